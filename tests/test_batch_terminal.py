@@ -136,14 +136,13 @@ def planned(name):
 def test_the_time_left_is_estimated_and_never_negative(project):
     states, lines = [], []
     cells = {name: planned(name) for name in "ab"}
-    progress = Progress("mine", cells, lines.append, states.append)
+    progress = Progress("mine", cells, lines.append, lambda *state: states.append(state))
     progress.started(cells["a"])
     progress.ended(Outcome("a", seconds=3.0))
     progress.started(cells["b"])
     progress.ended(Outcome("b", "boom", cause="timed out"))
-    assert [state.done for state in states] == [0, 1, 1, 2]
-    assert [state.running for state in states] == [("a",), (), ("b",), ()]
-    assert states[0].seconds_left is None and states[3].seconds_left == 0
+    assert [(done, running) for done, _, running, _ in states] == [(0, ("a",)), (1, ()), (1, ("b",)), (2, ())]
+    assert states[0][3] is None and states[3][3] == 0
     assert lines[1].startswith("done    a (3 s) [1/2], about 0 min")
     assert lines[3] == "FAILED  b (0 s) [2/2]"
     assert clock(187.4) == "3 min 07 s"
@@ -155,8 +154,8 @@ def test_recorded_durations_give_an_estimate_from_the_start(project):
     keep("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
     states = []
     cells = {name: planned(name) for name in "ab"}
-    Progress("mine", cells, str, states.append, slots=2).started(cells["a"])
-    assert states[0].seconds_left == 60
+    Progress("mine", cells, str, lambda *state: states.append(state), slots=2).started(cells["a"])
+    assert states[0][3] == 60
 
 
 def test_the_summary_names_what_was_needed_without_an_attempt():

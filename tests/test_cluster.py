@@ -87,7 +87,7 @@ def cells(*changes):
 
 def run(some, address=None, say=str, workers=1, **limits):
     planned = batch.plan(some, "mine")
-    return batch.run_batch(planned, "mine", workers, address, say, batch.Limits(**limits))
+    return batch.run_batch(planned, "mine", workers, address, say, **limits)
 
 
 def results(folder):

@@ -6,7 +6,7 @@ from casebook.data.cards import cards
 from casebook.errors import InputError
 from casebook.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.paths import NOTEBOOKS
-from casebook.sensitivity.study import planted_collection
+from casebook.sensitivity.cases import plant_cases
 
 ROWS = """
 - {name: a-one, notebook: 01_a.ipynb, parameters: {dataset: x}, tags: [default]}
@@ -87,9 +87,7 @@ def test_the_planted_card_states_what_the_chapters_plant():
     caveats = " ".join(cards()["planted"].caveats)
     rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
     found = [
-        planted_collection(**c.parameters.get("planted", {}))
-        for c in rows
-        if c.experiment == "counterfactual_sensitivity"
+        plant_cases(**c.parameters.get("planted", {})) for c in rows if c.experiment == "counterfactual_sensitivity"
     ]
     assert len(found) == 4
     for made in found:

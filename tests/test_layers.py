@@ -15,7 +15,7 @@ LAYERS = [
     {"data", "runs", "models"},
     {"retrieval"},
     {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},
-    {"run", "grid", "kernel", "book"},
+    {"run", "grid", "parameters", "kernel", "book"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -110,15 +110,21 @@ function nameCells(table) {
   for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, column) => (cell.dataset.label = heads[column]));
 }
 
-// A wide table shows its first columns until a reader asks for all of them.
-function foldColumns(table, bar) {
+// A wide table shows its first columns, at most seven and on a desktop no more than fit, until a reader asks for all.
+function foldColumns(table, region, bar) {
   const rows = [...table.rows];
-  const draw = (all) => {
-    rows.forEach((row) => [...row.cells].forEach((cell, place) => (cell.hidden = !all && place >= table.dataset.shown)));
-    toggle.setAttribute("aria-pressed", all);
-  };
-  const toggle = button(`All ${rows[0].cells.length} columns`, () => draw(toggle.getAttribute("aria-pressed") !== "true"));
-  draw(false);
+  const all = rows[0].cells.length;
+  const draw = (count) => rows.forEach((row) => [...row.cells].forEach((cell, place) => (cell.hidden = place >= count)));
+  let shown = Math.min(all, table.dataset.shown ?? all);
+  draw(shown);
+  while (innerWidth >= 1200 && shown > 2 && region.scrollWidth > region.clientWidth + 1) draw(--shown);
+  if (shown === all) return;
+  const toggle = button(`All ${all} columns`, () => {
+    const open = toggle.getAttribute("aria-pressed") !== "true";
+    toggle.setAttribute("aria-pressed", open);
+    draw(open ? all : shown);
+  });
+  toggle.setAttribute("aria-pressed", false);
   bar.append(toggle);
 }
 
@@ -131,21 +137,24 @@ function tellOfMore(region, bar) {
   new ResizeObserver(() => (note.hidden = region.scrollWidth <= region.clientWidth + 1)).observe(region);
 }
 
-for (const table of document.querySelectorAll("table.data-table")) {
+for (const table of document.querySelectorAll("table.data-table, .pst-scrollable-table-container > table")) {
+  const region = table.parentElement;
   const bar = document.createElement("div");
   bar.className = "table-tools";
-  if (table.tBodies[0].rows.length > 8) addFilter(table, bar);
-  bar.append(button("Download CSV", () => download(table)));
-  if (table.dataset.shown) foldColumns(table, bar);
-  if (table.closest(".table-scroll")) tellOfMore(table.closest(".table-scroll"), bar);
-  (table.closest(".table-scroll") ?? table).before(bar);
-  if (table.closest(".cards")) nameCells(table);
-  [...table.tHead.rows[0].cells].forEach((head, column) => {
-    const sorter = button("", () => sortBy(table, column));
-    sorter.append(...head.childNodes);
-    head.classList.toggle("number", Boolean(table.tBodies[0].rows[0]?.cells[column]?.classList.contains("number")));
-    head.append(sorter);
-  });
+  region.before(bar);
+  if (table.matches(".data-table")) {
+    if (table.tBodies[0].rows.length > 8) addFilter(table, bar);
+    bar.append(button("Download CSV", () => download(table)));
+    if (table.closest(".cards")) nameCells(table);
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const sorter = button("", () => sortBy(table, column));
+      sorter.append(...head.childNodes);
+      head.classList.toggle("number", Boolean(table.tBodies[0].rows[0]?.cells[column]?.classList.contains("number")));
+      head.append(sorter);
+    });
+  }
+  foldColumns(table, region, bar);
+  tellOfMore(region, bar);
 }
 
 window.addEventListener("beforeprint", () => document.querySelectorAll("details.reproduce").forEach((line) => (line.open = true)));

@@ -90,7 +90,7 @@ def sets(pairs):
         gold = gold_claims(key)
         rows = [
             (row.claim, [f"{p.header}. {p.text}" if p.header else p.text for p in passages], row.label == "SUPPORTED")
-            for row, passages in zip(gold.claims.itertuples(), gold.evidence, strict=True)
+            for row, passages in zip(gold.itertuples(), gold["evidence"], strict=True)
             if key != OWN or row.id in train
         ]
         found[key] = described(rows)

@@ -12,7 +12,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
 from casebook.stats.power import minimal_detectable_effect
-from casebook.stats.samples import check_share, score_matrix, system_pairs
+from casebook.stats.samples import score_matrix, system_pairs
 from casebook.stats.tests import (
     effect_sizes,
     holm,
@@ -275,7 +275,6 @@ def compare_systems(
     >>> found.pairs["verdict"].tolist(), found.systems["tie_class"].tolist()
     (['better'], ['1', '2'])
     """
-    check_share("level", level)
     X, labels = score_matrix(scores)
     if not X.size:
         raise InputError("there are no units to compare")

@@ -1,28 +1,21 @@
-"""The grid of runs: which notebooks with which parameters make up a report, and what notebooks take."""
+"""The grid of runs: which notebooks with which parameters make up a report."""
 
-import ast
-import contextlib
 import itertools
-import json
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from casebook.data.cards import card_of, cards
 from casebook.errors import InputError
-from casebook.paths import NOTEBOOKS, data_folder, valid_name
+from casebook.parameters import DATA, MODELS, declared, named_files
+from casebook.paths import NOTEBOOKS, valid_name
 from casebook.readers import read_yaml
 from casebook.runs.record import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 LARGEST = 10_000  # cells of one row; more is a mistake
-# Parameters that name data and models: they are hashed, and made absolute, as are those annotated as paths.
-DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "judgments")
-MODELS = ("encoder", "reranker", "second_encoder")
-_FILE = re.compile(r".*\.(csv|json|jsonl|md|txt|tsv|xlsx|ya?ml)", re.IGNORECASE)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[0-9]+)?")
 
 
@@ -154,7 +147,7 @@ def select(cells, names=(), tag="default", overrides=None):
     chosen = list({cell.name: cell for cell in chosen}.values())
     takes = [set(overrides)] * len(chosen)
     if overrides and not names:  # only the cells whose notebooks have them
-        takes = [set(overrides) & set(parameter_names(NOTEBOOKS / cell.notebook)) for cell in chosen]
+        takes = [set(overrides) & set(declared(NOTEBOOKS / cell.notebook)) for cell in chosen]
         unknown = sorted(set(overrides).difference(*takes))
         if unknown:
             raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
@@ -165,7 +158,7 @@ def select(cells, names=(), tag="default", overrides=None):
 def _by_name(cells, name, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
         source = Path(name).expanduser().resolve()
-        parameter_names(source)
+        declared(source)
         return [Cell(valid_name(f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem), str(source))]
     exact = [cell for cell in cells if cell.name == name]
     group = [cell for cell in cells if cell.experiment == name]
@@ -177,131 +170,3 @@ def _by_name(cells, name, tag, overrides):
     if exact or not (files or {"dataset", "datasets"} & set(overrides)):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
-
-
-# --- the parameters of a notebook, read from its cell tagged ``parameters``; nothing is executed
-
-
-def _declared(source):
-    """Give the statements of a notebook's parameters, by name."""
-    source = Path(source)
-    if not source.is_file():
-        raise InputError(f"{source}: no such notebook")
-    try:
-        cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
-        tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
-        statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
-    except (ValueError, SyntaxError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
-    found = {}
-    for statement in statements:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
-        if isinstance(target, ast.Name):
-            found[target.id] = statement
-    return found
-
-
-def parameter_names(source):
-    """List the parameters that a notebook declares, with the source of their defaults."""
-    return {name: ast.unparse(statement.value) for name, statement in _declared(source).items()}
-
-
-def annotations(source):
-    """Give the annotated parameters: ``cases: Path = None`` is a path, ``dataset: str = "x"`` is a name only."""
-    found = {name: getattr(statement, "annotation", None) for name, statement in _declared(source).items()}
-    return {name: ast.unparse(annotation) for name, annotation in found.items() if annotation}
-
-
-def path_parameters(source):
-    """Give the parameters that name files or folders, and whether they may be names of ours too (``Path | str``)."""
-    return {name: "str" in words for name, words in annotations(source).items() if "Path" in words}
-
-
-def named_files(value):
-    """Give the absolute paths in the value of a parameter."""
-    values = value if isinstance(value, list) else [value]
-    return [each for each in values if isinstance(each, str) and Path(each).is_absolute()]
-
-
-def defaults(source):
-    """Give the values that a notebook's parameters have if nothing else is given."""
-    values = {}
-    for name, text in parameter_names(source).items():
-        with contextlib.suppress(ValueError, SyntaxError):
-            values[name] = ast.literal_eval(text)
-    return values
-
-
-def check_parameters(source, parameters):
-    """Refuse parameters that the notebook does not declare, and folders where it takes names only."""
-    known = parameter_names(source)
-    unknown = sorted(set(parameters) - set(known))
-    if unknown:
-        takes = ", ".join(sorted(known))
-        raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
-    for name, words in annotations(source).items():
-        values = parameters.get(name)
-        for value in values if isinstance(values, list) else [values]:
-            if words == "str" and isinstance(value, str) and data_folder(value):
-                own = ", ".join(f"{path}=" for path in path_parameters(source)) or "none"
-                raise InputError(
-                    f"{Path(source).name} takes no folder as {name}, only a name that 'casebook data list' shows; "
-                    f"parameters for your own files: {own}"
-                )
-    return parameters
-
-
-def resolved(parameters, taken, paths=()):
-    """Give parameters whose paths are absolute: kernels work in another folder.
-
-    ``paths`` are the parameters annotated as such, from `path_parameters`.
-    """
-    found = dict(parameters)
-    files = [name for name in paths if name not in (*DATA, *MODELS)]
-    for names, change in ((DATA, _data), (MODELS, _model), (files, _file)):
-        for name in found.keys() & set(names):
-            many = isinstance(found[name], list)
-            values = found[name] if many else [found[name]]
-            extra = paths[name] if change is _file else taken
-            values = [change(name, v, extra) if isinstance(v, str) and v else v for v in values]
-            found[name] = values if many else values[0]
-    return found
-
-
-def _data(name, value, taken):
-    """Give a folder under a name that is neither a card's nor that of another folder of the run."""
-    if value not in cards() and data_folder(value) is None and Path(value).is_dir():
-        value = f"./{value}"
-    own = data_folder(value)
-    if own is None:
-        return value
-    called, folder = own[0], own[1].absolute()
-    if not folder.exists():
-        raise InputError(f"{name} {value!r}: no such folder ({folder})")
-    folder, number, free = folder.resolve(), 1, called
-    while card_of(free) or taken.get(free, folder) != folder:
-        number += 1
-        free = f"{called}-{number}"
-    taken[free] = folder
-    return str(folder) if free == folder.name else f"{free}={folder}"
-
-
-def _model(_name, value, _taken):
-    """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names are kept."""
-
-    def place(found):
-        folder = Path(found[0]).expanduser()
-        local = found[0].startswith((".", "~")) or (folder / "config.json").is_file()
-        return str(folder.resolve()) if local or (folder / "modules.json").is_file() else found[0]
-
-    return re.sub(r"[^:=,]+", place, value)
-
-
-def _file(name, value, or_name):
-    path = Path(value).expanduser().absolute()
-    if or_name and not (path.exists() or "/" in value or _FILE.fullmatch(value)):
-        return value
-    if not path.exists():
-        raise InputError(f"{name} {value!r}: no such file or folder ({path})")
-    return str(path.resolve())

@@ -20,9 +20,20 @@ from casebook.assistant import ANSWERED
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, write_json, write_text
-from casebook.grid import DATA, EVERY, MODELS, check_parameters, defaults, named_files, path_parameters
+from casebook.grid import EVERY
+from casebook.parameters import (
+    DATA,
+    MODELS,
+    check,
+    check_before_running,
+    check_parameters,
+    defaults,
+    named_files,
+    path_parameters,
+    plugged,
+)
 from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
-from casebook.plugins import CALLER, is_plugin, plugin, source_of
+from casebook.plugins import CALLER, is_plugin, source_of
 from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
 from casebook.runs import record as records
@@ -38,37 +49,8 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
-FEWEST = 100  # resamples of an interval
-READERS = {
-    "cases": "casebook.sensitivity.cases:read_cases",
-    "claims": "casebook.factcheck.claims:read_labelled",
-    "corpus": "casebook.data.folders:read_collection",
-    "reported": "casebook.audits.tables:read_tables",
-}
-"""Path parameter to the ``module:function`` that reads such a file: bad input is refused before a kernel starts."""
-PLUGINS = {
-    "dataset": "casebook.data.registry:load",
-    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
-    "encoder": "casebook.models.encoders:load_encoder",
-    "measures": "casebook.measures.ranking:parse_measure",
-    "reranker": "casebook.retrieval.rerank:load_reranker",
-    "retriever": "casebook.retrieval.ablation:load_retriever",
-    "stance": "casebook.factcheck.stance:PluginStance",
-    "systems": "casebook.retrieval.ablation:load_retriever",
-}
-"""Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
-LEAST = {"k": 1, "resamples": FEWEST, "seed": 0}
-"""Whole number to the least that it may be."""
 _POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one cell may take."""
-
-    timeout: float | None = None
-    retries: int = 1
 
 
 @dataclass(frozen=True)
@@ -104,16 +86,6 @@ class Outcome:
         return len(self.attempts) + (self.cause != "needs")
 
 
-@dataclass(frozen=True)
-class State:
-    """Where a batch stands."""
-
-    done: int
-    total: int
-    running: tuple
-    seconds_left: float | None
-
-
 # --- what must run, and why
 
 
@@ -121,7 +93,7 @@ def plan(cells, run, force=False):
     """Decide for each cell whether it must run; defects of parameters, data and models stop the batch here."""
     for cell in cells:
         check_parameters(NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters})
-    notes = {cell.name: _check_data(cell) for cell in cells}
+    notes = {cell.name: check(cell, NOTEBOOKS / cell.notebook) for cell in cells}
     planned, common = {}, common_inputs()
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
@@ -133,10 +105,7 @@ def plan(cells, run, force=False):
             again |= any(other.status != "cached" for other in planned.values())
         one = _planned(cell, run, again, inputs_of(cell, common, needed))
         if one.status != "cached":
-            _check_models(cell.parameters)
-            for name, values in _plugged(cell.parameters).items():
-                for value in values:
-                    plugin(PLUGINS[name])(value)
+            check_before_running(cell, NOTEBOOKS / cell.notebook)
         planned[cell.name] = replace(one, note=notes[cell.name])
     return [planned[cell.name] for cell in cells]
 
@@ -155,7 +124,7 @@ def inputs_of(cell, common, needed=None):
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
     own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
-    own |= {name: [source_of(value) for value in values] for name, values in _plugged(cell.parameters).items()}
+    own |= {name: [source_of(value) for value in values] for name, values in plugged(cell.parameters).items()}
     own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
     return (
         ({"needs": needed} if needed else {})
@@ -168,13 +137,6 @@ def inputs_of(cell, common, needed=None):
             "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
         }
     )
-
-
-def _plugged(parameters):
-    """Give the objects of the user's own that parameters name, by parameter."""
-    listed = {name: value if isinstance(value, list) else [value] for name, value in parameters.items()}
-    found = {name: [each for each in values if is_plugin(each)] for name, values in listed.items() if name in PLUGINS}
-    return {name: values for name, values in found.items() if values}
 
 
 def _hashed(value):
@@ -213,105 +175,10 @@ def _recorded_keys(cell, run):
     return found
 
 
-def _check_data(cell):
-    """Read the user's folders, all splits that will be read; gives what is to be said of them."""
-    usual = defaults(NOTEBOOKS / cell.notebook)
-    values = usual | cell.parameters
-    ours = (NOTEBOOKS / cell.notebook).parent == NOTEBOOKS
-    _check_names(values, {*DATA, *MODELS, *path_parameters(NOTEBOOKS / cell.notebook), *(PLUGINS if ours else ())})
-    _check_numbers(values, usual, LEAST if ours else {"resamples": FEWEST})
-    if ours:
-        _check_systems(values)
-    for name in READERS.keys() & path_parameters(NOTEBOOKS / cell.notebook).keys():
-        for path in named_files(cell.parameters.get(name)):
-            plugin(READERS[name])(Path(path))
-    if values.get("log"):
-        plugin("casebook.assistant.log:check_parameters")(values)
-    if cell.experiment == "rater_agreement":  # forms and their key have to fit each other
-        plugin("casebook.raters.analysis:check_parameters")(values)
-    for own in {"cases", "claims"} & values.keys():
-        if (values[own] is None) != (values.get("corpus") is None):
-            raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
-    if named_files(values.get("explanations")):
-        plugin("casebook.explain.study:check_parameters")(values)
-    for name in values.get("datasets") or ():
-        if own := data_folder(name):
-            from casebook.audits.sources import read_labels
-
-            read_labels(own[1])
-    name = values.get("dataset")
-    if not name or data_folder(name) is None:
-        return ""
-    from casebook.data.registry import load
-
-    reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
-    splits = [values.get(key) for key in ("split", "development", "held_out")]
-    found = [load(name, split, **reading) for split in dict.fromkeys([splits[0], *filter(None, splits[1:])])]
-    return "; ".join(f"{data.name}: {data.missing}" for data in found if data.missing)
-
-
-def _check_names(values, names):
-    """Refuse what is no name where one has to stand."""
-    for name in sorted(values.keys() & names):
-        many = isinstance(values[name], list) and name not in ("dataset", *MODELS)
-        for value in values[name] if many else [values[name]]:
-            if not isinstance(value, str | None) or (value == "" and name in PLUGINS):
-                raise InputError(f"{name}: {value!r} is no name: give text, or leave it out")
-
-
-def _check_numbers(values, usual, least):
-    """Refuse what is no whole number, or too small, where the notebook has one."""
-    for name in [name for name in least if isinstance(usual.get(name), int)]:
-        value = values[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
-            why = ": an interval needs that many" if name == "resamples" else ""
-            raise InputError(f"{name}: give a whole number of at least {least[name]}, not {value!r}{why}")
-
-
-def _check_systems(values):
-    """Refuse measures, modes and retrievers that there are not."""
-    for name in ("datasets", "measures", "modes", "systems"):
-        if isinstance(values.get(name), str):
-            raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
-    for name in values.get("measures") or ():
-        plugin(PLUGINS["measures"])(name)
-    for name in _listed(values.get("retriever")):
-        if not is_plugin(name):
-            raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
-    modes = values.get("modes")
-    if modes is None:
-        return
-    if not isinstance(modes, list) or not modes:
-        raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")
-    from casebook.retrieval.settings import config_for
-
-    for mode in modes:
-        config_for(mode)
-
-
-def _listed(value):
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _check_models(parameters):
-    """Find the models that parameters name: a missing one stops the batch."""
-    from casebook.models.encoders import PACKAGED, load_encoder, locate_model
-    from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
-
-    for name in set(MODELS) & set(parameters):
-        value = parameters[name]
-        if name == "reranker":
-            value = PipelineConfig(reranker=value).reranker or ""
-            if value.startswith(CROSS_ENCODER):
-                locate_model(value.removeprefix(CROSS_ENCODER))
-        elif value not in (None, PACKAGED):
-            load_encoder(value, cache=False)
-
-
 # --- the batch
 
 
-def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None, show=None):
+def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1):
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the seconds of each cell;
@@ -331,7 +198,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, limits=None
             if waiting:
                 with _workers(run, len(waiting), workers, scheduler) as cluster:
                     progress = Progress(run, waiting, report, show, cluster.slots)
-                    _work(waiting, cluster, (run, limits or Limits(), cluster.expected), outcomes, progress)
+                    _work(waiting, cluster, (run, timeout, retries, cluster.expected), outcomes, progress)
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             try:
@@ -452,7 +319,7 @@ class Progress:
     def _tell(self):
         if self._show:
             running = tuple(f"{name}: {text}" if text else name for name, text in self._running.items())
-            self._show(State(self._done, self._total, running, self._seconds_left()))
+            self._show(self._done, self._total, running, self._seconds_left())
 
     def _seconds_left(self):
         """Extrapolate: by recorded durations where all are known, else by cells."""
@@ -558,32 +425,29 @@ def keep(run, outcomes):
 # --- one cell
 
 
-def run_cell(planned, run, limits):
+def run_cell(planned, run, timeout=None, retries=1):
     """Execute one cell and write its run record; a kernel that died is tried again."""
     cell, started, begin = planned.cell, records.now(), time.perf_counter()
     record_path(run, cell.name).unlink(missing_ok=True)
-    given_up, last_lines = [], ()
+    given_up, cause, failure, last_lines = [], "done", None, ()
     while True:
         try:
-            execute(cell.notebook, cell.name, run, cell.parameters, limits.timeout)
-            cause, failure = "done", None
-        except (CasebookError, OSError) as error:
-            cause, failure = getattr(error, "cause", "failed"), _why(error, run)
-            last_lines = getattr(error, "last_lines", ())
-        if cause != "kernel died" or len(given_up) >= limits.retries:
-            break
-        given_up.append(cause)
-    if failure is None:
-        try:
-            _record(planned, run, started, len(given_up) + 1)
-        except OSError as error:  # a notebook whose record cannot be written is taken back
-            (run_dir(run) / "notebooks" / f"{cell.name}.ipynb").unlink(missing_ok=True)
-            cause, failure = "failed", _why(error, run)
-    return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
-
-
-def _why(error, run):
-    return f"{error.filename or run_dir(run)}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            executed = execute(cell.notebook, cell.name, run, cell.parameters, timeout)
+            try:
+                _record(planned, run, started, len(given_up) + 1)
+            except OSError:  # a notebook whose record cannot be written is taken back
+                executed.unlink(missing_ok=True)
+                raise
+        except NotebookFailed as error:
+            if error.cause == KERNEL_DIED and len(given_up) < retries:
+                given_up.append(error.cause)
+                continue
+            cause, failure, last_lines = error.cause, str(error), error.last_lines
+        except CasebookError as error:
+            cause, failure = "failed", str(error)
+        except OSError as error:
+            cause, failure = "failed", f"{error.filename or run_dir(run)}: {error.strerror}"
+        return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
 
 
 def _record(planned, run, started, attempts):
@@ -618,22 +482,15 @@ def _record(planned, run, started, attempts):
 # --- one notebook
 
 
+KERNEL_DIED = "kernel died"  # killed, out of memory, or crashed
+
+
 class NotebookFailed(CasebookError):
     """A cell of a notebook raised, or the notebook did not run to its end."""
 
-    cause, last_lines = "failed", ()
-
-
-class KernelDied(NotebookFailed):
-    """The kernel ended before the notebook: killed, out of memory, or crashed."""
-
-    cause = "kernel died"
-
-
-class TimedOut(NotebookFailed):
-    """The notebook took longer than it may."""
-
-    cause = "timed out"
+    def __init__(self, message, cause="failed", last_lines=()):
+        super().__init__(message)
+        self.cause, self.last_lines = cause, last_lines
 
 
 def execute(notebook, cell, run, parameters, timeout=None):
@@ -665,9 +522,9 @@ def execute(notebook, cell, run, parameters, timeout=None):
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{notebook}: {_reached(partial)}"
         if watch.late:
-            raise TimedOut(f"{where}: not done within {timeout:g} s: killed") from None
+            raise NotebookFailed(f"{where}: not done within {timeout:g} s: killed", "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise KernelDied(f"{where}: the kernel died ({lines[-1]})") from None
+        raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
     finally:
         place.unlink(missing_ok=True)
     unreached = [c.id for c in result.cells if c.cell_type == "code" and c.source and c.execution_count is None]
@@ -703,14 +560,11 @@ def _reached(partial):
 
 def _explained(notebook, error):
     """Say in one line which cell failed and why; add the end of a traceback."""
-    kinds = (CasebookError, *CasebookError.__subclasses__())
-    foreseen = error.ename in {kind.__name__ for kind in kinds}
+    foreseen = error.ename in {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
-    found = NotebookFailed(f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"[:1000])
-    if not foreseen:
-        lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
-        found.last_lines = tuple(lines[-6:])
-    return found
+    lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
+    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    return NotebookFailed(text[:1000], last_lines=() if foreseen else tuple(lines[-6:]))
 
 
 def _plain(text):
@@ -842,12 +696,12 @@ def _patience():
         raise InputError(f"{PATIENCE_VARIABLE}={text}: give a number of seconds") from None
 
 
-def _on_worker(planned, run, limits, expected):
+def _on_worker(planned, run, timeout, retries, expected):
     """Execute a cell; a worker that came after the handshake is asked too."""
     wrong = expected and _difference(expected)
     if wrong:
         return Outcome(planned.cell.name, f"refused: the worker {wrong}", cause="failed")
-    return run_cell(planned, run, limits)
+    return run_cell(planned, run, timeout, retries)
 
 
 def _difference(expected):

@@ -1,24 +1,33 @@
-"""Spreadsheets: workbooks and CSV as grids of cells, tables of ratings, and text that is safe in a cell.
+"""Spreadsheets: workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
 
 Cells are read as they are, with limits, and never evaluated.
 """
 
 import io
-import math
 import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 from casebook.readers import csv_rows, unreadable
 
 MOST_ROWS, MOST_COLUMNS = 20_000, 200
 MOST_FILE, MOST_UNPACKED, MOST_MEMBERS = 50 << 20, 200 << 20, 500
-KINDS = (".xlsx", ".xlsm", ".csv")
+BOOKS = (".xlsx", ".xlsm")
+KINDS = (*BOOKS, ".csv")
 LONGEST = 32_767  # UTF-16 units of one cell; longer text would be cut without a word
 CUT = "\n[cut here: the text is longer than a cell can hold]"
 EMPTY = "(no answer)"
+TRACES = {  # parts of a workbook that are not read
+    "xl/externalLinks/": ("external_link", "links to another file; not followed"),
+    "xl/vbaProject": ("macro", "holds macros; not run"),
+    "xl/connections": ("connection", "holds a data connection; not opened"),
+    "xl/comments": ("cell_comment", "holds cell comments; not read"),
+}
 
 
 @dataclass(frozen=True)
@@ -29,21 +38,22 @@ class Formula:
     value: object = None
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One sheet: cells by row number, empty rows left out."""
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """One sheet: its first row names the columns of `table`, whose index holds the numbers of the rows."""
 
     name: str
-    rows: dict
+    head: int  # number of the row with the names; 0 if all are empty
+    table: pd.DataFrame
     hidden: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Book:
     """All sheets of one file, and remarks (kind, text) on what in it was not read."""
 
     path: Path
-    grids: tuple
+    sheets: tuple
     remarks: tuple = ()
 
 
@@ -55,27 +65,28 @@ def read_book(path):
         raise InputError(f"{path}: is an old workbook: save it as .xlsx")
     if kind not in KINDS:
         raise InputError(f"{path}: is no form: expected {', '.join(KINDS)}")
-    try:
-        size = path.stat().st_size
-        if size > MOST_FILE:
-            raise InputError(f"{path}: {size:,} bytes: a form has at most {MOST_FILE:,}")
-        content = path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
+    content = _bytes(path)
+    if len(content) > MOST_FILE:
+        raise InputError(f"{path}: {len(content):,} bytes: a form has at most {MOST_FILE:,}")
     if not content:
         raise InputError(f"{path}: is empty")
     if kind == ".csv":
-        return Book(path, (_csv_grid(path, content),))
-    return Book(path, *_workbook(path, content))
+        rows = csv_rows(path, _utf8(path, content), ",;")
+        cells = ((number, [from_csv(cell) or None for cell in row]) for number, (_, row) in enumerate(rows, start=1))
+        return Book(path, (_sheet(path.name, _filled(path, path.name, cells)),))
+    try:
+        return Book(path, *_workbook(path, content))
+    except InputError:
+        raise
+    except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
+        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
 
 
-def _csv_grid(path, content):
-    rows = {}
-    for number, (_, cells) in enumerate(csv_rows(path, _utf8(path, content), ",;"), start=1):
-        _check_size(path, path.name, number, len(cells))
-        if any(cells):
-            rows[number] = tuple(from_csv(cell) or None for cell in cells)
-    return Grid(path.name, rows)
+def _bytes(path):
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def _utf8(path, content):
@@ -85,34 +96,54 @@ def _utf8(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
 
 
+def _filled(path, name, numbered):
+    """Rows of cells by number, empty ones left out."""
+    rows = {}
+    for number, cells in numbered:
+        if any(cell is not None for cell in cells):
+            rows[number] = cells
+            if len(rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
+                most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
+                raise InputError(f"{path}: sheet {name!r} has more than {most}: this is no form")
+    return rows
+
+
+def _sheet(name, rows, hidden=False):
+    if not rows:
+        return Sheet(name, 0, pd.DataFrame(), hidden)
+    cells = np.full((len(rows), max(map(len, rows.values()))), None, dtype=object)
+    for place, row in enumerate(rows.values()):
+        cells[place, : len(row)] = row
+    names = ["" if cell is None else str(cell).strip() for cell in cells[0]]
+    head, *numbers = rows
+    return Sheet(name, head, pd.DataFrame(cells[1:], numbers, names, dtype=object), hidden)
+
+
 def _workbook(path, content):
     """Sheets and remarks of a workbook."""
     from openpyxl import load_workbook
 
-    def sheets(stored):
-        return load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
+    def read(stored):
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # its declared size is only a claim, and may be a million rows
+            numbered = ((n, [_xlsx_cell(cell) for cell in row]) for n, row in enumerate(sheet.iter_rows(), start=1))
+            yield sheet, _filled(path, sheet.title, numbered)
 
-    try:
-        remarks = _check_archive(path, content)
-        grids = [_xlsx_grid(path, sheet) for sheet in sheets(False).worksheets]
-        if any(isinstance(cell, Formula) for grid in grids for row in grid.rows.values() for cell in row):
-            stored = sheets(True)
-            grids = [_with_stored(grid, stored[grid.name]) for grid in grids]
-        return tuple(grids), remarks
-    except InputError:
-        raise
-    except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
-        raise InputError(f"{path}: is no workbook, or is damaged: {error}") from error
+    remarks, sheets = _check_archive(path, content), list(read(stored=False))
+    if any(isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row):
+        for (_, rows), (_, values) in zip(sheets, read(stored=True), strict=True):
+            for number, row in rows.items():
+                stored = values.get(number, [None] * len(row))
+                rows[number] = [
+                    Formula(cell.text, value) if isinstance(cell, Formula) else cell
+                    for cell, value in zip(row, stored, strict=True)
+                ]
+    return tuple(_sheet(sheet.title, rows, sheet.sheet_state != "visible") for sheet, rows in sheets), remarks
 
 
 def _check_archive(path, content):
     """Refuse archives that unpack to too much or declare entities; remark on links and macros."""
-    traces = {
-        "xl/externalLinks/": ("external_link", "links to another file; not followed"),
-        "xl/vbaProject": ("macro", "holds macros; not run"),
-        "xl/connections": ("connection", "holds a data connection; not opened"),
-        "xl/comments": ("cell_comment", "holds cell comments; not read"),
-    }
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
         size = sum(member.file_size for member in members)
@@ -125,44 +156,13 @@ def _check_archive(path, content):
                     head = stream.read(2048)
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
                     raise InputError(f"{path}: {name} declares entities: refused")
-    return tuple(remark for start, remark in traces.items() if any(name.startswith(start) for name in names))
-
-
-def _xlsx_grid(path, sheet):
-    sheet.reset_dimensions()  # its declared size is only a claim, and may be a million rows
-    rows = {}
-    for number, cells in enumerate(sheet.iter_rows(), start=1):
-        values = tuple(_xlsx_cell(cell) for cell in cells)
-        if any(value is not None for value in values):
-            rows[number] = values
-            _check_size(path, sheet.title, len(rows), len(cells))
-    return Grid(sheet.title, rows, sheet.sheet_state != "visible")
+    return tuple(remark for start, remark in TRACES.items() if any(name.startswith(start) for name in names))
 
 
 def _xlsx_cell(cell):
     if cell.data_type == "f":  # of an array, openpyxl gives an object with its text
         return Formula(str(getattr(cell.value, "text", cell.value)))
     return (from_workbook(cell.value) or None) if isinstance(cell.value, str) else cell.value
-
-
-def _with_stored(grid, sheet):
-    """The grid with the value that was stored with every formula."""
-    sheet.reset_dimensions()
-    rows = dict(grid.rows)
-    for number, cells in enumerate(sheet.iter_rows(), start=1):
-        if number in rows:
-            rows[number] = tuple(
-                Formula(cell.text, _xlsx_cell(stored)) if isinstance(cell, Formula) else cell
-                for cell, stored in zip(rows[number], cells, strict=True)
-            )
-    return Grid(grid.name, rows, grid.hidden)
-
-
-def _check_size(path, sheet, rows, columns):
-    if rows > MOST_ROWS or columns > MOST_COLUMNS:
-        raise InputError(
-            f"{path}: sheet {sheet!r} has more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns: this is no form"
-        )
 
 
 def value_of(path, sheet, row, column, cell):
@@ -177,34 +177,22 @@ def value_of(path, sheet, row, column, cell):
     return cell.value
 
 
-def header_of(grid):
-    """Row number of a sheet's header (0: empty) and the columns' names."""
-    for number, row in grid.rows.items():
-        return number, ["" if cell is None else str(cell).strip() for cell in row]
-    return 0, []
-
-
-def sheet_records(path, grid, needed=None):
+def sheet_records(path, sheet, needed=None):
     """Rows of a sheet as [(row number, {column: value})]; only `needed` formulas must have a value."""
-    head, names = header_of(grid)
-    if not head:
-        raise InputError(f"{path}: sheet {grid.name!r} is empty")
+    if not sheet.head:
+        raise InputError(f"{path}: sheet {sheet.name!r} is empty")
     found = []
-    for number, cells in grid.rows.items():
-        if number > head:
-            padded = [*cells, *[None] * (len(names) - len(cells))]
-            record = {
-                name: value_of(path, grid.name, number, name, cell) if needed is None or name in needed else cell
-                for name, cell in zip(names, padded, strict=False)
-                if name
-            }
-            found.append((number, record))
+    for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
+        known = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
+        for name in known.keys() if needed is None else known.keys() & needed:
+            known[name] = value_of(path, sheet.name, number, name, known[name])
+        found.append((int(number), known))
     return found
 
 
 # Ratings: items in rows, raters in columns
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _ID_NAMES = {
     *("", "id", "ids", "item", "items", "unit", "units", "subject", "subjects", "case"),
     *("cases", "question", "prompt", "index", "row", "no", "nr", "#"),
@@ -245,50 +233,45 @@ def read_ratings(path, *, numbers=None, id_column=None):
     >>> read_ratings(path).to_dict("index")
     {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
     """
-    import pandas as pd  # who only reads or marks cells starts faster without
-
     path = Path(path)
-    found = [(line, cells) for line, cells in _rating_rows(path) if cells]
-    if not found:
-        raise InputError(f"{path}: is empty")
-    (_, header), *rows = found
-    _check_raters(path, header)
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise InputError.at(path, line, f"has {len(cells)} cells, the header has {len(header)}")
-    if not rows:
+    table = _rating_table(path)
+    _check_raters(path, list(table))
+    if not len(table):
         raise InputError(f"{path}: has a header but no items")
-    table = pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], header, dtype=object)
     column = _id_column(path, table, id_column)
     if column is None:
         return _as_ratings(path, table, numbers).rename_axis("row")
     ids = table.pop(column)
-    _check_ids(path, ids)
-    ratings = _as_ratings(path, table, numbers)
-    return ratings.set_axis(pd.Index(ids.to_list(), name=column))
+    for line in ids.index[(ids == "") | ids.duplicated()]:
+        if not ids[line]:
+            raise InputError.at(path, line, f"column {column!r} is blank: name the item")
+        first = ids.index[ids == ids[line]][0]
+        raise InputError.at(path, line, f"{column} {ids[line]!r} stands in row {first} already")
+    return _as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
 
 
-def _rating_rows(path):
-    """[(row number, cells as text)] of a CSV, or of the first sheet of a workbook."""
-    if path.suffix.lower() not in (".xlsx", ".xlsm", ".xls"):
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise unreadable(path, error) from None
-        rows = csv_rows(path, _utf8(path, content), ",;\t")
-        return [(line, [cell.strip() for cell in cells]) for line, cells in rows]
-    grid = read_book(path).grids[0]
-    names = header_of(grid)[1]
-    rows = []
-    for number, cells in grid.rows.items():
-        padded = [*cells, *[None] * (len(names) - len(cells))]
-        values = zip(names, padded, strict=False)
-        row = [_as_text(value_of(path, grid.name, number, name, cell)) for name, cell in values]
-        rows.append((number, row if any(row) else []))
-    return rows
+def _rating_table(path):
+    """Cells as text, by number of the row, of a CSV or of the first sheet of a workbook."""
+    if path.suffix.lower() in (*BOOKS, ".xls"):
+        sheet = read_book(path).sheets[0]
+        if not sheet.head:
+            raise InputError(f"{path}: is empty")
+        for name, (number, cell) in ((name, at) for name, column in sheet.table.items() for at in column.items()):
+            value_of(path, sheet.name, number, name, cell)  # of a formula without a value
+        return sheet.table.map(_as_text)
+    found = [(line, cells) for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t") if cells]
+    if not found:
+        raise InputError(f"{path}: is empty")
+    (_, header), *rows = [(line, [cell.strip() for cell in cells]) for line, cells in found]
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InputError.at(path, line, f"has {len(cells)} cells, the header has {len(header)}")
+    return pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], header, dtype=object)
 
 
 def _as_text(cell):
+    if isinstance(cell, Formula):
+        cell = cell.value
     if cell is None:
         return ""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
@@ -297,9 +280,8 @@ def _as_text(cell):
 def _check_raters(path, header):
     if len(header) < 2:
         raise InputError(f"{path}: there is one column only: separate cells by comma, one per rater")
-    unnamed = [place for place, name in enumerate(header, start=1) if not name and place > 1]
-    if unnamed:
-        raise InputError(f"{path}: column {unnamed[0]} has no name in the first row")
+    if "" in header[1:]:
+        raise InputError(f"{path}: column {header.index('', 1) + 1} has no name in the first row")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise InputError(f"{path}: column {twice[0]!r} stands twice; the first row must name the raters, each once")
@@ -316,8 +298,8 @@ def _id_column(path, table, wanted):
     first = table.columns[0]
     column = first if _names_rows(table) else None
     for name in table.columns.drop(column or []):
-        others = [table[other].to_list() for other in table if other not in (name, column)]
-        if names_items(name, table[name].to_list(), others):
+        others = [table[other] for other in table if other not in (name, column)]
+        if names_items(name, table[name], others):
             raise InputError(
                 f"{path}: column {name!r} looks like names of the items, not ratings: "
                 f"say --id {name!r}, leave it out, or say --no-id if it is a rater"
@@ -327,76 +309,63 @@ def _id_column(path, table, wanted):
 
 def _names_rows(table):
     """Tell whether the first column is an id rather than a rater."""
-    name, values = table.columns[0], table.iloc[:, 0].to_list()
-    if name == "" or names_items(name, None, None):
+    name, values = table.columns[0], table.iloc[:, 0]
+    if name == "" or names_items(name):
         return True
-    if "" in values or len(set(values)) < len(values):
+    if (values == "").any() or values.duplicated().any():
         return False
-    if not all(map(_is_number, values)):
+    if _as_numbers(values).isna().any():
         return True
-    return names_items(name, values, [table[other].to_list() for other in table.columns[1:]], least=1)
+    return names_items(name, values, [table[other] for other in table.columns[1:]], least=1)
 
 
-def names_items(name, values, others, least=5):
+def names_items(name, values=None, others=(), least=5):
     """Tell whether a column beside ratings names the items instead of rating them."""
     name = str(name).strip().lower()
     if name and (name in _ID_NAMES or name.endswith(("_id", " id"))):
         return True
-    if values is None or len(others) < 2 or len(set(values)) < max(least, len(values)):
+    if values is None or len(others) < 2:
         return False
-    given = [[v for v in column if v not in ("", None) and v == v] for column in others]
-    if len(given) < len(others) or any(v in ("", None) or v != v for v in values):
+    values, *others = (pd.Series(list(column), dtype=object).replace("", None) for column in (values, *others))
+    if values.isna().any() or values.nunique() < max(least, len(values)):
         return False
-    pool = [value for column in given for value in column]
-    repeated = all(len(set(column)) < len(column) for column in given)
-    try:
-        numbers, pool = [float(v) for v in values], [float(v) for v in pool]
-    except (TypeError, ValueError):
-        return repeated and not set(values) & set(pool)
-    if not pool:
+    repeated = all(column.dropna().duplicated().any() for column in others)
+    pool = pd.concat(others).dropna()
+    numbers, rated = (pd.to_numeric(column, errors="coerce") for column in (values, pool))
+    if numbers.isna().any() or rated.isna().any():
+        return repeated and not values.isin(pool).any()
+    if not len(pool):
         return False
-    if numbers in ([float(k + start) for k in range(len(numbers))] for start in (0, 1)):
-        return not set(numbers) <= set(pool)
-    outside = sum(not min(pool) <= number <= max(pool) for number in numbers)
-    return repeated and outside > len(numbers) / 2
-
-
-def _check_ids(path, ids):
-    seen = {}
-    for line, value in ids.items():
-        if not value:
-            raise InputError.at(path, line, f"column {ids.name!r} is blank: name the item")
-        if value in seen:
-            raise InputError.at(path, line, f"{ids.name} {value!r} stands in row {seen[value]} already")
-        seen[value] = line
+    if any((numbers == np.arange(len(numbers)) + start).all() for start in (0, 1)):
+        return not numbers.isin(rated).all()
+    return repeated and (~numbers.between(rated.min(), rated.max())).sum() > len(numbers) / 2
 
 
 def _as_ratings(path, table, numbers):
     """Turn text into numbers or labels."""
-    present = [cell for cell in table.to_numpy().ravel() if cell]
-    numeric = sum(map(_is_number, present))
+    filled, found = table != "", table.apply(_as_numbers)
+    no_number = filled & found.isna()
+    if not no_number.to_numpy().any():
+        return found
     if numbers is None:
-        numbers = numeric >= len(present) / 2
-    if numeric == len(present):
-        return table.map(lambda cell: float(cell or "nan")).astype(float)
+        numbers = no_number.to_numpy().sum() <= filled.to_numpy().sum() / 2
     if not numbers:
-        return table.map(lambda cell: cell or None).astype(object)
-    line, rater, cell = next(
-        (line, rater, cell)
-        for line, row in table.iterrows()
-        for rater, cell in row.items()
-        if cell and not _is_number(cell)
-    )
+        return table.where(filled, None)
+    line = no_number.index[no_number.any(axis=1)][0]
+    rater = no_number.columns[no_number.loc[line]][0]
     raise InputError.at(
         path,
         line,
-        f"column {rater!r}: {cell[:40]!r} is not a number; "
+        f"column {rater!r}: {table.loc[line, rater][:40]!r} is not a number; "
         "leave a missing rating blank, or treat the ratings as nominal",
     )
 
 
-def _is_number(cell):
-    return bool(_NUMBER.fullmatch(cell)) and math.isfinite(float(cell))
+def _as_numbers(column):
+    """Numbers of a column of text; NaN is what is none, blank or endless."""
+    plain = column.astype(str).str.fullmatch(_NUMBER)
+    found = column.where(plain, np.nan).astype(float)
+    return found.where(np.isfinite(found))
 
 
 # Text of cells: what a workbook cannot hold is changed and named, what a spreadsheet would run is marked

@@ -12,6 +12,40 @@ from casebook.stats.intervals import bounds_text
 TALL = 20  # rows above which a table scrolls within the page
 SHOWN = 7  # columns that a page shows before a reader asks for the others
 _MARKS = re.compile(r"<[^>]*>")
+# Reason codes whose own words would not do for readers; any other code is read word by word.
+REASONS = {
+    "all_resamples_equal": "all resamples are equal",
+    "all_tied": "every pair is tied",
+    "class_without_gold": "a class has no gold labels",
+    "class_without_gold_or_prediction": "a class has neither gold labels nor predictions",
+    "fewer_than_two_clusters": "fewer than two groups",
+    "fewer_than_six_clusters": "fewer than six groups",
+    "fewer_than_six_units": "fewer than six rows",
+    "fewer_than_two_units": "fewer than two rows",
+    "no_claim": "no claim to check",
+    "no_pairable_items": "no item has two ratings",
+    "no_placebo": "no placebo edit fits",
+    "no_relevant": "nothing is judged relevant",
+    "no_units": "no rows",
+    "no_variation": "all values are equal",
+    "not_asked": "not asked for",
+    "out_of_range": "too large to compute",
+    "raters_are_drawn": "this model has raters drawn at random",
+    "raters_are_fixed": "this model has fixed raters",
+    "raters_nested_in_items": "each item has raters of its own",
+    "raters_unknown": "who rated is not known",
+    "small_expected_counts": "expected counts are too small",
+    "too_few_clusters_for_the_family": "too few groups for so many comparisons",
+    "too_few_units_for_the_level": "too few rows for this level",
+    "undefined_in_resamples": "undefined in some resamples",
+}
+_CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+_WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
+
+
+def reason_text(codes):
+    """Write reason codes, alone or within a sentence, in words; files keep the codes."""
+    return codes and _CODE.sub(lambda found: REASONS.get(found[0], found[0].replace("_", " ")), codes)
 
 
 class Table:
@@ -80,7 +114,9 @@ def _cells(column, spec):
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
         if len(known) and (known == known.round()).all() and known.abs().max() > 1:
             spec = "z,.0f"
-    return [_cell(value, spec) for value in column]
+    is_reason = _WHY.search(str(column.name))
+    codes = [type(value) is str and bool(is_reason or value in REASONS) for value in column]
+    return [_cell(reason_text(value) if code else value, spec) for value, code in zip(column, codes, strict=True)]
 
 
 def _cell(value, spec):

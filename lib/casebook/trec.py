@@ -9,7 +9,6 @@ import csv
 import gzip
 import io
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,14 +90,14 @@ def read_run(path):
     >>> read_run(write_run(path, {"q": {"a": 1.5, "b": 2}}))
     {'q': {'b': 2.0, 'a': 1.5}}
     """
-    raw = read_bytes(path)
-    return _table_at_once(raw, _RUN) or _table_by_line(path, raw, _RUN)
+    table = run_table(path)
+    return table.table() if isinstance(table, Columns) else table
 
 
 def run_table(path):
     """Read a TREC run as `Columns` if it is regular, which is faster, else as `read_run`."""
     raw = read_bytes(path)
-    return _columns(raw) or _table_by_line(path, raw, _RUN)
+    return _columns(raw, _RUN) or _table_by_line(path, raw, _RUN)
 
 
 def read_qrels(path):
@@ -131,7 +130,8 @@ def read_qrels(path):
     raw = read_bytes(path)
     if b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]:
         return _table_by_line(path, raw, _BEIR)
-    return _table_at_once(raw, _QRELS) or _table_by_line(path, raw, _QRELS)
+    columns = _columns(raw, _QRELS)
+    return columns.table() if columns else _table_by_line(path, raw, _QRELS)
 
 
 def read_beir_qrels(path):
@@ -153,142 +153,100 @@ def read_bytes(path):
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
-def _table_at_once(raw, layout):
-    """Read a file whose every line has just the expected fields, None for any other: three times as fast."""
-    number, digits = (_score, "([-+.0-9eE]+)") if layout is _RUN else (int, r"(-?\d{1,9})")
-    fields = {0: r"([^\s#]\S*)", layout.document: r"(\S+)", layout.value: digits}
-    pattern = r"[ \t]+".join(fields.get(place, r"\S+") for place in range(len(layout.fields)))
-    table = {}
-    try:
-        text = raw.decode()
-        found = re.findall(f"^{pattern}[ \\t]*$", text, re.ASCII | re.MULTILINE)
-        for query, document, value in found:
-            table.setdefault(query, {})[document] = number(value)
-    except ValueError:
-        return None
-    lines = text.count("\n") + (not text.endswith("\n"))
-    whole = len(found) == lines == sum(map(len, table.values()))  # else a line is odd, or a document stands twice
-    return table if whole else None
-
-
 @dataclass(frozen=True)
 class Columns:
-    """A TREC run as columns, the rows of a query together, document ids left where they stand in the text."""
+    """A TREC run as columns, the rows of a query together; ids are bytes of one width, padded with zeros."""
 
-    text: bytes
     query_ids: list
     offsets: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    hash: np.ndarray
+    document: np.ndarray
     value: np.ndarray
 
     def document_ids(self, low, high):
         """Ids of some rows."""
-        places = zip(self.start[low:high].tolist(), self.end[low:high].tolist(), strict=True)
-        return [self.text[a:b].decode() for a, b in places]
+        return [name.decode() for name in self.document[low:high].tolist()]
+
+    def table(self):
+        """The same as a dictionary of dictionaries."""
+        names, values, bounds = self.document_ids(None, None), self.value.tolist(), self.offsets.tolist()
+        return {
+            query: dict(zip(names[low:high], values[low:high], strict=True))
+            for query, low, high in zip(self.query_ids, bounds, bounds[1:], strict=False)
+        }
 
     @cached_property
     def by_key(self):
         """Order of the rows by query and hash of the document, and the keys of this order."""
-        key = _keys(np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)), self.hash)
+        key = _keys(np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)), self.document)
         order = np.argsort(key)
         return order, key[order]
 
     def find(self, query, ids):
         """Row of each document (-1: absent) of the queries of the given numbers (-1: absent)."""
         order, keys = self.by_key
-        names = [name.encode() for name in ids]
-        end = np.cumsum(np.fromiter(map(len, names), np.int64, len(names)))
-        text = np.frombuffer(b"".join(names) + bytes(8), np.uint8)
-        hashes = _hashes(text, np.concatenate([[0], end[:-1]]), end)
-        wanted = _keys(query, hashes)
+        names = np.array([name.encode() for name in ids], self.document.dtype)
+        wanted = _keys(query, names)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         rows = order[place]
-        return np.where((keys[place] == wanted) & (self.hash[rows] == hashes) & (query >= 0), rows, -1)
+        return np.where((query >= 0) & (keys[place] == wanted) & (self.document[rows] == names), rows, -1)
 
 
-def _columns(raw):
-    """Split a run at once whose every line has just the expected fields; None for any other."""
-    raw = raw if raw.endswith(b"\n") else raw + b"\n"
-    text = np.frombuffer(raw, np.uint8)
-    blocks, codes, low = [], {}, 0
-    while low < len(raw):  # what is worked on at once stays in the processor's cache
-        high = raw.find(b"\n", min(low + (1 << 18), len(raw) - 1)) + 1
-        ends = _field_ends(text[low:high], len(_RUN.fields))
-        if ends is None:
-            return None
-        block = np.concatenate([text[low:high], np.zeros(8, np.uint8)])
-        first, last = np.concatenate([[0], ends[:-1, -1] + 1]), ends[:, 0]
-        if (block[first] == ord("#")).any():
-            return None
-        same = _hashes(block, first, last)
-        turns = np.concatenate([[0], np.flatnonzero(same[1:] != same[:-1]) + 1])
-        places = zip((first[turns] + low).tolist(), (last[turns] + low).tolist(), strict=True)
-        numbers = [codes.setdefault(raw[a:b], len(codes)) for a, b in places]
-        query = np.repeat(numbers, np.diff(turns, append=len(first)))
-        start, end = ends[:, _RUN.document - 1] + 1, ends[:, _RUN.document]
-        blocks.append((query, start + low, end + low, _hashes(block, start, end)))
-        low = high
-    if not blocks:
+def _columns(raw, layout):
+    """Read a file at once with pandas; None if a line is irregular or an id much longer than the first ones."""
+    blank, other = (b"\t", b" ") if b"\t" in raw[:1000] else (b" ", b"\t")
+    width = max(map(len, raw[: 1 << 16].split()), default=0) // 8 * 8 + 8  # a byte is to spare, else an id is cut
+    if width > 256 or any(mark in raw for mark in (other, b"\0", b"\v", b"\f")):
         return None
+    kinds = dict.fromkeys(range(len(layout.fields)), "S1") | {0: f"S{width}", layout.document: f"S{width}"}
+    kinds[layout.value] = float if layout.parse is _score else "S16"
+    used = list(kinds) if layout.open_ended else None
+    options = {"header": None, "quoting": csv.QUOTE_NONE, "na_filter": False, "usecols": used, "dtype": kinds}
     try:
         raw.isascii() or raw.decode()
-        options = {"header": None, "quoting": csv.QUOTE_NONE, "na_filter": False, "dtype": float}
-        blank = r"\s+" if b"\t" in raw else " "
-        value = pd.read_csv(io.BytesIO(raw), sep=blank, usecols=[_RUN.value], **options)[_RUN.value].to_numpy()
+        table = pd.read_csv(io.BytesIO(raw), sep=blank.decode(), **options)
+        if table.shape[1] != len(layout.fields):
+            return None
+        query, document, value = (table[place].to_numpy() for place in (0, layout.document, layout.value))
+        if layout.parse is _grade:
+            parsed = {text: layout.parse(text.replace(b"_", b"?")) for text in set(value.tolist())}
+            value = np.array([parsed[text] for text in value.tolist()])
     except ValueError:
         return None
-    if not np.isfinite(value).all():
+    texts = [table[place].to_numpy() for place in kinds if place != layout.value]
+    if not all(_byte(text, 0).all() for text in texts):
         return None
-    query, start, end, hashes = map(np.concatenate, zip(*blocks, strict=True))
-    if (query[1:] < query[:-1]).any():
-        order = np.argsort(query, kind="stable")
-        query, start, end, hashes, value = (column[order] for column in (query, start, end, hashes, value))
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query))])
-    columns = Columns(raw, [name.decode() for name in codes], offsets, start, end, hashes, value)
+    if _byte(query, -1).any() or _byte(document, -1).any() or (_byte(query, 0) == ord("#")).any():
+        return None
+    if layout.parse is _score and (not np.isfinite(value).all() or np.isin(value, (0, 1)).all()):
+        return None  # pandas takes True for 1
+    turns = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))
+    codes = {}
+    numbers = [codes.setdefault(name, len(codes)) for name in query[turns].tolist()]
+    sizes = np.diff(turns, append=len(query))
+    if len(codes) < len(turns):  # the rows of a query do not stand together
+        order = np.argsort(np.repeat(numbers, sizes), kind="stable")
+        document, value = document[order], value[order]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, sizes).astype(np.int64))])
+    columns = Columns([name.decode() for name in codes], offsets, document, value)
     keys = columns.by_key[1]
     return None if (keys[1:] == keys[:-1]).any() else columns  # a document may stand twice
 
 
-def _field_ends(block, fields):
-    """Where each field of each line ends, shape [lines, fields], or None if a line is irregular."""
-    ends = np.flatnonzero(block <= ord(" "))
-    marks = block[ends]
-    lines = marks == ord("\n")
-    if len(ends) != fields * np.count_nonzero(lines) or not lines[fields - 1 :: fields].all():
-        return None
-    blank = lines | (marks == ord(" ")) | (marks == ord("\t"))
-    if not blank.all() or ends[0] == 0 or (np.diff(ends) == 1).any():  # another control character, an empty field
-        return None
-    return ends.reshape(-1, fields)
+def _byte(column, place):
+    """One byte of each entry of a column of bytes."""
+    return column.view(np.uint8).reshape(len(column), -1)[:, place]
 
 
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+def _keys(query, names):
+    """Query and hash of the document as one number, in the order of the queries.
 
-
-def _hashes(text, start, end):
-    """Hash each field of a text, eight bytes at once; the text has eight spare ones at its end."""
-    eight = np.ndarray((len(text) - 7,), "V8", text, strides=(1,))  # starting at every byte
-    length = end - start
-    hashes = length.astype(np.uint64) * _MIX
-    for done in range(0, int(length.max(initial=0)), 8):
-        live = slice(None) if done < length.min() else np.flatnonzero(length > done)
-        word = eight[start[live] + done].view(np.uint64)
-        word &= _FIRST_BYTES[np.minimum(length[live] - done, 8)]
-        mixed = (hashes[live] ^ word) * _MIX
-        hashes[live] = mixed ^ (mixed >> np.uint64(32))
-    return hashes
-
-
-def _keys(query, hashes):
-    """Query and document as one number, in the order of the queries.
-
-    Two documents of a query share a key once in a trillion pairs: then the file is read
-    line by line, and `Columns.find` compares the whole hash.
+    Two documents of a query share a key once in a trillion pairs: then the file is read line by line.
     """
-    return (query.astype(np.uint64) << np.uint64(40)) | (hashes >> np.uint64(24))
+    mixed = np.zeros(len(names), np.uint64)
+    for word in names.view(np.uint64).reshape(len(names), -1).T:
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    return (query.astype(np.uint64) << np.uint64(40)) | (mixed >> np.uint64(24))
 
 
 def _table_by_line(path, raw, layout):

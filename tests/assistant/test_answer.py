@@ -240,4 +240,8 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     assert "6 of 6 answers" in err
     assert casebook(*words)[0] == 0
     assert casebook(*words, "--price-in", "1")[0] == 1
+    assert [path.name for path in kitchen.glob(".*")] == []  # no lock is left
+    for option in ("--k=2", "--mode=bm25"):
+        code, _, err = casebook("answer", "questions.txt", "--model", "m", "--out", "b.jsonl", option)
+        assert code == 1 and f"{option.split('=')[0]} has no effect without --corpus" in err
     assert casebook("answer", "questions.txt", "--model", "m", "--out", "questions.txt")[0] == 1

@@ -11,8 +11,8 @@ from casebook.models import rerankers
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.placebo import Inert
-from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity.cases import plant_cases
+from casebook.sensitivity.edits import Inert
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, grow_tree
 
 # 1 + 5 + 25 nodes, whatever moves.

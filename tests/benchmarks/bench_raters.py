@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 from measuring import limit_row
 
-from casebook.raters.analysis import Options, analyse
+from casebook.raters.analysis import analyse
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import read_forms, read_key, unblind
@@ -45,7 +45,7 @@ def _measure():
         note = "every cell checked, every text against the key"
         name = f"forms read and unblinded, {size}"
         yield limit_row(name, seconds, LIMIT["read"], note)
-    analyse(example_votes(), options=Options(resamples=100))  # imports
+    analyse(example_votes(), resamples=100)  # imports
     start = time.process_time()
     analyse(example_votes())
     seconds = time.process_time() - start

@@ -16,7 +16,7 @@ import numpy as np
 from measuring import limit_row
 
 from casebook.files import write_json
-from casebook.runs.promotions import NO_LINE, Reason, promote
+from casebook.runs.promotions import NO_LINE, promote
 from casebook.runs.registry import discover, locate, order
 
 RUNS, QUERIES = 10_000, 400
@@ -93,7 +93,7 @@ def _write_history(root):
     """Copy one real entry into a chain of many, without syncing each line."""
     listing = discover(locate(runs_root=root))
     best = order(listing.runs, "ndcg@3")[0]
-    entry = promote(listing, best, "ndcg@3", Reason("benchmark"))
+    entry = promote(listing, best, "ndcg@3", "benchmark")
     previous, lines = NO_LINE, []
     for number in range(1, RUNS + 1):
         line = json.dumps(entry | {"seq": number, "previous": previous}).encode()

@@ -11,7 +11,7 @@ from casebook import paths
 from casebook.book.comparison import changes
 from casebook.paths import run_dir
 from casebook.runs import decide, promotions
-from casebook.runs.decide import decision_report, write_report
+from casebook.runs.decide import write_report
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
 from casebook.runs.registry import discover, locate
@@ -66,12 +66,10 @@ def test_without_promotions_the_page_says_so(runs):
 
 def test_promotions_name_who_why_and_on_what_grounds(runs):
     found = listing()
-    why = promotions.Reason("first <i>of all</i>", gate_sha256="ab" * 32)
-    promotions.promote(found, named(found, "old"), METRIC, why)
+    promotions.promote(found, named(found, "old"), METRIC, "first <i>of all</i>", gate_sha256="ab" * 32)
     decided = decide.decide(found, METRIC, run=named(found, "new"), force=True, eps=0)
-    evidence = decided.evidence.as_dict() | {"improvement": 0.25, "low": None}
-    grounds = promotions.Reason("better", evidence, incomparable=True)
-    promotions.promote(found, named(found, "new"), METRIC, grounds)
+    evidence = decided["evidence"] | {"improvement": 0.25, "low": None}
+    promotions.promote(found, named(found, "new"), METRIC, "better", decision=evidence, incomparable=True)
     page = changes("new", [CELL])
     assert "<b>Ada" not in page and "<i>of" not in page
     active, log = tables(page)[:2]
@@ -83,7 +81,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
     assert "no interval" in latest["Difference from the run before"]
     assert first["Gate (SHA-256)"] == "ab" * 6
     assert first["By"] == "<b>Ada</b>"
-    promotions.rollback(locate().root, METRIC, promotions.Reason("it was wrong"))
+    promotions.rollback(locate().root, METRIC, "it was wrong")
     active = tables(changes("new", [CELL]))[0]
     assert active.loc[0, "Why"] == "it was wrong"
     assert active.loc[0, "Run"] == first["Run"]
@@ -91,7 +89,7 @@ def test_promotions_name_who_why_and_on_what_grounds(runs):
 
 def test_a_damaged_log_is_said_aloud_and_builds(runs):
     found = listing()
-    promotions.promote(found, named(found, "old"), METRIC, promotions.Reason("x"))
+    promotions.promote(found, named(found, "old"), METRIC, "x")
     log = runs / "_active" / "history.jsonl"
     log.write_text("not an entry\n" + log.read_text())
     page = changes("new", [CELL])
@@ -120,16 +118,16 @@ def test_answers_on_other_data_are_not_compared(runs):
 
 def test_undecided_and_incomparable_decisions_are_listed(runs):
     found = listing()
-    promotions.promote(found, named(found, "old"), METRIC, promotions.Reason("first"))
+    promotions.promote(found, named(found, "old"), METRIC, "first")
     same = decide.decide(found, METRIC, run=named(found, "new"))
-    assert same.action == "KeepActive"
-    write_report(found.root, "decision", decision_report(found, same))
+    assert same["action"] == "KeepActive"
+    write_report(found.root, "decision", same)
     edit(runs / "new", inputs={"data": {"dataset": "another"}})
     found = listing()
     other = decide.decide(found, METRIC, run=named(found, "new"))
-    assert other.evidence.verdict == "incomparable"
-    write_report(found.root, "decision", decision_report(found, other))
+    assert other["evidence"]["verdict"] == "incomparable"
+    write_report(found.root, "decision", other)
     (runs / "_decisions" / "decision_bad.json").write_text("[]")
     table = next(t for t in tables(changes("new", [CELL])) if "verdict" in t)
-    assert sorted(table["verdict"]) == sorted([same.evidence.verdict, "incomparable", "unreadable"])
+    assert sorted(table["verdict"]) == sorted([same["evidence"]["verdict"], "incomparable", "unreadable"])
     assert set(table["candidate"]) >= {named(found, "new").run_id}

@@ -88,7 +88,7 @@ def test_systems_of_another_run_stand_beside(runs):
     assert top == [["1", [0, "relevant"], 1, 1, 1], ["2", 1, None, None, None]]
     before = kept([0])
     before["documents"] = [["home-9", "Another."]]
-    before["items"] = [before["items"][0] | {"top": [[0], []]}]
+    before["items"] = [before["items"][0] | {"relevant": [], "top": [[0], []]}]
     write(runs / "old", before)
     files = item_pages("new", [CELL], "old")
     page = loaded(files)
@@ -96,7 +96,7 @@ def test_systems_of_another_run_stand_beside(runs):
     first, second = (item["parts"] for item in page["items"])
     assert first[2][0] == ["1", [0, "relevant"], 2, 1, None]
     assert second[2][0] == ["1", [0, "relevant"], None, 1, None]
-    assert [row[1] for row in second[0]] == ["1.000", None, None, None]
+    assert [row[0] for row in second[0]] == ["full", "random"]
     assert "did not keep 1 of the questions" in files[PAGE]
 
 

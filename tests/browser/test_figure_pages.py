@@ -32,15 +32,7 @@ STAGES = pd.DataFrame(
         "milliseconds": [3.4, 120.0],
     }
 )
-AUDITED = pd.DataFrame(
-    {
-        "check": ["order", "order", "length leak", "length leak"],
-        "audited": ["Insurance", "Own"] * 2,
-        "verdict": ["passed", "flagged", "passed", "not applicable"],
-        "value": [0.5, 0.9, 0.6, np.nan],
-        "chance": [0.5, 0.5, 0.55, np.nan],
-    }
-)
+SCORES = pd.DataFrame({"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"])
 WIDE = pd.DataFrame(
     {"system": ["a", "b"], "nDCG@10": [0.5, 0.25], "nDCG@10 low": [0.4, 0.2], "nDCG@10 high": [0.6, 0.3]}
 )
@@ -57,7 +49,12 @@ def page_of_figures(site, tmp_path_factory):
         shown = [
             outputs.figure("gain", plots.effects(ROWS, "change in nDCG@10", margin=0.01), "Gains.", ROWS),
             outputs.figure("cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES),
-            outputs.figure("audit", plots.audit_matrix(AUDITED), "Audits.", AUDITED, alt="Two checks of two sets"),
+            outputs.figure(
+                "scores",
+                plots.matrix(SCORES, "excess", "{:.2f}".format, (-1, 1), plots.SIGNED),
+                "Excess.",
+                alt="By set",
+            ),
             Table(with_intervals(WIDE), "Systems"),
             Table(WIDE[:0], "Nothing"),
         ]
@@ -135,7 +132,7 @@ def test_the_ground_of_a_figure_follows_the_theme(page_of_figures, tab):
 
 def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
     tab.open(page_of_figures)
-    gain, cost, audit = tab.page.locator("figure.drawn").all()
+    gain, cost, scores = tab.page.locator("figure.drawn").all()
     titles = gain.locator("rect > title").all_text_contents()
     assert titles[0] == "Full pipeline, held-out half (n = 198): 0.031 [0.020, 0.041]"
     assert [gain.locator("svg a").nth(place).get_attribute("href") for place in (0, 1)] == [
@@ -144,8 +141,8 @@ def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
     ]
     assert gain.locator("svg").get_attribute("role") == "group"
     assert "Reranker: 120.0 ms a question" in cost.locator("title").all_text_contents()
-    assert "order, Own: flagged, 0.90 ! (0.50)" in audit.locator("title").all_text_contents()
-    assert audit.locator("svg").get_attribute("aria-label") == "Two checks of two sets"
+    assert "order, Own: excess -0.90" in scores.locator("title").all_text_contents()
+    assert scores.locator("svg").get_attribute("aria-label") == "Sets"
     sizes = tab.page.evaluate(SIZES_OF_MARKS)
     assert min(sizes) >= 14
     gain.locator("rect").last.dispatch_event("pointerdown")

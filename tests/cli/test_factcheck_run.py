@@ -35,13 +35,6 @@ def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, 
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
 
 
-def test_documented_pipeline(casebook, claims):
-    code, text, _ = casebook("factcheck", "run", claims, "--documented")
-    assert code == 0
-    assert "2 NOT_SUPPORTED" in text
-    assert "refuted" not in text
-
-
 def test_an_endpoint_takes_the_place_of_the_judge(casebook, claims, endpoint, monkeypatch):
     pytest.importorskip("openai")
     url, asked = endpoint('{"stance": "refutes"}')
@@ -52,14 +45,6 @@ def test_an_endpoint_takes_the_place_of_the_judge(casebook, claims, endpoint, mo
     assert {item["stance"] for item in first["evidence"]} == {"refutes"}
     prompt = asked[0]["messages"][0]["content"]
     assert first["claim"] in prompt and first["evidence"][0]["passage"] in prompt
-
-
-def test_an_unreachable_endpoint_is_named_and_counted(casebook, claims, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
-    code, text, error = casebook("factcheck", "run", claims, "--stance", "model:endpoint:x")
-    assert code == 3
-    assert "1 crashed in stance: unreachable" in text
-    assert "1 of 2 claims could not be checked" in error
 
 
 def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monkeypatch, tmp_path):
@@ -83,6 +68,13 @@ def test_the_file_of_claims_is_never_overwritten(casebook, claims, tmp_path):
         code, _, error = casebook("factcheck", "run", claims, "--out", out)
         assert code == 1 and "is read by this command" in error
     assert claims.read_bytes() == before
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(casebook, claims, tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.factcheck.pipeline.FactChecker.check", lambda *_: pytest.fail("work was done"))
+    for out in (tmp_path, claims / "log.jsonl"):
+        code, _, error = casebook("factcheck", "run", claims, "--out", out)
+        assert code == 1 and "cannot be written" in error and len(error.strip().splitlines()) == 1
 
 
 def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
@@ -131,13 +123,12 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     }
     code, text, _ = casebook("factcheck", "run", path, "--corpus", folder)
     assert code == 0
-    for line in ("Verdicts against the labels", "High-credibility ratio", "Mean processing time", "Overall quality"):
-        assert line in text
+    assert all(line in text for line in ("Verdicts against the labels", "High-credibility ratio", "Overall quality"))
 
 
 def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
-    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--original")
-    assert code == 0 and "4 NOT_SUPPORTED" in text
+    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--documented")
+    assert code == 0 and "4 NOT_SUPPORTED" in text and "refuted" not in text
     assert "note: none of 2 documents passes the credibility gate (medium)" in error
 
 
@@ -152,6 +143,8 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
+    code, _, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--label", "yes=SUPPORTED")
+    assert code == 1 and "--label has no effect with --log" in error
     code, _, error = casebook("factcheck", "run", "--log", log)
     assert code == 1 and "--log needs --corpus" in error
     code, _, error = casebook("factcheck", "run", own[0], "--log", log, "--corpus", own[1])
@@ -159,6 +152,9 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
 
 
 def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypatch):
+    page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
+    (tmp_path / "mine.py").write_text(code)
     (tmp_path / "refuting.py").write_text(
         "def judge(claim, passages):\n    return ['refutes' for _ in passages]\n\n\n"
         "class Sure:\n    def judge(self, claim, passages):\n        return [('supports', 1.0) for _ in passages]\n\n\n"
@@ -173,27 +169,12 @@ def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypat
     assert [row["parts"] for row in report["log"]] == [2] * 4
     code, text, _ = casebook(*command, "--stance", "refuting:Sure")
     assert code == 0 and json.loads(text)["outcomes"] == {"SUPPORTED": 4}
+    code, text, _ = casebook(*command, "--stance", "mine:judge", "--decomposition", "mine:split")
+    assert code == 0 and json.loads(text)["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 3}
     code, text, error = casebook(*command, "--stance", "refuting:maybe")
     assert code == 3 and "refuting:maybe gave ('maybe', None): give one of supports" in text
     code, _, error = casebook(*command, "--stance", "refuting:nothing")
     assert code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
-
-
-def test_the_judge_and_the_decomposer_of_the_methods_page(casebook, own, tmp_path, monkeypatch):
-    page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
-    (tmp_path / "mine.py").write_text(code)
-    monkeypatch.chdir(tmp_path)
-    path, folder = own
-    path.write_text(
-        "claim,label\nThe soup serves 4 people and It must not boil.,SUPPORTED\nThe soup serves 9 people.,\n"
-    )
-    (folder / "soup.txt").write_text("The soup serves 4 people. It must not boil.")
-    command = ("factcheck", "run", path, "--corpus", folder, "--stance", "mine:judge", "--decomposition", "mine:split")
-    exit_code, text, _ = casebook(*command, "--json")
-    report = json.loads(text)
-    assert exit_code == 0 and report["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1}
-    assert [row["parts"] for row in report["log"]] == [2, 1]
 
 
 def test_ablation_of_ones_own_claims(casebook, own):
@@ -209,6 +190,8 @@ def test_ablation_of_ones_own_claims(casebook, own):
     report = json.loads(text)
     assert code == 0 and {row["n"] for row in report["parts"]} == {6}
     assert report["parts"][0]["against"] == "without decomposition"
+    code, text, _ = casebook(*command)
+    assert code == 0 and "Impacts that the document states, and ours" in text and "interaction" not in text
 
 
 @pytest.mark.parametrize(
@@ -223,6 +206,7 @@ def test_ablation_of_ones_own_claims(casebook, own):
         (["--documented", "--stance", "public"], "sets --stance itself"),
         (["--mode", "x"], "mode"),
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
+        (["--label", "yes=TRUE"], "'TRUE' is none of SUPPORTED"),
     ],
 )
 def test_wrong_options_are_one_line(casebook, claims, options, problem):
@@ -232,24 +216,10 @@ def test_wrong_options_are_one_line(casebook, claims, options, problem):
     assert len(error.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"), [("", "no records"), ('{"text": 1}', "claim"), ('{"claim": "x"', "not JSON")]
-)
-def test_wrong_files_are_named(casebook, tmp_path, content, problem):
-    path = tmp_path / "c.jsonl"
-    path.write_text(content)
-    code, _, error = casebook("factcheck", "run", path)
-    assert code == 1
-    assert problem in error
-    assert "c.jsonl" in error
-
-
 def test_ablation_as_json(casebook):
     code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json")
     report = json.loads(text)
-    assert code == 0
-    assert len(report["cells"]) == 16
-    assert len(report["configurations"]) == 9
+    assert (code, len(report["cells"]), len(report["configurations"])) == (0, 16, 9)
     reported = {row["configuration"]: row for row in report["reported"]}
     assert reported["no FOL"]["reported"] == -12
     assert reported["no FOL"]["origin"] == "input of a simulator"

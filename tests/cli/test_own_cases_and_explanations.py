@@ -9,11 +9,10 @@ import pytest
 from casebook.errors import InputError
 from casebook.explain.study import LEAST_SOURCES, check_parameters
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import KEYS
+from casebook.sensitivity.cases import KEYS, own_collection, plant_cases
 from casebook.sensitivity.evaluation import documented_evaluation, documented_scores
 from casebook.sensitivity.facts import EVIDENCE_TYPES, OUTCOMES, PARTY_TYPES, from_dict, to_dict
-from casebook.sensitivity.planted import plant_cases
-from casebook.sensitivity.study import own_collection, run_study
+from casebook.sensitivity.study import run_study
 from casebook.sensitivity.tree import TreeSettings
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
@@ -39,10 +38,10 @@ def corpus(planted, tmp_path):
 def cases(planted, tmp_path):
     path, lines = tmp_path / "my cases.jsonl", []
     for sheet in planted.sheets:
-        facts, weights = to_dict(sheet), planted.truth.loc[sheet.case_id]
+        facts, told = to_dict(sheet), planted.annotations[planted.annotations["case_id"] == sheet.case_id]
         line = {"case_id": facts.pop("case_id"), "fact_sheet": facts}
-        line |= {"dispositive_facts": list(weights.index[weights > 0])}
-        line |= {"non_dispositive_facts": list(weights.index[weights == 0])}
+        for key, decides in (("dispositive_facts", True), ("non_dispositive_facts", False)):
+            line[key] = told.loc[told["dispositive"] == decides, "fact_type"].tolist()
         lines.append(json.dumps(line))
     path.write_text("\n".join(lines), encoding="utf-8")
     return path

@@ -12,7 +12,8 @@ import pytest
 from casebook.book.chapters import command
 from casebook.book.titles import titles
 from casebook.errors import InputError
-from casebook.grid import Cell, check_parameters, load_grid, path_parameters, resolved, select
+from casebook.grid import Cell, load_grid, select
+from casebook.parameters import check_parameters, path_parameters, resolved
 from casebook.paths import DATA, NOTEBOOKS, data_folder
 from casebook.run import inputs_of, plan, stored_record
 
@@ -103,6 +104,8 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("modes=[]", "modes: give a list such as"),
         ("measures=nDCG@3", "measures: give a list: measures=[nDCG@3]"),
         ("modes=[none]", "unknown mode 'none'"),
+        ("dataset=null", "dataset: None is no name"),
+        ("encoder=null", "encoder: None is no name"),
     ],
 )
 def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, monkeypatch, parameter, message):
@@ -114,6 +117,32 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
     assert (code, out) == (1, "")
     assert message in err and err.count("\n") == 1 and err.startswith("casebook: ")
     assert not list(folders.glob("out/results/mine/notebooks/*"))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "parameters", "message"),
+    [
+        ("embedding_shift", ["dataset=smoke", "split=zz"], "smoke has no split 'zz'"),
+        ("embedding_shift", ["dataset=smoke", "folds=1"], "folds: give a whole number of at least 2"),
+        ("retrieval_ablation", ["dataset=pdpabench_votes"], "holds votes on pairs of answers"),
+        ("assistant", ["log=[]"], "log: [] is no name"),
+        ("rater_agreement", ["log=[]"], "log: [] is no name"),
+        ("query_length", ["dataset=./alike"], "no question is longer than the others"),
+        ("embedding_shift", ["dataset=./alike"], "its questions are linked to 1 group:"),
+        ("embedding_shift", ["dataset=./pairs"], "its questions are linked to 2 groups:"),
+    ],
+)
+def test_hopeless_questions_are_refused(casebook, folders, monkeypatch, experiment, parameters, message):
+    monkeypatch.chdir(folders)
+    for name, documents in (("alike", 1), ("pairs", 2)):
+        (folders / name / "qrels").mkdir(parents=True)
+        lines = [json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)]
+        for file in ("corpus.jsonl", "queries.jsonl"):
+            (folders / name / file).write_text("".join(lines))
+        judged = [f"{number}\t{number % documents}\t1\n" for number in range(6)]
+        (folders / name / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+    code, out, err = casebook("run", experiment, "--run", "mine", *(f"-p{each}" for each in parameters))
+    assert (code, out) == (1, "") and message in err and err.count("\n") == 1
 
 
 def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monkeypatch):

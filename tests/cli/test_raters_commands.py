@@ -182,6 +182,9 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
         ({"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}}, "no column 'choice'"),
         ({"log": "one.jsonl"}, "holds one system, rag"),
         ({"questions": "one.jsonl"}, "give corpus and model too"),
+        ({"key": "my pilot"}, "key has no effect without forms"),
+        ({"log": "log.jsonl", "side_column": "side"}, "side_column has no effect without forms"),
+        ({"model": "m"}, "model has no effect without questions"),
     ]:
         with pytest.raises(InputError, match=message):
             checked(**values)

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 from casebook.explain.templates import plain
-from casebook.sensitivity.placebo import VACUOUS, Inert
-from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity.cases import plant_cases
+from casebook.sensitivity.edits import VACUOUS, Inert
 
 CASE = {
     "case_id": "t1",
@@ -202,7 +202,7 @@ def test_a_collection_without_inert_words_leaves_the_excess_undefined(run, tmp_p
     bare = tmp_path / "bare"
     shutil.copytree(folder, bare)
     corpus = re.sub(r"Filed in[^\"]*?(?=\")", "", corpus)
-    corpus = re.sub(rf"\b(?:{'|'.join(sum(Inert().kinds, ()))})\b", "x", corpus)
+    corpus = re.sub(rf"\b(?:{'|'.join(sum(Inert(), ()))})\b", "x", corpus)
     (bare / "corpus.jsonl").write_text(corpus, encoding="utf-8")
     path = tmp_path / "bare.json"
     code, out, _ = run("run", case, bare, "--mode", "bm25", "-o", path)

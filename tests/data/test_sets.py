@@ -12,7 +12,7 @@ from casebook.data.folders import load_beir
 from casebook.data.sets import vader
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.cases import account, read_cases, read_gold
 from casebook.sensitivity.facts import fact_fields
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings), and of its groups.
@@ -220,8 +220,8 @@ def test_another_file_is_not_the_one_of_the_card(tmp_path):
 
 def test_cases_load_by_name_and_are_those_of_the_experiment():
     found = load("counterfactual_cases", kind="annotations")
-    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases().cases]
-    assert found.counts["judgements"] == read_cases().account()["pairs"]
+    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases()]
+    assert found.counts["judgements"] == account(read_cases())["pairs"]
     assert found.name == "counterfactual_cases"
 
 

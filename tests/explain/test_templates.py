@@ -23,8 +23,7 @@ from casebook.explain.templates import (
 )
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import read_cases, read_gold
-from casebook.sensitivity.edits import edit_fact, single_fact_edits
-from casebook.sensitivity.placebo import Vocabulary
+from casebook.sensitivity.edits import Vocabulary, edit_fact, single_fact_edits
 from casebook.sensitivity.report import as_json
 from casebook.sensitivity.tree import Found, TreeSettings, grow_tree
 
@@ -76,7 +75,7 @@ def test_nothing_shared_is_said_and_never_called_similarity():
 
 def test_every_corrected_sentence_is_borne_out_where_it_points():
     explainer = Explainer(TEXTS, max_words=60)
-    sheets = [case.sheet for case in read_cases().cases]
+    sheets = [case.sheet for case in read_cases()]
     seen = set()
     for sheet in sheets:
         for document in list(TEXTS)[::4]:
@@ -111,7 +110,7 @@ def test_shared_terms_are_the_rarest_and_leave_the_template_out():
 
 CITING = passage("He was convicted under section 302 IPC.")
 OTHER = passage("He was convicted under section 304 IPC.")
-AFTER = facts.replace_section(SHEET, "IPC-302", "IPC-304")
+AFTER = edit_fact(SHEET, "sections_cited/IPC-302", "IPC-304").sheet
 
 
 def edge(before, after, listed, documented=False, fact_type="Section", sheet=AFTER):
@@ -132,7 +131,7 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
     plain = edge(["a"], ["b"], listed)
     assert plain.sentences[-1].text.startswith("No passage shown")
     assert kinds(edge(["a"], ["b"], listed, documented=True))[-1] == "lists"
-    sheet = facts.replace_party(SHEET, "respondent", "Individual")
+    sheet = edit_fact(SHEET, "parties/respondent", "Individual").sheet
     options = {"fact_type": "PartyType", "sheet": sheet}
     asserted = edge(["a"], ["b"], listed, documented=True, **options)
     assert asserted.sentences[-1].kind == "reason"

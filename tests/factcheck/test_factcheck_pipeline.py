@@ -1,8 +1,5 @@
 """The pipeline end to end, its queries, ratings and passages, and how it fails."""
 
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 
@@ -25,11 +22,9 @@ from casebook.factcheck.evidence import (
     unwrap,
 )
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
-from casebook.factcheck.report import outcomes
+from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
-from casebook.retrieval.fuse import reciprocal_rank_fusion
-from casebook.retrieval.ranked import RankedLists
 
 
 def test_held_out_claims_are_decided_far_better_than_by_the_majority(own):
@@ -39,17 +34,11 @@ def test_held_out_claims_are_decided_far_better_than_by_the_majority(own):
     pairs = [(result, claim) for result, claim in zip(results, own.test, strict=True) if claim.atoms]
     found = [{a.doc_id for a in claim.atoms} <= {e.doc_id for e in result.evidence} for result, claim in pairs]
     assert np.mean(found) > 0.9
-
-
-def test_evidence_has_unique_ids_and_true_spans(own, base, stance):
-    texts = dict(zip(base.doc_ids, base.texts, strict=True))
-    claim = next(claim for claim in own.test if claim.hops == 3)
-    result = FactChecker(base, stance).check(claim.text)
-    ids = [item.id for item in result.evidence]
-    assert len(set(ids)) == len(ids) > 3
-    assert all(texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence)
-    assert set(result.timings) == set(STAGES) and result.timings["search"] > 0
-    assert result.as_dict()["evidence"][0]["doc_id"] == result.evidence[0].doc_id
+    texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
+    for result in results:
+        ids = [item.id for item in result.evidence]
+        assert len(set(ids)) == len(ids) and set(result.timings) == set(STAGES)
+        assert all(texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence)
 
 
 def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(base):
@@ -91,12 +80,6 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
     assert outcomes([silent]) == {"crashed in stance: unreachable": 1}
 
 
-def test_nothing_found_is_insufficient(stance):
-    base = EvidenceBase(pd.DataFrame({"doc_id": ["a"], "text": ["Cats purr."]}))
-    result = FactChecker(base, stance).check("The vessel sailed in June.")
-    assert (result.verdict, result.reason, result.support) == (INSUFFICIENT, "no_evidence", None)
-
-
 def test_whole_documents_pass_no_gate(base, stance):
     config = PipelineConfig(three_stage=False, gate="high", documents=1)
     result = FactChecker(base, stance, config).check("Theft must be reported within 24 hours.")
@@ -104,17 +87,10 @@ def test_whole_documents_pass_no_gate(base, stance):
     assert item.start == 0 and item.end == len(item.passage) > 100
 
 
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (None, "holds no documents"),
-        (pd.DataFrame({"doc_id": [], "text": []}), "holds no documents"),
-        (pd.DataFrame({"doc_id": ["a", "a"], "text": ["x", "y"]}), "'a' occurs twice"),
-    ],
-)
-def test_bad_collections_are_refused(frame, message):
+@pytest.mark.parametrize(("ids", "message"), [([], "holds no documents"), (["a", "a"], "'a' occurs twice")])
+def test_bad_collections_are_refused(ids, message):
     with pytest.raises(InputError, match=message):
-        EvidenceBase(frame)
+        EvidenceBase(pd.DataFrame({"doc_id": ids, "text": ids}))
 
 
 @pytest.mark.parametrize(
@@ -145,19 +121,17 @@ def test_what_is_remembered_still_costs_what_it_cost(base):
 
 @pytest.mark.parametrize(
     ("rankings", "most", "fused"),
-    [([[3, 1, 2]], 2, [3, 1]), ([[1, 2], [2, 3]], 3, [2, 1, 3]), ([[1], [0]], 2, [0, 1]), ([], 2, [])],
+    [
+        ([[3, 1, 2]], 2, [3, 1]),
+        ([[1, 2], [2, 3]], 3, [2, 1, 3]),
+        ([[1], [0]], 2, [0, 1]),
+        ([], 2, []),
+        # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
+        ([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2, [2, 9]),
+    ],
 )
 def test_fusion_of_queries(rankings, most, fused):
     assert fuse_queries(rankings, most) == fused
-
-
-def test_ties_of_queries_go_by_the_collection_and_not_by_the_best_rank():
-    ranks = [[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]]  # 1/21 + 1/28 = 2/24
-    lists = [RankedLists(np.array([ids]), -np.arange(len(ids), dtype=float)[None]) for ids in ranks]
-    fused = reciprocal_rank_fusion(lists, k=20)
-    assert fused.ids[0, :2].tolist() == [9, 2]
-    assert np.ptp(fused.scores[0, :2]) < 1e-12
-    assert fuse_queries(ranks, 2) == [2, 9]
 
 
 def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_left_out():
@@ -197,19 +171,6 @@ def test_documented_queries():
     ]
     assert [q.text for q in documented_queries(SubClaim("SC1", "Hail."), 2)] == ["Hail.", "What about Hail."]
     assert documented_queries(SubClaim("SC1", "He was."), 2)[1].text == "When He was."
-
-
-def test_documented_keywords_do_not_depend_on_the_hash_seed():
-    code = (
-        "from casebook.factcheck.decompose import SubClaim;"
-        "from casebook.factcheck.evidence import documented_queries as q;"
-        "print(q(SubClaim('S', 'alpha beta gamma delta epsilon zeta'), 3)[2].text)"
-    )
-    command = [sys.executable, "-c", code]
-    found = {
-        subprocess.check_output(command, env=os.environ | {"PYTHONHASHSEED": seed}, text=True) for seed in ("1", "2")
-    }
-    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
@@ -283,16 +244,10 @@ def test_kind_beats_address(url, kind, level):
     [
         (lambda text: "a: [", "not YAML"),
         (lambda text: "[]", "needs exactly"),
-        (
-            lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"),
-            "domains 'wikipedia.org': score 1.2 not in",
-        ),
+        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "domains 'wikipedia.org': score 1.2"),
         (lambda text: text.replace("other: 0.40", "other: high"), "other 'other': score 'high' not in 0..1"),
         (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "suffixes 'ac': score -0.1 not in 0..1"),
-        (
-            lambda text: text.partition("domains:")[0] + "domains: 3\n" + text[text.index("suffixes:") :],
-            "must map names",
-        ),
+        (lambda text: text.replace("domains:", "domains: 3\nx:"), "needs exactly"),
     ],
 )
 def test_a_wrong_rating_table_is_named(tmp_path, change, problem):

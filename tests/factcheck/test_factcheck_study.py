@@ -11,15 +11,15 @@ from sklearn.metrics import roc_auc_score
 from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
-from casebook.factcheck.items import drill_down
 from casebook.factcheck.stance import PublicJudge, features_model, judge_table
-from casebook.factcheck.study import WRONG, VerdictStudy, run_study
+from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
     FITTED_ON_OWN,
     cross_fitted,
     evaluate,
+    gold_claims,
     of_another_group,
     of_claim_set,
     stance_study,
@@ -67,9 +67,6 @@ def test_policies_of_the_two_class_question(toy):
     assert scores["pipeline"]["f1_binary"].estimate == pytest.approx(2 * 2 / (2 + 4))
     assert scores["pipeline"].groups["hops"]["0"]["accuracy"].estimate == 1.0
     assert toy.comparisons().loc[0, "difference"] == pytest.approx(0.125)
-
-
-def test_claims_without_a_stated_probability_are_counted(toy):
     calibrated = toy.calibrated(n_boot=20)
     assert (calibrated.n, calibrated.missing) == (4, 4)
 
@@ -83,14 +80,8 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     leaky, blind = cross_fitted(features_model(), X, supported, groups, 5, 0, also=(noise @ np.zeros((3, 43)),))
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
-    assert np.array_equal(cross_fitted(features_model(), X, supported, groups, 5, 0)[0], leaky)
-
-
-def test_shuffling_never_gives_the_own_group():
-    groups = list("aabbbcd") * 3
     other = of_another_group(groups, 2, "shuffled evidence")
-    assert all(groups[row] != groups[n] for n, row in enumerate(other))
-    assert other == of_another_group(groups, 2, "shuffled evidence") != of_another_group(groups, 3, "shuffled evidence")
+    assert (groups[other] != groups).all() and other == of_another_group(groups, 2, "shuffled evidence")
     with pytest.raises(InputError, match="two groups"):
         of_another_group(["a"], 0, "x")
 
@@ -114,12 +105,10 @@ def test_our_claims(study):
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
     # What is stated is the probability of the verdict, not of support.
-    stated = zip(study.confidence["pipeline"], study.pipeline.results, strict=True)
-    for confidence, result in stated:
-        expected = {S: result.support, N: None if result.support is None else 1 - result.support}.get(result.verdict)
-        assert np.isnan(confidence) if expected is None else confidence == pytest.approx(expected)
-        assert expected is None or 0 <= expected <= 1
-        assert result.confidence is None or 0 <= result.confidence <= 1
+    for confidence, result in zip(study.confidence["pipeline"], study.pipeline.results, strict=True):
+        expected = result.support if result.verdict == S else 1 - (result.support or np.nan)
+        expected = expected if result.verdict in (S, N) else np.nan
+        assert confidence == pytest.approx(expected, nan_ok=True) and not (expected < 0 or expected > 1)
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
@@ -163,33 +152,20 @@ def test_a_users_claims_about_a_users_folder(recipes):
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
     assert {FITTED_ON_OWN} & set(study.verdicts) == set() and "gold evidence" in study.verdicts
     assert study.found[:3] == [True, True, None]
-    assert study.ablation.parts()["n"].eq(12).all()
+    assert study.ablation["parts"]["n"].eq(12).all()
     assert transfer(study)[0].empty
 
 
-def test_a_users_judge_and_decomposer_take_part(recipes, tmp_path, monkeypatch):
-    (tmp_path / "own_judge.py").write_text(
-        "def judge(claim, passages):\n    return [('refutes', 0.1) for _ in passages]\n\n\n"
-        "def split(claim):\n    return [claim, claim]\n"
-    )
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize(
+    ("claims", "problem"), [(1, "1 claims in 1 groups: intervals need 6"), (7, "7 of 7 claims have no label")]
+)
+def test_claims_need_their_folder_and_their_labels(recipes, claims, problem):
     path, folder = recipes
-    own = {"stance": "own_judge:judge", "decomposition": "own_judge:split"}
-    study = run_study(claims=path, corpus=folder, ablation=False, **own)
-    assert set(study.verdicts["pipeline"]) == {N}
-    assert [len(result.subclaims) for result in study.pipeline.results] == [2] * 12
-
-
-def test_claims_need_their_folder_and_their_labels(recipes, tmp_path):
+    path.write_text('{"claim": "The soup serves 4 people."}\n' * claims)
+    with pytest.raises(InputError, match=problem):
+        run_study(claims=path, corpus=folder)
     with pytest.raises(InputError, match="give claims and corpus"):
-        run_study(claims=recipes[0])
-    bare = tmp_path / "bare.jsonl"
-    bare.write_text('{"claim": "The soup serves 4 people."}\n')
-    with pytest.raises(InputError, match="1 claims in 1 groups: intervals need 6"):
-        run_study(claims=bare, corpus=recipes[1])
-    bare.write_text('{"claim": "The soup serves 4 people."}\n' * 7)
-    with pytest.raises(InputError, match="7 of 7 claims have no label"):
-        run_study(claims=bare, corpus=recipes[1])
+        run_study(claims=path)
 
 
 @pytest.mark.data
@@ -201,9 +177,11 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
-    at = study.rows["clause found at"].value_counts(normalize=True)
-    assert at["rank 1"] > 0.5 and at["later"] + at["rank 1"] > 0.85
-    assert study.rows["clause found at"].eq("rank 1").tolist() == study.found
+    at = study.rows["clause found at"]
+    assert at.eq("rank 1").mean() > 0.5 and at.ne("never").mean() > 0.85 and at.eq("rank 1").tolist() == study.found
+    found = drill_down(study)
+    assert found["texts"] == ["items"] and all(item["text"] for item in found["items"])
+    assert {passage[3] for passage in found["passages"]} == {None}
 
 
 @pytest.mark.data
@@ -216,14 +194,6 @@ def test_climate_fever_rules(mirror, monkeypatch):
     assert (counts.loc[S, S], counts.loc[S].sum()) == (166, 654)
     other = scores["vote without neutral"].counts
     assert (other.loc[S, S], other[S].sum() - 654) == (654, 25)
-
-
-@pytest.mark.data
-def test_hover_gives_little_away_by_its_wording(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    scores = run_study("hover").two_class(n_boot=100)
-    assert 0.49 < scores[CLAIM_ONLY]["accuracy"].low < 0.56
-    assert {*scores[CLAIM_ONLY].groups["hops"]} == {"2", "3", "4"}
 
 
 @pytest.mark.data
@@ -245,19 +215,17 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer(study, sets=("feverous_s", "climate_fever_claims", "hover"), n_boot=200)
-    table = table.set_index(["dataset", "system"])
-    assert table["n"].groupby("dataset").first().to_dict() == {"climate_fever_claims": 907, "feverous_s": 2962}
-    feverous, climate = table.loc["feverous_s"], table.loc["climate_fever_claims"]
+    table, contrasts, missing = transfer(study, sets=("climate_fever_claims", "hover"), n_boot=200)
+    gold = gold_claims("feverous_s")
+    feverous, beside = evaluate(gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200)
+    feverous, climate = feverous.set_index("system"), table.set_index("system")
+    assert set(climate["n"]) == {907} and set(feverous["n"]) == {2962} and set(beside["verdict"]) == {"better"}
     assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
     assert feverous.loc[[DEFAULT], "AUROC low"].item() > 0.85
     assert climate.loc[DEFAULT, "macro F1"] > climate.loc["majority", "macro F1"] + 0.05
     assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
-    assert table.xs(DEFAULT, level="system")["abstained"].max() < 0.02
-    assert table.xs(FITTED_ON_OWN, level="system")["abstained"].min() > 0.8
-    verdicts = contrasts.set_index(["dataset", "system", "rival"])["verdict"].sort_index()
-    assert set(verdicts.loc["feverous_s", DEFAULT]) == {"better"}
-    assert verdicts.loc["climate_fever_claims", DEFAULT, "majority"] == "worse"
+    assert climate.loc[DEFAULT, "abstained"] < 0.02 and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
+    assert contrasts.set_index(["system", "rival"]).loc[(DEFAULT, "majority"), "verdict"] == "worse"
     assert "names its evidence without the text" in missing["hover"]
 
 
@@ -282,7 +250,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     )
     evidence = claims[["claim_id"]].assign(source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats])
     gold = of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
-    assert gold.evidence[0][0].text == "The lake holds 10 boats."
+    assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     table, contrasts = evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
@@ -328,7 +296,7 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_equal_studies_give_equal_b
 
 
 def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr("casebook.factcheck.items.may_show", lambda _: frozenset())
+    monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
     found = drill_down(study)
     assert {item["text"] for item in found["items"]} == {None}
     assert {part["text"] for item in found["items"] for part in item["parts"]} == {None}
@@ -338,12 +306,7 @@ def test_without_permission_ids_remain(study, monkeypatch):
 
 
 @pytest.mark.data
-def test_of_a_non_commercial_set_only_the_questions_are_shown(require):
-    require("consumer_contracts_qa")
-    found = drill_down(run_study("consumer_contracts_qa"))
-    assert found["texts"] == ["items"] and all(item["text"] for item in found["items"])
-    assert {passage[3] for passage in found["passages"]} == {None}
-    for item in found["items"]:
-        clauses = [{one["passage"] for one in item[name]} for name in ("decisive", "cited")]
-        at_first = item["slices"]["clause found at"] == "rank 1"
-        assert at_first is not item["missed"] and at_first is (clauses[0] == clauses[1])
+def test_hover_gives_little_away_by_its_wording(mirror, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
+    scores = run_study("hover").two_class(n_boot=100)
+    assert 0.49 < scores[CLAIM_ONLY]["accuracy"].low < 0.56 and set(scores[CLAIM_ONLY].groups["hops"]) == set("234")

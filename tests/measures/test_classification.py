@@ -53,6 +53,8 @@ def test_majority_is_one_class_and_prior_is_by_chance():
     assert found["prior"]["accuracy"].estimate == (9 + 1) / 16
     assert found["majority"]["recall"].estimate == 1
     assert found["prior"]["recall"].estimate == 3 / 4
+    given = score_predictions([S, N], [S, N], baselines={"claim_only": [S, S]})
+    assert given.baselines["claim_only"]["accuracy"].estimate == 0.5
 
 
 def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
@@ -161,14 +163,6 @@ def test_prevalence_makes_a_constant_answer_look_good():
     assert low_high == pytest.approx((0.49, 0.943), abs=1e-3)
 
 
-def test_prior_baseline_is_the_expected_accuracy_of_drawn_answers():
-    found = score_predictions([S] * 30 + [N] * 10, [S] * 40, n_boot=200)
-    prior = found.baselines["prior"]["accuracy"]
-    assert prior.estimate == pytest.approx(0.75**2 + 0.25**2)
-    given = score_predictions([S, N], [S, N], baselines={"claim_only": [S, S]})
-    assert given.baselines["claim_only"]["accuracy"].estimate == 0.5
-
-
 def test_groups_cover_every_row_and_name_the_missing():
     gold, predicted = [S, N, S, N], [S, N, N, None]
     found = score_predictions(gold, predicted, groups={"hops": [2, 3, 3, None]})
@@ -251,16 +245,6 @@ def test_equals_scikit_learn_with_ties(rows):
         assert found.low is None or 0 < found.low < found.estimate < found.high < 1
 
 
-def test_interval_covers_as_promised():
-    rng, hits = np.random.default_rng(0), 0
-    true = 0.7602  # of two unit normals one standard deviation apart
-    for _ in range(400):
-        positive = np.arange(80) < 40
-        found = auroc(positive, rng.normal(size=80) + positive)
-        hits += found.low <= true <= found.high
-    assert 0.92 <= hits / 400 <= 0.98
-
-
 def test_repeating_every_unit_does_not_narrow_the_clustered_interval():
     rng = np.random.default_rng(1)
     positive = np.arange(60) < 30
@@ -283,19 +267,7 @@ def test_variance_is_that_of_delong():
     assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-6)
 
 
-def test_perfect_separation_has_no_interval():
-    found = auroc([True, True, False, False], [3, 4, 1, 2])
-    assert (found.estimate, found.low, found.reason) == (1.0, None, "no_variation")
-
-
-def test_bad_scores_are_refused():
-    with pytest.raises(InputError, match="1 scores are not finite"):
-        auroc([True, False], [0.1, np.nan])
-    with pytest.raises(InputError, match="give one of each"):
-        auroc([True, False], [0.1])
-
-
-@pytest.mark.parametrize("n", range(3, 40))
+@pytest.mark.parametrize("n", [3, 7, 16, 31])
 def test_a_variance_that_cancels_is_none_and_never_negative(n):
     """A unit of each class with one score in every cluster: always one half."""
     scores = np.repeat(np.arange(n) * 0.1, 2)
@@ -324,6 +296,10 @@ def test_difference_of_auroc_knows_its_edges():
     assert (same.estimate, same.low, same.high, same.reason) == (0, 0, 0, "no_variation")
     few = auroc_difference(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
     assert few.low is None and few.reason == "fewer_than_six_clusters"
+    perfect = auroc([True, True, False, False], [3, 4, 1, 2])
+    assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
+    with pytest.raises(InputError, match="1 scores are not finite"):
+        auroc([True, False], [0.1, np.nan])
     assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
     pairs = np.repeat(np.arange(6), 2)
     forth, back = (auroc_difference(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1))

@@ -11,21 +11,11 @@ from matplotlib.collections import LineCollection
 
 from casebook import plots
 from casebook.measures import agreement
-from casebook.plots import position_forest, power_curves, rating_distributions
-from casebook.raters.power import simulated_power
+from casebook.plots import position_forest, rating_distributions
 from casebook.raters.preference import position_effect
 
 mpl.use("Agg")
 
-SYSTEMS = pd.DataFrame(
-    {
-        "system": ["a", "b", "chance"],
-        "gain": [0.2, 0.6, 0.0],
-        "gain low": [0.1, 0.5, -0.1],
-        "gain high": [0.3, 0.7, 0.1],
-        "tie class": ["2", "1", "3"],
-    }
-)
 ROWS = pd.DataFrame(
     {
         "row": ["x", "x", "y"],
@@ -37,65 +27,23 @@ ROWS = pd.DataFrame(
         "control": [0.1, 0.1, 0.2],
     }
 )
-AUDITED = pd.DataFrame(
-    {
-        "check": ["c", "d", "d", "d"],
-        "audited": ["s", "s", "t", "t"],
-        "verdict": ["flagged", "passed", "passed", "flagged"],
-        "value": [0.9, np.nan, 0.5, 0.75],
-        "chance": [0.5, np.nan, 0.5, np.nan],
-    }
-)
 DETECTED = pd.DataFrame(
     {"detector": ["e", "f"], "defect": ["one two", "one two"], "auroc": [0.9, np.nan], "judged": [5, 0]}
 )
-CONFUSED = pd.DataFrame([[3, 1], [0, 0]], ["SUPPORTED", "NOT_SUPPORTED"], ["SUPPORTED", "no_class"])
-PLACEBO = pd.DataFrame(
+LINES = pd.DataFrame(
     {
-        "system": ["s", "s"],
-        "fact type": ["Section", "Evidence"],
-        "placebo": [0.1, 0.2],
-        "sensitivity": [0.3, 0.4],
-        "sensitivity low": [0.2, 0.3],
-        "sensitivity high": [0.4, 0.5],
-        "edges": [3, 4],
-    }
-)
-SWEPT = pd.DataFrame(
-    {
-        "parameter": ["alpha"] * 2,
-        "value": [0.0, 1.0],
-        "mean": [0.3, 0.4],
-        "ci_low": [0.2, 0.3],
-        "ci_high": [0.4, 0.5],
-        "default": [0.0] * 2,
-        "best": [1.0] * 2,
-    }
-)
-THRESHOLDS = pd.DataFrame(
-    {"measure": ["m"] * 2, "threshold": [1, 2], "value": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]}
-)
-MATCHED = pd.DataFrame(
-    {
-        "rule": ["r"] * 4,
-        "condition": ["matched", "matched", "mismatched", "mismatched"],
         "words": [10, 100] * 2,
-        "score": [0.9, 0.8, 0.2, 0.3],
+        "panel": ["r"] * 4,
+        "series": ["own", "own", "foreign", "foreign"],
+        "value": [0.9, 0.8, 0.2, 0.3],
         "low": [0.8, 0.7, 0.1, 0.2],
         "high": [1.0, 0.9, 0.3, 0.4],
-        "n": [5] * 4,
+        "default": [20] * 4,
     }
 )
-EDGES = pd.DataFrame({"fact_type": ["Section", "Section", "Evidence"], "moved": [1.0, 2.0, np.nan]})
-STAGES = pd.DataFrame({"stage": ["bm25", "rerank"], "share": [0.9, 0.5], "milliseconds": [1.0, 9.0]})
-ADDED = STAGES.assign(change=[0.1, -0.1], low=[0.0, -0.2], high=[0.2, -0.05])
-CHANGED = pd.DataFrame({"query_id": ["q1", "q2"], "before": [1, 9], "after": [3, 2]})
-PAST = pd.DataFrame({"series": ["s"] * 2, "number": [1, 2], "value": [0.4, 0.5]})
-BINS = pd.DataFrame({"confidence": [0.2, 0.8], "share": [0.3, 0.7], "share low": [0.1, 0.5], "share high": [0.5, 0.9]})
-CURVE = pd.DataFrame({"coverage": [0.5, 1.0], "risk": [0.1, 0.3]})
-DEALT = pd.DataFrame(
-    {"dealt": [0.0, 1.0], "flagged": [0, 1], "flagged low": [0, 0.8], "flagged high": [0.2, 1], "n": 20}
-)
+STAGES = pd.DataFrame({"stage": ["bm25", "rerank"], "milliseconds": [1.0, 9.0], "change": [0.1, -0.1]})
+STAGES = STAGES.assign(low=[0.0, -0.2], high=[0.2, -0.05])
+SCORES = pd.DataFrame({"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"])
 
 
 def node(name, depth, parent=None, kind=None):
@@ -107,28 +55,12 @@ ROOT = node("root", 0)
 TREE = SimpleNamespace(root=ROOT, nodes=[ROOT, node("n1", 1, ROOT, "Section"), node("n2", 1, ROOT, "Evidence")])
 
 FIGURES = {
-    "forest": lambda: plots.forest(SYSTEMS, "gain", ["chance"]),
     "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),
     "effects": lambda: plots.effects(ROWS.drop(columns="series"), "change", margin=0.1),
-    "added_by_stage": lambda: plots.added_by_stage(ADDED, "nDCG@10"),
-    "against_placebo": lambda: plots.against_placebo(PLACEBO, "footrule"),
-    "score_matrix": lambda: plots.score_matrix(pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, np.nan]}), "nDCG@10"),
-    "case_matrix": lambda: plots.case_matrix(pd.DataFrame({"Section": [0.1, -0.2]}, ["c1", "c2"]), "excess"),
+    "added_by_stage": lambda: plots.added_by_stage(STAGES, "nDCG@10"),
+    "matrix": lambda: plots.matrix(SCORES, "excess", "{:+.2f}".format, (-1, 1), plots.SIGNED),
     "detector_matrix": lambda: plots.detector_matrix(DETECTED),
-    "confusion_matrices": lambda: plots.confusion_matrices({"policy": CONFUSED}),
-    "audit_matrix": lambda: plots.audit_matrix(AUDITED),
-    "sweeps": lambda: plots.sweeps(SWEPT, "nDCG@10"),
-    "histories": lambda: plots.histories(PAST, "nDCG@10"),
-    "thresholds": lambda: plots.thresholds(THRESHOLDS, {"documented": 1.5, "none": None}),
-    "detection_line": lambda: plots.detection_line(DEALT),
-    "matched_lines": lambda: plots.matched_lines(MATCHED, "words", "words", log=True),
-    "reliability": lambda: plots.reliability(BINS, CURVE, 12, 3),
-    "per_query": lambda: plots.per_query(pd.DataFrame({"a": [1, 0.5, 0], "b": [0, 0.5, 1]}), "a", "b", "RR"),
-    "attrition": lambda: plots.attrition(STAGES),
-    "shift_vector": lambda: plots.shift_vector(np.arange(12.0).reshape(2, 6)),
-    "rank_changes": lambda: plots.rank_changes(CHANGED),
-    "no change": lambda: plots.rank_changes(CHANGED[:0]),
-    "displacements": lambda: plots.displacements(EDGES, EDGES[["moved"]], "moved", (1.0,)),
+    "lines": lambda: plots.lines(LINES, "words", "share", marks={"default": "default", "best": 50}),
     "edit_tree": lambda: plots.edit_tree(TREE, 10),
 }
 
@@ -143,26 +75,31 @@ def test_every_kind_is_drawn(name, tmp_path):
 
 
 def labels(axis):
-    return [label.get_text() for label in axis.get_ticklabels()]
+    return [" ".join(label.get_text().split()) for label in axis.get_ticklabels()]
 
 
-def test_a_forest_draws_each_interval_best_on_top():
-    axes = FIGURES["forest"]().axes[0]
-    assert labels(axes.yaxis) == ["b (1)", "a (2)", "chance (3)"]
-    (lines,) = (part for part in axes.collections if isinstance(part, LineCollection))
-    assert next(path.vertices.tolist() for path in lines.get_paths()) == [[0.5, 0], [0.7, 0]]
+def test_values_are_drawn_with_their_intervals_the_first_row_on_top():
+    axes = FIGURES["values"]().axes[0]
+    assert labels(axes.yaxis) == ["x (n = 9)", "y (n = 4)"]
+    lines = [part for part in axes.collections if isinstance(part, LineCollection)]
+    ends = [path.vertices[:, 0].tolist() for part in lines for path in part.get_paths()]
+    assert ends[0] == [0.4, 0.6] and [0.3, 0.5] in ends
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
 
 
-def test_confusion_counts_are_written_with_their_share_of_the_gold_label():
-    axes = FIGURES["confusion_matrices"]().axes[0]
-    assert [text.get_text() for text in axes.texts] == ["3\n75%", "1\n25%", "0\n0%", "0\n0%"]
-    assert labels(axes.yaxis) == ["SUPPORTED", "NOT SUP."] and labels(axes.xaxis) == ["SUPPORTED", "neither"]
+def test_a_matrix_writes_its_values_and_a_dash_for_none():
+    axes = FIGURES["matrix"]().axes[0]
+    assert words(axes) == ["+0.12", "-0.20", "–", "+0.50"]
+    assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
+    assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
 
 
-def test_an_audit_names_what_is_flagged():
-    axes = FIGURES["audit_matrix"]().axes[0]
-    assert [text.get_text() for text in axes.texts] == ["0.90 !\n(0.50)", "–", "✓", "0.75 !"]
+def test_lines_have_a_band_each_and_marks_at_their_places():
+    axes = FIGURES["lines"]().axes[0]
+    own, foreign, default, best = axes.lines
+    assert own.get_ydata().tolist() == [0.9, 0.8] and foreign.get_label() == "foreign"
+    assert (default.get_xdata()[0], best.get_xdata()[0]) == (20, 50)
+    assert [band.get_paths()[0].get_extents().ymax for band in axes.collections] == [1.0, 0.4]
 
 
 @pytest.fixture(scope="module")
@@ -230,9 +167,3 @@ def test_ratings(example_rows, saved):
     axes = saved(rating_distributions(pd.concat(parts)))
     assert axes.get_yticklabels()[1].get_text() == "factuality, rag\n(4.500, n = 200)"
     assert sum(bar.get_width() for bar in axes.patches) == pytest.approx(400)
-
-
-def test_power(saved):
-    table = simulated_power(items=(20, 50), raters=(2, 4), win_rates=(0.5, 0.6, 0.7), studies=50)
-    axes = saved(power_curves(table, "item sign-flip"))
-    assert len(axes.get_legend().get_texts()) == 4

@@ -123,7 +123,7 @@ def test_a_weight_is_a_number_of_copies(ratings, seed):
     rng = np.random.default_rng(seed)
     panel = as_panel(ratings, SCALE, wide=True)
     for name in NAMES:
-        coefficient = _builder(name)(panel)
+        coefficient = _builder(name, {})(panel)
         held = coefficient.panel
         if held.n_items == 0 or coefficient.reason():
             continue
@@ -133,7 +133,7 @@ def test_a_weight_is_a_number_of_copies(ratings, seed):
         if (rows < 0).all(axis=0).any():
             continue  # a rater is lost: another panel
         copied = as_panel(np.where(rows < 0, np.nan, rows + 1.0), SCALE, wide=True)
-        again = _builder(name)(copied)
+        again = _builder(name, {})(copied)
         expected = again.values(np.ones((1, again.panel.n_items)))[0]
         found = coefficient.values(weights)[0]
         assert found == pytest.approx(expected, abs=1e-9, nan_ok=True), name
@@ -145,7 +145,7 @@ def test_linearisation_is_the_derivative(ratings):
     """Of alpha without the small-sample term, by weighing one item a little more."""
     panel = as_panel(ratings, SCALE, wide=True)
     for level in agreement.LEVELS:
-        alpha = _builder(f"krippendorff_alpha_{level}")(panel)
+        alpha = _builder(f"krippendorff_alpha_{level}", {})(panel)
         n = alpha.panel.n_items
         if n < 2 or alpha.reason():
             continue

@@ -10,14 +10,14 @@ from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
 from casebook.raters import analysis
-from casebook.raters.analysis import Options, analyse, answer, kappa_pairs, panel_of
+from casebook.raters.analysis import analyse, answer, panel_of
 from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import open_forms, read_forms, unblind
 from casebook.raters.simulate import Truth, fill_forms, rehearse
 
-QUICK = Options(resamples=300, permutations=19)
+QUICK = {"resamples": 300, "permutations": 19}
 
 
 def changed(**columns):
@@ -27,7 +27,7 @@ def changed(**columns):
 
 @pytest.fixture(scope="module")
 def example():
-    return analyse(example_votes(), options=QUICK)
+    return analyse(example_votes(), **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_agreement_of_the_example(example):
     assert {"krippendorff_alpha_ordinal", "gwet_ac1", "gwet_ac2", "conger_kappa"} <= set(found.index)
     shares = example.tables["vote_shares"].set_index("vote")["share"]
     assert shares.to_dict() == {"RAG": 0.565, "BASE": 0.315, "Tie": 0.12}
-    pairs, votes = kappa_pairs(example).set_index(["rater", "and rater"]), example.panel.votes
+    pairs, votes = example.tables["cohen_kappa"].set_index(["rater", "and rater"]), example.panel.votes
     assert len(pairs) == 6
     for (one, other), row in pairs.iterrows():
         for column, weights in (("kappa", None), ("linear", "linear"), ("quadratic", "quadratic")):
@@ -107,7 +107,7 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
     choice = {"S1": votes.frame["left"], "Tie": "Tie"}.get(preferred)
     frame = votes.frame.assign(choice=choice)
     frame.loc[0, ["preferred", "choice"]] = ["S1", frame.loc[0, "left"]]
-    found = analyse(replace(votes, frame=frame), options=QUICK)
+    found = analyse(replace(votes, frame=frame), **QUICK)
     assert len(answer(found)) >= 5 and "nan" not in " ".join(answer(found))
     assert found.tables["rating_agreement"].loc[0, "reason"]
 
@@ -117,16 +117,16 @@ def test_one_rater_or_few_items_are_described(raters, items):
     votes = example_votes()
     names = tuple(f"rater{n + 1}" for n in range(raters))
     frame = votes.frame[votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")]
-    found = analyse(replace(votes, frame=frame, raters=names), options=QUICK)
+    found = analyse(replace(votes, frame=frame, raters=names), **QUICK)
     assert found.panel.votes.shape == (items, raters) and answer(found)
-    assert kappa_pairs(found).empty == found.tables["duplicates"].empty == (raters == 1)
+    assert found.tables["cohen_kappa"].empty == found.tables["duplicates"].empty == (raters == 1)
     assert found.win_rate("item and rater")["reason"] == "fewer_than_three_raters"
 
 
 def test_missing_votes_are_counted():
     frame = example_votes().frame
     gone = frame.index % 7 == 0
-    found = analyse(changed(choice=frame["choice"].mask(gone, None)), options=QUICK)
+    found = analyse(changed(choice=frame["choice"].mask(gone, None)), **QUICK)
     pooled = found.tables["preference"].set_index("rater").loc["pooled"]
     assert pooled["missing"] == gone.sum()
     assert pooled[["wins", "losses", "ties"]].sum() == 200 - gone.sum()
@@ -209,7 +209,7 @@ def rehearsed(folder, truth, items, raters, seed, systems=("grounded", "plain"),
 
 def test_a_planted_effect_is_found_from_forms_to_answer(tmp_path):
     truth = Truth(effect=1.5, item_sd=0.8, rater_sd=0.2, left=0.0)
-    found = analyse(rehearsed(tmp_path, truth, 40, 5, 3), options=QUICK)
+    found = analyse(rehearsed(tmp_path, truth, 40, 5, 3), **QUICK)
     both = found.win_rate("item and rater")
     assert 0.5 < both["ci_low"] < truth.win_rate < both["ci_high"]
     assert found.side().left_test.pvalue > 0.01
@@ -217,7 +217,7 @@ def test_a_planted_effect_is_found_from_forms_to_answer(tmp_path):
 
 def test_a_planted_side_effect_is_found(tmp_path):
     truth = Truth(effect=0.0, item_sd=0.5, rater_sd=0.1, left=1.2)
-    found = analyse(rehearsed(tmp_path, truth, 50, 4, 1), options=QUICK)
+    found = analyse(rehearsed(tmp_path, truth, 50, 4, 1), **QUICK)
     assert found.side().left_test.pvalue < 0.001 and found.side().difference.low > 0.2
     rate = found.win_rate("item")  # balanced sides keep the side effect out of the win rate
     assert rate["ci_low"] < truth.win_rate < rate["ci_high"]
@@ -227,8 +227,8 @@ def test_three_systems_are_held_against_each_other(tmp_path):
     votes = rehearsed(tmp_path, Truth(1.5, 0.5, 0.1), 30, 4, 0, ("one", "two", "three"), focus="one", per_item=3)
     for other, message in ((None, "held against"), ("none", "held against")):
         with pytest.raises(InputError, match=message):
-            analyse(votes, other, QUICK)
-    found = analyse(votes, "three", QUICK)
+            analyse(votes, other, **QUICK)
+    found = analyse(votes, "three", **QUICK)
     assert found.panel.votes.shape == (30, 4) and found.panel.votes.notna().sum().sum() == 90
     with pytest.raises(InputError, match="no judgement"):
         panel_of(replace(example_votes(), systems=("RAG", "BASE", "THIRD")), "THIRD")
@@ -236,8 +236,8 @@ def test_three_systems_are_held_against_each_other(tmp_path):
 
 def test_the_truth_of_a_simulated_panel_is_covered_and_is_the_mean_of_the_votes():
     truth = Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4)
-    options = Options(resamples=500, permutations=19)
-    found = rehearse(60, 6, truth=truth, options=options, seed=2)
+    options = {"resamples": 500, "permutations": 19}
+    found = rehearse(60, 6, truth=truth, **options, seed=2)
     both, guess = found.win_rate("item and rater"), found.tables["arm_guess"].iloc[0]
     assert both["ci_low"] < truth.win_rate < both["ci_high"]
     assert guess["accuracy low"] < 0.5 < guess["accuracy high"]

@@ -18,7 +18,7 @@ from casebook.data.registry import read_split
 from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters import documented
-from casebook.raters.analysis import Options, analyse, kappa_pairs
+from casebook.raters.analysis import analyse
 from casebook.raters.documented import (
     AGGREGATE,
     AGREEMENT,
@@ -126,7 +126,7 @@ def found(real):
         patch.setattr(documented, "load", lambda *_, **__: real)
         votes, name = votes_of(KEY)
     assert name == KEY
-    return analyse(votes, options=Options(resamples=1_000, permutations=19))
+    return analyse(votes, resamples=1_000, permutations=19)
 
 
 @pytest.mark.data
@@ -187,7 +187,7 @@ def test_agreement_as_published_and_as_in_statsmodels(found):
     assert row["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
     counts, _ = inter_rater.aggregate_raters(found.panel.votes.to_numpy(int))
     assert row["estimate"] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-14)
-    assert len(kappa_pairs(found)) == 6
+    assert len(found.tables["cohen_kappa"]) == 6
 
 
 @pytest.mark.data

@@ -14,7 +14,7 @@ from toy_study import make_study
 from casebook import sheets
 from casebook.errors import InputError
 from casebook.raters.documented import example_votes
-from casebook.raters.read import find_key, key_column, read_form, read_forms, read_votes, registered_margin, unblind
+from casebook.raters.read import key_column, read_form, read_forms, read_key, read_votes, unblind
 
 
 def only(form):
@@ -291,15 +291,15 @@ def test_forms_of_others_and_second_forms_are_refused(returned, key, edited, tmp
 
 def test_another_key_than_the_registered_one_is_refused(tmp_path):
     folder = make_study(tmp_path / "study", count=4, margin=0.1)
-    assert registered_margin(folder) == (0.4, 0.6) and find_key(folder)["study"] == "pilot"
+    assert read_key(folder)["no_difference"] == [0.4, 0.6] and read_key(folder)["study"] == "pilot"
     path = folder / "sealed" / "key.json"
     path.write_text(path.read_text().replace("grounded", "other"))
     with pytest.raises(InputError, match="not the key that was registered"):
-        find_key(folder)
+        read_key(folder)
     path.write_text("{}")
     (folder / "preregistration.json").unlink()
     with pytest.raises(InputError, match="is no key of a rater study"):
-        find_key(folder)
+        read_key(folder)
 
 
 def test_the_key_gives_back_the_systems(returned, key):

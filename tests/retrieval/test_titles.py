@@ -11,7 +11,7 @@ from casebook.retrieval.ablation import data_table
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.shards import ShardStore, encode_folder
-from casebook.sensitivity.study import extracted_collection
+from casebook.sensitivity.cases import extracted_collection
 
 WORDS = ["flood", "theft", "storm", "delay", "cancel", "refund", "court", "arbiter"]
 

@@ -11,14 +11,14 @@ import time
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs.promotions import Reason, active, history, promote, rollback, verify
+from casebook.runs.promotions import active, history, promote, rollback, verify
 from casebook.runs.record import RunRecord, now
 from casebook.runs.registry import discover, find, locate, record_run
 
 PROCESSES = 32
 # Half a minute of every core: the long forms belong to make faults.
 LONG = [pytest.mark.slow, pytest.mark.faults]
-WHY = Reason("test")
+WHY = "test"
 
 
 def write(layout, name, score):

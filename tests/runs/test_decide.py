@@ -7,19 +7,9 @@ import pytest
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
-from casebook.runs.decide import (
-    Gate,
-    apply,
-    apply_gate,
-    decide,
-    decision_report,
-    judge,
-    read_gate,
-    settle,
-    write_report,
-)
+from casebook.runs.decide import apply, apply_gate, decide, judge, read_gate, settle, write_report
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import Reason, active, history, promote, rollback
+from casebook.runs.promotions import active, history, promote, rollback
 from casebook.runs.registry import REPO, discover, find
 from casebook.stats.power import minimal_detectable_effect
 
@@ -39,9 +29,9 @@ def decided(registry, metric="ndcg@3", **options):
 def test_the_first_run_is_promoted_and_the_same_one_not_again(registry):
     registry.add("first", ranks=WEAK)
     found = decided(registry)
-    assert (found.action, found.evidence.basis) == ("Promote", "first")
+    assert (found["action"], found["evidence"]["basis"]) == ("Promote", "first")
     again = decided(registry)
-    assert (again.action, again.evidence.basis, again.delta) == ("KeepActive", "same_run", 0)
+    assert (again["action"], again["evidence"]["basis"], again["delta"]) == ("KeepActive", "same_run", 0)
 
 
 @pytest.mark.parametrize(("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")])
@@ -50,8 +40,8 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     decided(registry)
     registry.add("new", 0.6005, minutes=1)
     found = decided(registry, eps=eps)
-    assert (found.action, found.evidence.verdict, found.evidence.basis) == (action, verdict, "eps")
-    assert found.delta == pytest.approx(0.0005)
+    assert (found["action"], found["evidence"]["verdict"], found["evidence"]["basis"]) == (action, verdict, "eps")
+    assert found["delta"] == pytest.approx(0.0005)
 
 
 def test_lower_is_better_turns_the_sign(registry):
@@ -59,7 +49,7 @@ def test_lower_is_better_turns_the_sign(registry):
     decided(registry, metric="duration_ms")
     registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
     found = decided(registry, metric="duration_ms")
-    assert (found.action, found.delta, found.evidence.improvement) == ("Promote", -8, 8)
+    assert (found["action"], found["delta"], found["evidence"]["improvement"]) == ("Promote", -8, 8)
 
 
 def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
@@ -70,15 +60,15 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     listing = registry.read()
     for name, verdict in (("noise", "undecided"), ("worse", "fail")):
         found = decide(listing, "ndcg@3", run=find(listing, name))
-        assert (found.action, found.evidence.verdict) == ("KeepActive", verdict)
+        assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", verdict)
     registry.add("new", ranks=STRONG, minutes=3)
     listing = registry.read()
     found = decide(listing, "NDCG@3")
-    evidence = found.evidence
-    assert (found.action, evidence.basis, evidence.n) == ("Promote", "paired_randomisation", 200)
-    assert 0 < evidence.low < evidence.improvement < evidence.high
-    assert "best of 4 runs" in " ".join(evidence.notes)
-    report = decision_report(listing, found)
+    evidence = found["evidence"]
+    assert (found["action"], evidence["basis"], evidence["n"]) == ("Promote", "paired_randomisation", 200)
+    assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
+    assert "best of 4 runs" in " ".join(evidence["notes"])
+    report = found
     first, second = (write_report(listing.root, "decision", report) for _ in range(2))
     assert first != second and first.parent.name == "_decisions"
     stored = json.loads(first.read_text())
@@ -87,7 +77,7 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
     assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
     apply(listing, found)
-    assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence.low
+    assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
 
 def test_the_score_of_the_active_run_is_read_again_and_its_loss_is_said(registry):
@@ -97,7 +87,7 @@ def test_the_score_of_the_active_run_is_read_again_and_its_loss_is_said(registry
     registry.add("new", 0.6, minutes=1)
     listing = registry.read()
     found = decide(listing, "ndcg@3", run=find(listing, "new"))
-    assert found.delta == pytest.approx(-0.15) and found.evidence.verdict == "fail"
+    assert found["delta"] == pytest.approx(-0.15) and found["evidence"]["verdict"] == "fail"
     record.unlink()
     with pytest.raises(Incomparable, match="gone"):
         decide(registry.read(), "ndcg@3")
@@ -110,12 +100,12 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     listing = registry.read()
     new = find(listing, "new")
     # By itself the better run on other data is not even a candidate.
-    assert decide(listing, "ndcg@3").evidence.basis == "same_run"
+    assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
     found = decide(listing, "ndcg@3", run=new)
-    assert (found.action, found.evidence.verdict) == ("KeepActive", "incomparable")
-    assert decided(registry, force=True).action == "Promote"
-    promote(listing, new, "ndcg@3", Reason("again"))
-    rollback(listing.root, "ndcg@3", Reason("back"))
+    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "incomparable")
+    assert decided(registry, force=True)["action"] == "Promote"
+    promote(listing, new, "ndcg@3", "again")
+    rollback(listing.root, "ndcg@3", "back")
     assert active(listing.root, "ndcg@3")["incomparable"] is True
 
 
@@ -123,10 +113,10 @@ def test_other_queries_are_incomparable_unless_forced(registry):
     registry.add("old", ranks=WEAK)
     decided(registry)
     registry.add("new", ranks=STRONG[:150], minutes=1)
-    found = decide(registry.read(), "ndcg@3").evidence
-    assert found.verdict == "incomparable" and "50 queries" in " ".join(found.notes)
-    forced = decided(registry, force=True).evidence
-    assert forced.n == 150 and forced.incomparable is True
+    found = decide(registry.read(), "ndcg@3")["evidence"]
+    assert found["verdict"] == "incomparable" and "50 queries" in " ".join(found["notes"])
+    forced = decided(registry, force=True)["evidence"]
+    assert forced["n"] == 150 and forced["incomparable"] is True
     assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
 
 
@@ -137,8 +127,10 @@ def test_runs_below_repo_compete_only_when_asked(registry):
     root = registry.layout.root
     (root / "_repo").mkdir()
     (root / "MiniInsurance-PosNeg").rename(root / REPO)
-    assert decide(registry.read(), "ndcg@3").candidate.run_id == "plain"
-    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3").candidate.path == f"{REPO}/hidden"
+    assert decide(registry.read(), "ndcg@3")["candidate"]["runId"] == "plain"
+    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3")["candidate"]["runDirectory"].endswith(
+        f"{REPO}/hidden"
+    )
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -155,7 +147,7 @@ def test_what_cannot_be_decided(registry):
     registry.add("failed", 0.9, success=False)
     listing = registry.read()
     found = decide(listing, "ndcg@3", run=listing.runs[0])
-    assert (found.action, found.evidence.verdict) == ("KeepActive", "fail")
+    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "fail")
     for eps in (-1e-9, float("nan")):
         with pytest.raises(InputError, match="eps"):
             decide(listing, "ndcg@3", eps=eps)
@@ -170,12 +162,12 @@ def test_the_same_scores_are_neither_better_nor_worse(registry):
         registry.add(f"{name}-new", minutes=1, **held)
         listing = registry.read()
         old, new = find(listing, f"{name}-old"), find(listing, f"{name}-new")
-        promote(listing, old, metric, Reason("first"))
+        promote(listing, old, metric, "first")
         found = decide(listing, metric, run=new)
-        assert (found.action, found.evidence.verdict) == ("KeepActive", "same")
+        assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
         assert apply(listing, found) is None
-        settle(found.evidence.verdict, "equal")
-        assert apply_gate(listing, new, old, Gate({metric: 0.0})).passed
+        settle(found["evidence"]["verdict"], "equal")
+        assert apply_gate(listing, new, old, {metric: 0.0})["passed"]
 
 
 def test_judge_at_the_margin():
@@ -213,12 +205,12 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
     means = pd.Series(after - before).groupby(groups).mean().to_numpy()
     signs = np.array(list(itertools.product((1, -1), repeat=12)))
     expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
-    assert found.p_value == pytest.approx(expected, abs=1e-9)
-    assert (found.n, found.groups) == (60, 12)
-    assert found.mde == pytest.approx(minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4)
+    assert found["p_value"] == pytest.approx(expected, abs=1e-9)
+    assert (found["n"], found["groups"]) == (60, 12)
+    assert found["mde"] == pytest.approx(minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4)
     # A run whose rows name no groups takes those of the other one.
     write_run(tmp_path / "old", before)
-    assert compare_runs(*grouped, METRIC).p_value == found.p_value
+    assert compare_runs(*grouped, METRIC)["p_value"] == found["p_value"]
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
         compare_runs(*grouped, METRIC)
@@ -240,29 +232,29 @@ def test_few_groups_decide_nothing(tmp_path, casebook):
 def test_flips_are_the_queries_that_changed(registry):
     a, b = registry.add("a", ranks=[1, 2, 4, 1]), registry.add("b", ranks=[1, 1, 1, 9])
     found = compare_runs(b, a, "map@1")
-    flips = found.flips.set_index("query_id")["change"].to_dict()
+    flips = found["flips"].set_index("query_id")["change"].to_dict()
     assert flips == {"q3": "lost", "q2": "gained", "q1": "gained", "q0": "unchanged"}
     assert list(flips) == ["q3", "q2", "q1", "q0"]
-    assert (found.gained, found.unchanged, found.lost, found.n) == (2, 1, 1, 4)
-    assert found.difference == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
-    assert compare_runs(a, b, "map@1").difference == pytest.approx(-found.difference)
+    assert (found["gained"], found["unchanged"], found["lost"], found["n"]) == (2, 1, 1, 4)
+    assert found["difference"] == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
+    assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(-found["difference"])
 
 
 def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
     for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
         registry.add(name, ranks=ranks)
     listing = registry.read()
-    old, gate = find(listing, "old"), Gate({"ndcg@3": 0.005, "map@1": 0.005})
-    verdicts = [apply_gate(listing, find(listing, n), old, gate).verdict for n in ("same", "worse", "noise")]
+    old, gate = find(listing, "old"), {"ndcg@3": 0.005, "map@1": 0.005}
+    verdicts = [apply_gate(listing, find(listing, n), old, gate)["verdict"] for n in ("same", "worse", "noise")]
     assert verdicts == ["pass", "fail", "undecided"]
-    absent = apply_gate(listing, old, old, Gate({"p@1": 0.0}))
-    assert not absent.passed and "MISSING" in " ".join(absent.notes)
+    absent = apply_gate(listing, old, old, {"p@1": 0.0})
+    assert not absent["passed"] and "MISSING" in " ".join(absent["notes"])
 
 
 def test_gate_files(tmp_path):
     path = tmp_path / "gate.yml"
     path.write_text("rules:\n- {metric: nDCG@3, margin: 0.01}\n- metric: map@1\n")
-    assert read_gate(path).rules == {"ndcg@3": 0.01, "map@1": 0.005} and len(read_gate(path).sha256) == 64
+    assert read_gate(path) == {"ndcg@3": 0.01, "map@1": 0.005}
     wrong = ["3", "[]", "[{margin: 1}]", "[{metric: a, margin: -1}]", "[{metric: a, margin: .nan}]"]
     wrong += ["[{metric: a, margin: .inf}]", "[{metric: a}, {metric: A}]", "["]
     for text in ("", *(f"rules: {rules}" for rules in wrong)):

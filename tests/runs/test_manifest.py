@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs.manifest import Preprocessing, write_manifest
+from casebook.runs.manifest import write_manifest
 from casebook.runs.registry import locate
 
 CHUNKS = [("a.txt", 0, "one"), ("a.txt", 1, "two"), ("b.txt", 0, "three")]
@@ -21,7 +21,7 @@ def ingest(chunks=CHUNKS, shape=None, **fields):
         vectors=np.zeros(shape or (len(chunks), 8)),
         provider="minilm",
         input_root="samples",
-        preprocessing=Preprocessing(loader="text", chunker="window", chunk_size=100),
+        preprocessing={"loader": "text", "chunker": "window", "chunkSize": 100},
         **fields,
     )
 
@@ -32,9 +32,9 @@ def folder():
 
 def test_counts_lineage_and_hashes():
     manifest = ingest(parents=["earlier"])
-    assert (manifest.total_documents, manifest.total_chunks) == (2, 3)
-    assert (manifest.dimensions, manifest.space) == (8, "policies:refs")
-    stored = json.loads((folder() / f"manifest_{manifest.id}.json").read_text())
+    assert (manifest["totalDocuments"], manifest["totalChunks"]) == (2, 3)
+    assert (manifest["dimensions"], manifest["space"]) == (8, "policies:refs")
+    stored = json.loads((folder() / f"manifest_{manifest['id']}.json").read_text())
     documented = {"id", "startedUtc", "finishedUtc", "space", "provider", "dimensions"}
     documented |= {"inputRoot", "preprocessing", "totalDocuments", "totalChunks"}
     assert documented | {"chunkIndexFileName"} <= set(stored)
@@ -50,9 +50,9 @@ def test_counts_lineage_and_hashes():
 
 
 def test_equal_ingests_have_one_id_and_others_not():
-    ids = [ingest().id, ingest().id, ingest(CHUNKS[:2]).id, ingest(shape=(3, 4)).id]
+    ids = [found["id"] for found in (ingest(), ingest(), ingest(CHUNKS[:2]), ingest(shape=(3, 4)))]
     assert ids[0] == ids[1] and len(set(ids)) == 3
-    assert ingest().corpus_sha256 != ingest(CHUNKS[:2]).corpus_sha256
+    assert ingest()["corpusSha256"] != ingest(CHUNKS[:2])["corpusSha256"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from casebook.errors import InputError
 from casebook.files import locked
 from casebook.runs import promotions
 from casebook.runs.decide import decide
-from casebook.runs.promotions import Reason, active, history, pointer_path, promote, rollback, verify
+from casebook.runs.promotions import active, history, pointer_path, promote, rollback, verify
 from casebook.runs.registry import find
 
-WHY = Reason("because")
+WHY = "because"
 
 
 def promote_all(registry, *names, metric="ndcg@3", profile=None):
@@ -84,7 +84,7 @@ def test_what_cannot_become_active(three):
         promote_all(three, "low", metric="map@1")
     listing = three.read()
     with pytest.raises(InputError, match="reason is required"):
-        promote(listing, listing.runs[0], "ndcg@3", Reason(" "))
+        promote(listing, listing.runs[0], "ndcg@3", " ")
     assert history(listing.root) == []
 
 
@@ -202,7 +202,7 @@ def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
     listing = three.read()
     low = find(listing, "low")
     with pytest.raises(InputError, match="not text in UTF-8"):
-        promote(listing, low, "ndcg@3", Reason("caf\udce9"))
+        promote(listing, low, "ndcg@3", "caf\udce9")
     monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
     with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
         promote(listing, low, "ndcg@3", WHY)

@@ -3,8 +3,8 @@
 import pytest
 
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.placebo import inert_words
-from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity.cases import plant_cases
+from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.tree import CaseSearch
 
 

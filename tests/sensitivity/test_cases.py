@@ -6,8 +6,9 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.cases import read_cases
+from casebook.sensitivity.cases import WEIGHTS, account, annotation_frame, plant_cases, read_cases
 from casebook.sensitivity.citations import normalise_section
+from casebook.sensitivity.edits import inert_words
 
 GOOD = {
     "case_id": "a-v-b",
@@ -27,21 +28,20 @@ def write(folder, *changes):
 
 def test_shipped_cases_are_complete_and_their_own_words_are_there():
     shipped = read_cases()
-    account = shipped.account()
-    assert account["annotated"] == 16
-    assert account["without annotations"] == 0
-    assert account["untestable_types"] == 0
-    for case in shipped.cases:
-        assert case.title and case.citation and case.rationale
-        assert 60 <= len(case.facts.split()) <= 100
-        assert set(case.ranking.values()) == set(range(1, len(case.ranking) + 1))
+    counts = account(shipped)
+    assert (counts["annotated"], counts["without annotations"], counts["untestable_types"]) == (16, 0, 0)
+    for case in shipped:
+        assert case.record["title"] and case.record["citation"] and case.record["rationale"]
+        assert 60 <= len(case.record["facts"].split()) <= 100
+        ranks = case.record["expert_importance_ranking"].values()
+        assert set(ranks) == set(range(1, len(ranks) + 1))
         assert len(facts.present_types(case.sheet)) >= 3
         for section in case.sheet.sections_cited:
             assert normalise_section(section) == section
 
 
 def test_shipped_annotations_have_both_sides_of_every_type():
-    table = read_cases().annotations()
+    table = annotation_frame(case.record for case in read_cases())
     sides = table.dropna(subset=["dispositive"]).groupby("fact_type")["dispositive"]
     assert len(table["case_id"].unique()) >= 12
     assert (sides.nunique() == 2).all()
@@ -51,10 +51,9 @@ def test_shipped_annotations_have_both_sides_of_every_type():
 def test_case_without_annotations_is_excluded_and_counted(tmp_path):
     nothing = dict.fromkeys(GOOD.keys() - {"case_id", "fact_sheet"})
     found = read_cases(write(tmp_path, {}, nothing))
-    assert [case.sheet.case_id for case in found.cases] == ["c0"]
-    assert [case.sheet.case_id for case in found.unannotated] == ["c1"]
-    assert found.account()["without annotations"] == 1
-    assert found.cases[0].untestable == ("PartyType",)
+    assert [case.annotated for case in found] == [True, False]
+    counts = account(found)
+    assert (counts["without annotations"], counts["untestable_types"]) == (1, 1)
 
 
 WRONG = [
@@ -91,10 +90,29 @@ def test_file_without_cases_is_refused(tmp_path, content):
         read_cases(path)
 
 
-def test_documented_reading_takes_what_the_published_cases_hold(tmp_path):
-    sheet = {"evidence_items": [{"evidence_type": "DocumentaryEvidence"}]}
-    path = write(tmp_path, {"fact_sheet": sheet})
-    with pytest.raises(InputError, match="DocumentaryEvidence"):
-        read_cases(path)
-    (case,) = read_cases(path, documented=True).cases
-    assert case.sheet.evidence_items[0].evidence_type == "DocumentaryEvidence"
+def test_planted_documents_say_a_fact_as_often_as_its_weight():
+    planted = plant_cases(cases=1, values=2, per_line=3)
+    assert len(planted.documents) == 4 * 4 * 3
+    assert planted.annotations["dispositive"].sum() == 2 * 4
+    for row in planted.documents.itertuples():
+        for name, weight in WEIGHTS[row.area].items():
+            assert row.text.count(str(getattr(row, name))) >= 1 + 3 * weight
+    again = plant_cases(cases=1, values=2, per_line=3)
+    assert planted.documents.equals(again.documents) and planted.sheets == again.sheets
+
+
+def test_inert_words_are_as_common_as_values_of_noise():
+    assert [len(kind) for kind in inert_words(plant_cases().documents["text"])] == [6, 6, 6]
+
+
+def test_precedents_share_the_values_that_decide():
+    cases = plant_cases(cases=1, values=3, per_line=6)
+    documents = cases.documents.set_index("doc_id")
+    assert {len(found) for found in cases.precedents.values()} == {6}
+    for sheet in cases.sheets:
+        rows = documents.loc[cases.precedents[sheet.case_id]]
+        (area,) = set(rows["area"])
+        for name, weight in WEIGHTS[area].items():
+            assert not weight or len(set(rows[name])) == 1
+        if WEIGHTS[area]["Section"]:
+            assert set(rows["Section"]) == set(sheet.sections_cited)

@@ -71,22 +71,17 @@ def test_country_decides_between_acts_of_one_name():
     assert citations.normalise_section(text, country="SG") == "SGPC-300"
 
 
-def test_spans_and_pinpoints_are_those_of_the_text():
+def test_spans_are_those_of_the_text():
     text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
     assert {one.act for one in citations.find_citations(text)} == {"Unknown"}
     found = citations.find_citations(text, "IN")  # Singapore has an act of the name too
     assert [text[c.start : c.end] for c in found] == ["7", "13(1)(d)"]
-    assert [(c.id, c.pinpoint) for c in found] == [("PCA-7", ""), ("PCA-13", "(1)(d)")]
+    assert [c.id for c in found] == ["PCA-7", "PCA-13"]
 
 
 def test_citation_without_any_act_is_reported_as_unknown():
     (found,) = citations.find_citations("He was charged under section 12.")
     assert (found.act, found.number) == ("Unknown", "12")
-
-
-def test_documented_form_only_changes_spaces():
-    assert citations.documented_section("IPC 302") == "IPC-302"
-    assert citations.documented_section("section three") == "section three"
 
 
 @given(

@@ -67,7 +67,6 @@ def test_region_without_heading_is_the_first_fifth_and_short_texts_whole():
     text = "word " * 10_000
     assert facts_region(text) == (0, 10_000)
     assert facts_region("word " * 100) == (0, 500)
-    assert facts_region("word " * 100, documented=True) == (0, 100)
     assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST)
     assert facts_region("x " * 4_000 + "The facts of the case are these.")[0] == 8_000
 

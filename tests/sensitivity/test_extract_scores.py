@@ -7,8 +7,7 @@ from casebook.errors import InputError
 from casebook.readers import read_jsonl
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import GoldText, case_texts, read_cases, read_gold, read_passages, read_sides
-from casebook.sensitivity.extract import Extraction, extract_sheet
-from casebook.sensitivity.extract_scores import IN_PASSAGES, extraction_errors, extraction_scores
+from casebook.sensitivity.extract import IN_PASSAGES, Extraction, extract_sheet, extraction_errors, extraction_scores
 
 
 def sheet(case="x", **fields):

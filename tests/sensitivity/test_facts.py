@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
+from casebook.sensitivity.edits import edit_fact
 
 RECORD = {
     "case_id": "state-v-nobody",
@@ -51,44 +52,27 @@ def test_query_follows_the_documented_order_and_leaves_the_outcome_out():
 
 def test_edit_beyond_the_caps_is_a_noop_and_without_caps_is_not():
     many = changed(sections_cited=[f"IPC-{n}" for n in range(1, 11)])
-    ninth = facts.replace_section(many, "IPC-9", "IPC-99")
+    ninth = edit_fact(many, "sections_cited/IPC-9", "IPC-99").sheet
     assert is_noop(many, ninth)
     assert not is_noop(many, ninth, caps=False)
-    assert not is_noop(many, facts.replace_section(many, "IPC-8", "IPC-99"))
+    assert not is_noop(many, edit_fact(many, "sections_cited/IPC-8", "IPC-99").sheet)
 
 
 def test_removing_one_of_two_items_of_a_type_is_a_noop():
     sheet = facts.from_dict(RECORD)
-    assert is_noop(sheet, facts.remove_evidence(sheet, 0))
-    assert not is_noop(sheet, facts.remove_evidence(sheet, 1))
+    assert is_noop(sheet, edit_fact(sheet, "evidence_items/0", None).sheet)
+    assert not is_noop(sheet, edit_fact(sheet, "evidence_items/1", None).sheet)
 
 
 def test_hash_knows_the_facts_and_nothing_else():
     sheet = facts.from_dict(RECORD)
     assert facts.sheet_hash(sheet) == facts.sheet_hash(replace(sheet, case_id="other"))
-    back = facts.replace_party(sheet, "petitioner", "Minor")
+    back = edit_fact(sheet, "parties/petitioner", "Minor").sheet
     assert facts.sheet_hash(back) != facts.sheet_hash(sheet)
-    back = facts.replace_party(back, "petitioner", "Individual")
+    back = edit_fact(back, "parties/petitioner", "Individual").sheet
     assert facts.sheet_hash(back) == facts.sheet_hash(sheet)
-    number = facts.replace_number(sheet, "amounts", 0, 500000.0)
+    number = edit_fact(sheet, "amounts/0", 500000.0).sheet
     assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
-
-
-@pytest.mark.parametrize(
-    ("edit", "arguments", "message"),
-    [
-        (facts.replace_party, ("judge", "State"), "unknown side 'judge'"),
-        (facts.replace_section, ("IPC-1", "IPC-2"), "IPC-1 is not cited"),
-        (facts.replace_section, ("IPC-34", "IPC-302"), "IPC-302 is cited already"),
-        (facts.remove_evidence, (3,), "evidence_items has no position 3"),
-        (facts.remove_evidence, (-1,), "evidence_items has no position -1"),
-        (facts.replace_number, ("weights", 0, 1), "unknown kind 'weights'"),
-        (facts.replace_number, ("ages", 1, 1), "ages has no position 1"),
-    ],
-)
-def test_edit_of_a_fact_that_is_not_there_is_refused(edit, arguments, message):
-    with pytest.raises(InputError, match=message):
-        edit(facts.from_dict(RECORD), *arguments)
 
 
 @pytest.mark.parametrize(("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"])
@@ -136,17 +120,6 @@ def test_file_that_is_no_sheet_is_refused(tmp_path, content):
         facts.read_sheet(path)
     with pytest.raises(InputError, match="cannot be read"):
         facts.read_sheet(tmp_path / "absent.json")
-
-
-def test_documented_reading_keeps_unknown_evidence_and_forgets_unknown_parties():
-    record = RECORD | {
-        "parties": {"petitioner_type": "Alien", "respondent_type": "State"},
-        "evidence_items": [{"evidence_type": "DocumentaryEvidence"}],
-    }
-    sheet = facts.from_dict(record, documented=True)
-    assert sheet.parties.petitioner_type == "Unknown"
-    assert sheet.evidence_items[0].evidence_type == "DocumentaryEvidence"
-    assert facts.present_types(sheet) == facts.FACT_TYPES
 
 
 numbers = st.integers(0, 10**9) | st.floats(0, 1e6)

@@ -1,8 +1,16 @@
 import pytest
 
-from casebook.sensitivity.edits import changed_words
+from casebook.sensitivity.edits import (
+    COUNSEL,
+    MONTHS,
+    SIZE,
+    Inert,
+    changed_words,
+    inert_words,
+    placebo_edits,
+    with_context,
+)
 from casebook.sensitivity.facts import from_dict, query_text
-from casebook.sensitivity.placebo import COUNSEL, MONTHS, SIZE, Inert, inert_words, placebo_edits, with_context
 
 SHEET = from_dict({"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}})
 SIZES = [(1, 1), (1, 0), (0, 1), (2, 2), (4, 1), (0, 3), (3, 5)]
@@ -53,6 +61,6 @@ def test_only_words_of_the_collection_are_drawn():
     assert inert_words(everywhere) == Inert((), (), ())  # words of all documents move nothing
     write = with_context("x", inert)
     edit = placebo_edits(SHEET, write, 2, 2, inert)[0]
-    words = {w for kind in inert.kinds for w in kind}
+    words = {w for kind in inert for w in kind}
     assert changed_words(edit.query, query_text(SHEET))[0] >= SIZE
     assert set(edit.query.split(": ")[-1].rstrip(".").split(", ")) <= words

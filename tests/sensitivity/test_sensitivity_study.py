@@ -10,18 +10,17 @@ from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.runs.outputs import as_json
-from casebook.sensitivity import evaluation
+from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
+from casebook.sensitivity.edits import VACUOUS, Inert
 from casebook.sensitivity.evaluation import THRESHOLD, case_scores, documented_evaluation, documented_scores, evaluate
-from casebook.sensitivity.placebo import VACUOUS, Inert
-from casebook.sensitivity.planted import VALUES, WEIGHTS
-from casebook.sensitivity.study import case_collection, drill_down, planted_collection, run_study
+from casebook.sensitivity.study import drill_down, run_study
 from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, excess, grow_trees
 from casebook.stats.intervals import bootstrap_mean
 
 
 @pytest.fixture(scope="module")
 def study():
-    return run_study(planted_collection(), ["bm25"], n_boot=2_000)
+    return run_study(plant_cases(), ["bm25"], n_boot=2_000)
 
 
 def test_excess_recovers_what_decides(study):
@@ -50,7 +49,7 @@ def test_excess_of_planted_noise_covers_zero(study):
 
 
 def test_first_five_fails_where_the_stratified_budget_does_not():
-    cases = planted_collection()
+    cases = plant_cases()
     search = CaseSearch(HybridRetriever(cases.documents, mode="bm25"))
     assessed, accuracy, areas = {}, {}, {}
     budgets = {"first": TreeSettings.documented(outcome=False), "mixed": TreeSettings(placebo_draws=0)}
@@ -97,26 +96,8 @@ def test_numbers_carry_what_every_number_carries(study):
     assert {"Placebo", "Section"} <= set(study.rows()["fact_type"])
 
 
-def test_resamples_and_seed_reach_every_draw(monkeypatch):
-    asked = set()
-
-    def noted(draw):
-        def note(*arguments, **options):
-            asked.add((options.get("n_boot", options.get("n_resamples")), options["seed"]))
-            return draw(*arguments, **options)
-
-        return note
-
-    for name in ("bootstrap_mean", "resample_tables", "paired_randomization"):
-        monkeypatch.setattr(evaluation, name, noted(getattr(evaluation, name)))
-    study = run_study(planted_collection(2, 2, 4), ["bm25"], TreeSettings(1, 3, placebo_draws=1, seed=11), n_boot=123)
-    study.numbers()
-    study.agreement()
-    assert asked == {(123, 11)}
-
-
 def test_fewer_than_six_cases_have_no_interval():
-    cases = planted_collection(1, 2, 4)  # four cases, one of each area
+    cases = plant_cases(1, 2, 4)  # four cases, one of each area
     study = run_study(cases, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
     types = study.sensitivity("bm25")
     used = types[types["excess"].notna()]
@@ -130,8 +111,8 @@ def test_fewer_than_six_cases_have_no_interval():
 
 
 def test_a_collection_without_inert_words_says_so():
-    cases = planted_collection(2, 2, 4)
-    names = {word for kind in Inert().kinds for word in kind}
+    cases = plant_cases(2, 2, 4)
+    names = {word for kind in Inert() for word in kind}
     texts = [" ".join(w for w in text.split() if w.strip(".,") not in names) for text in cases.documents["text"]]
     bare = replace(cases, documents=cases.documents.assign(text=texts))
     study = run_study(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)

@@ -177,7 +177,7 @@ def test_too_few_documents_and_empty_sheets_are_refused(planted, search):
     few = HybridRetriever(planted.documents.head(9), mode="bm25")
     with pytest.raises(InputError, match="9 cases, fewer than the 10"):
         CaseSearch(few, 10)
-    empty = from_dict({"case_id": "e"}, documented=True)
+    empty = from_dict({"case_id": "e"}, empty=True)
     with pytest.raises(InputError, match="no fact to change"):
         grow_tree(empty, search)
     with pytest.raises(InputError, match="comes 2 times"):

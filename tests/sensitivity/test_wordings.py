@@ -4,7 +4,7 @@ import pytest
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.sensitivity.wordings import PARAPHRASE, STRANGER, invariance, invariance_table, wording_pairs
+from casebook.sensitivity.study import PARAPHRASE, STRANGER, invariance, invariance_table, wording_pairs
 
 
 class Words:

@@ -83,7 +83,9 @@ def write_table(path=TABLE, n_studies=2000):
     """Run the designs of the book and write their table."""
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
-    table["coefficient"] = table["coefficient"].map(TITLES)
+    bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    table = table.assign(coefficient=table["coefficient"].map(TITLES), coverage=bounds)
+    table = table[["raters", "rater_sd", "coefficient", "interval", "truth", "coverage", "mean_width"]]
     table.columns = table.columns.str.replace("_", " ")
     return write_text(path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n"))
 

@@ -164,8 +164,10 @@ if __name__ == "__main__":
     parser.add_argument("--studies", type=int, default=2000)
     options = parser.parse_args()
     table = study(options.studies)
-    text = table.to_csv(index=False, float_format="%.3f", lineterminator="\n")
-    write_text(options.file, text)
+    shares = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
+    bars = table["bar low"].map("{:.3f}".format) + " to " + table["bar high"].map("{:.3f}".format)
+    shown = table.assign(share=shares, bar=bars)[["what", "path", "design", "share", "bar", "studies"]]
+    write_text(options.file, shown.to_csv(index=False, lineterminator="\n"))
     # The interval of the simulated share must reach the bar.
     low, high = table["high"] < table["bar low"], table["low"] > table["bar high"]
     outside = table[low | high]

@@ -18,8 +18,8 @@ CONDITIONS = (
     ("raters lean a little", 4, 1.3, 0.25),
     ("raters lean", 4, 1.3, 0.5),
     ("raters lean much", 4, 1.3, 1.0),
-    ("3 raters lean", 3, 1.3, 0.5),
-    ("8 raters lean", 8, 1.3, 0.5),
+    ("three raters lean", 3, 1.3, 0.5),
+    ("eight raters lean", 8, 1.3, 0.5),
 )
 """Name, raters, and standard deviations of items and raters (log odds); 1.3 and 0.5
 were fitted to the documented study."""
@@ -60,9 +60,8 @@ def book_table(study):
     rows = {}
     for row in study.itertuples():
         cell = f"{row.rejected:.3f} {bounds_text(row.ci_low, row.ci_high)}"
-        cells = rows.setdefault(row.condition, {"condition": row.condition})
-        cells |= {"raters": row.raters, "SD of items": row.item_sd}
-        cells["SD of raters"] = row.rater_sd
+        simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
+        cells = rows.setdefault(row.condition, {"condition (raters; SD of items, of raters)": simulated})
         cells[row.test] = cell if row.holds else f"{cell} *"
     return pd.DataFrame(rows.values())
 

@@ -31,8 +31,8 @@ def rejections(sizes, trials=100, seed=0, *, grouped=True):
                 for name, scores in (("after", after), ("before", before))
             ]
             found = compare_runs(*folders, METRIC)
-            rejected += found.p_value <= 0.05
-            left_out += found.low is not None and not found.low <= 0 <= found.high
+            rejected += found["p_value"] <= 0.05
+            left_out += found["low"] is not None and not found["low"] <= 0 <= found["high"]
     return rejected / trials, left_out / trials
 
 

@@ -9,7 +9,7 @@ from casebook.assistant.log import ALIASES, documents_of, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer
-from casebook.progress import clock
+from casebook.progress import track
 from casebook.readers import OPENERS, read_lines, read_records
 
 PROMPTS = {
@@ -82,19 +82,22 @@ def answer_questions(
     settings = json.dumps([model, k, mode, max_tokens, PROMPTS, documents is not None and documents["text"].tolist()])
     settings = hashlib.sha256(settings.encode()).hexdigest()[:12]
     kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
-    with locked(out.with_name(f".{out.name}.lock"), lambda owner: f"{out}: is being written by {owner}: wait for it"):
-        done = _done(out, settings)
-        left = [(one, kind) for one in asked for kind in kinds if (one["id"], f"{model}, {kind}") not in done]
-        if done:
-            report(f"{out}: {len(done)} answers are there, {len(left)} are left")
-        failures = _ask(
-            left, out, endpoint, _found(left, documents, k, mode), (model, settings, max_tokens, prices), report
-        )
-    if failures:
-        causes = "; ".join(dict.fromkeys(failures.values()))
-        missing = len(asked) * len(kinds) - len(_done(out, settings))
+    lock = out.with_name(f".{out.name}.lock")
+    with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
+        try:
+            done = _done(out, settings)
+            left = [(one, kind) for one in asked for kind in kinds if (one["id"], f"{model}, {kind}") not in done]
+            if done:
+                report(f"{out}: {len(done)} answers are there, {len(left)} are left")
+            hits, known = _found(left, documents, k, mode), {"settings": settings}
+            causes = _ask(left, hits, out, known, endpoint, model, max_tokens, prices, report)
+            missing = len(asked) * len(kinds) - len(_done(out, settings))
+        finally:
+            lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
+    if causes:
         raise BatchFailed(
-            f"{missing} of {len(asked) * len(kinds)} answers are missing: {causes}; the same command asks again"
+            f"{missing} of {len(asked) * len(kinds)} answers are missing: {'; '.join(causes)}; "
+            "the same command asks again"
         )
     return read_log(out)
 
@@ -112,58 +115,51 @@ def _found(left, documents, k, mode):
 
 def _done(out, settings):
     """Questions and systems that a log has; a last line that broke off is taken out of a log of these settings."""
-    if not out.exists() or not out.stat().st_size:
+    content = out.read_bytes() if out.exists() else b""
+    if not content:
         return set()
-    if not _whole_lines(out):  # nothing tells whose it is
+    if b"\n" not in content:  # nothing tells whose it is
         raise InputError.at(out, 1, "breaks off in its first line: remove the file, or name another one")
     rows, broken = read_records(out, tolerate_truncation=True)
     other = next((place for place, row in rows if row.get("settings") != settings), None)
     if other is not None:
         raise InputError.at(out, other, "was made with another model, corpus, prompt or setting: name another file")
-    if broken or not out.read_bytes().endswith(b"\n"):
+    if broken or not content.endswith(b"\n"):
         write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for _, row in rows))
     return {(row["id"], row["system"]) for _, row in rows}
 
 
-def _whole_lines(out):
-    with out.open("rb") as stream:
-        return b"\n" in stream.read()
-
-
-def _ask(left, out, endpoint, hits, settings, report):
+def _ask(left, hits, out, known, endpoint, model, max_tokens, prices, report):
     """Ask what is left, write each answer, and give the causes of those that failed."""
-    model, fingerprint, max_tokens, prices = settings
-    failures, row_of_failures, started, told = {}, 0, time.monotonic(), time.monotonic()
+    causes, in_a_row, answered = [], 0, 0
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as stream:
-        for number, (one, kind) in enumerate(left):
+        for one, kind in track(left, "answers"):
             found = hits.get(one["id"], []) if kind == "retrieval" else []
             passages = "\n\n".join(f"[{place}] {hit.text}" for place, hit in enumerate(found, 1))
             began = time.monotonic()
             try:
                 reply = endpoint.reply(PROMPTS[kind].format(passages=passages, question=one["question"]), max_tokens)
             except NoAnswer as error:
-                failures[one["id"], kind] = str(error)
-                row_of_failures += 1
+                causes.append(str(error))
+                in_a_row += 1
                 report(f"no answer to {one['id'][:60]!r}: {error}")
-                if row_of_failures == IN_A_ROW:
-                    report(f"{IN_A_ROW} failures in a row: the other {len(left) - number - 1} are not asked")
+                if in_a_row == IN_A_ROW:
+                    report(f"{IN_A_ROW} failures in a row: the rest is not asked")
                     break
                 continue
-            row_of_failures = 0
+            in_a_row, answered = 0, answered + 1
             row = one | {"answer": reply.text.strip(), "system": f"{model}, {kind}"}
             if kind == "retrieval":
                 row |= {"contexts": [hit.text for hit in found], "context_ids": [hit.doc_id for hit in found]}
-            row |= {"seconds": round(time.monotonic() - began, 3), "settings": fingerprint, "cut_off": reply.cut_off}
+            row |= known | {"seconds": round(time.monotonic() - began, 3), "cut_off": reply.cut_off}
             row |= {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
             if prices and None not in (reply.prompt_tokens, reply.completion_tokens):
                 row["cost"] = (prices[0] * reply.prompt_tokens + prices[1] * reply.completion_tokens) / 1e6
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             stream.flush()
-            if time.monotonic() - told > 5 or number + 1 == len(left):
-                told = time.monotonic()
-                pause = (told - started) / (number + 1) * (len(left) - number - 1)
-                report(f"{number + 1} of {len(left)} answers" + (f", about {clock(pause)} left" if pause else ""))
+    if left:
+        report(f"{answered} of {len(left)} answers")
     if not out.stat().st_size:
         out.unlink()
-    return failures
+    return list(dict.fromkeys(causes))

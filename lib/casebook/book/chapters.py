@@ -11,7 +11,8 @@ import nbformat
 
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
-from casebook.grid import DEFAULT_GRID, defaults, load_grid
+from casebook.grid import DEFAULT_GRID, load_grid
+from casebook.parameters import defaults
 from casebook.paths import NOTEBOOKS, data_folder, run_dir
 from casebook.run import stored_record
 from casebook.runs.outputs import read_numbers

@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 import subprocess
 
 from casebook import __version__
@@ -12,6 +13,7 @@ from casebook.paths import ROOT, run_dir
 from casebook.readers import read_yaml
 from casebook.run import stored_record
 from casebook.runs.headlines import HELPS, HURTS, NO_BETTER, NO_EFFECT, NOT_MEASURED, UNDECIDED, read_headlines
+from casebook.tables import reason_text
 
 VISIBLE = 3  # answers of one experiment; the others are folded
 METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
@@ -23,6 +25,7 @@ _CLASSES = {
     UNDECIDED: "undecided",
     NOT_MEASURED: "not-measured",
 }
+_REMOTE = re.compile(r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?")
 _STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
@@ -38,7 +41,8 @@ def completed(run, cells):
 def masthead(run, cells):
     """Write date, version, commit, repository, licence and how to cite."""
     cited = read_yaml(ROOT / "CITATION.cff", "citation") if (ROOT / "CITATION.cff").is_file() else {}
-    day, commit, place = completed(run, cells), _commit(), cited.get("repository-code")
+    day, commit = completed(run, cells), _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
+    place = cited.get("repository-code") or web_address(_git("remote", "get-url", "origin") or "")
     parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
     parts += [f"Commit {html.escape(commit)}"] if commit else []
     parts += [f'<a href="{html.escape(place)}">Repository</a>'] if place else []
@@ -50,11 +54,17 @@ def masthead(run, cells):
     return f'<p class="masthead">{" · ".join(parts)}</p>'
 
 
-def _commit():
-    """Give the commit of a checkout, marked where files differ from it; nothing outside a checkout."""
+def web_address(remote):
+    """Turn the address of a Git remote into one for browsers, without user and password; None of a folder."""
+    found = _REMOTE.fullmatch(remote)
+    return f"https://{found[1]}/{found[2]}" if found else None
+
+
+def _git(*arguments):
+    """Give what Git says of a checkout; nothing outside a checkout."""
     if not (ROOT / ".git").exists():
         return None
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=, with changes", "--exclude=*"]
+    command = ["git", "-C", str(ROOT), *arguments]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
@@ -109,7 +119,7 @@ def _row(run, cell, experiment, each, limit, up):
     else:
         answer, picture = f"{each.answer}: {each.effect}", effect_drawing(each, limit)
         if each.low is None and each.reason:
-            about += f". No interval: {each.reason.replace('_', ' ')}"
+            about += f". No interval: {reason_text(each.reason)}"
     links = {"chapter": f"run/notebooks/{cell}.html", "method": method_page(experiment, each.method)}
     if (run_dir(run) / "rows" / f"{cell}.csv.gz").is_file():
         links["rows"] = f"rows/{cell}.csv.gz"

@@ -1,4 +1,4 @@
-"""A page per chapter that shows its single items: questions, edits, votes, claims.
+"""A page per chapter that shows its single items: questions, edits, votes, claims, answers.
 
 One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether it is wrong, and
 the content of the page's parts, in the order of its layout: facts, a marked change, tables. A cell is text; a number,
@@ -8,15 +8,23 @@ note below it. ``assets/items.js`` draws them. Each kind says below what of its 
 
 import html
 import json
+from functools import lru_cache
 from itertools import combinations, zip_longest
 
 from casebook.book.markup import raw
 from casebook.book.titles import titles
 from casebook.data.cards import cards
-from casebook.paths import run_dir
-from casebook.readers import read_json
+from casebook.paths import ROOT, run_dir
+from casebook.readers import read_json, read_yaml
 from casebook.run import same_data
 from casebook.runs.outputs import page_address
+from casebook.tables import reason_text
+
+
+@lru_cache(maxsize=1)
+def words():
+    """Read the words of each kind of page."""
+    return read_yaml(ROOT / "book" / "items.yml", "file of items")
 
 
 def items_file(run, cell):
@@ -33,7 +41,7 @@ def kept_items(run, cell):
 def items_title(run, cell):
     """Name the page of a cell's items, such as "Claim by claim"."""
     found = kept_items(run, cell)
-    return found and KINDS[found["kind"]]["title"]
+    return found and words()[found["kind"]]["title"]
 
 
 def item_links(run, cell):
@@ -49,48 +57,38 @@ def item_pages(run, cells, compare=None):
         found = kept_items(run, cell)
         if not found:
             continue
-        kind = KINDS[found["kind"]]
-        notes = [_count(found, kind), found.get("remark"), _texts(found, kind)]
-        found["tested"] = [place for place, name in enumerate(found["systems"]) if name not in found["controls"]]
-        if compare:
-            notes.append(_put_beside(found, kind, cell, run, compare))
+        shown = view(found | {"cell": cell})
+        beside = _put_beside(shown, found, run, compare) if compare else None
         # A script, because a page that was opened from disk may not fetch JSON.
-        script = json.dumps(view(found | {"cell": cell}), separators=(",", ":"))
+        script = json.dumps(shown, separators=(",", ":"))
         files[f"items/{cell}.js"] = f"window.casebookItems = {script};\n"
-        files[f"items/{cell}.md"] = _markdown(found, kind, cell, notes, named[cell])
+        files[f"items/{cell}.md"] = _markdown(found, cell, beside, named[cell])
     return files
 
 
 def view(found):
     """Turn what a chapter kept of its items into a page."""
-    kind = KINDS[found["kind"]]
-    return page(found["cell"], kind["noun"], found["documents"], **kind["view"](found))
+    tested = [place for place, name in enumerate(found["systems"]) if name not in found.get("controls", ())]
+    kind = found["kind"]
+    return page(found["cell"], words()[kind]["noun"], found["documents"], **VIEWS[kind](found | {"tested": tested}))
 
 
-def _count(found, kind):
-    kept, asked, noun = len(found["items"]), found["asked"], kind["noun"]
-    if kept == asked:
-        return f"The page shows all {asked} {noun}s."
-    left_out = "the others are left out to keep the page small"
-    return f"The page shows the {kept} of {asked} {noun}s {kind['left_out']}; {left_out}."
-
-
-def _texts(found, kind):
-    """Say which texts the licence lets be shown."""
-    if found["texts"] is None or "documents" in found["texts"]:
-        return kind["shown"]
-    who = "Documents" if "items" in found["texts"] else f"{kind['noun']}s and documents".capitalize()
-    none = "" if found["card"] else ", or none is known"
-    return (
-        f"{who} are shown by their ids only: the licence of the data does not allow their texts to be passed on{none}."
-    )
-
-
-def _markdown(found, kind, cell, notes, title):
-    card, source = cards().get(found["card"]), ""
-    if card:
-        citation = " ".join(card.citation.split())
-        source = f" Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
+def _markdown(found, cell, beside, title):
+    """Write the page around the viewer: what is shown, what was left out and why, the data."""
+    kind, kept = words()[found["kind"]], len(found["items"])
+    notes = [f"The page shows all {kept} {kind['noun']}s.", found.get("remark"), kind["shown"], beside]
+    if kept != found["asked"]:
+        notes[0] = (
+            f"The page shows the {kept} of {found['asked']} {kind['noun']}s {kind['left_out']}; "
+            "the others are left out to keep the page small."
+        )
+    if found["texts"] is not None and "documents" not in found["texts"]:
+        who = "Documents" if "items" in found["texts"] else f"{kind['noun']}s and documents".capitalize()
+        none = "" if found["card"] else ", or none is known"
+        notes[2] = f"{who} are shown by their ids only: the licence does not allow their texts to be passed on{none}."
+    if card := cards().get(found["card"]):
+        link = f"[{card.title}](../cards/{card.key}.md)"
+        notes.append(f"Data: {link}, {card.licence.name}; {' '.join(card.citation.split())}")
     viewer = (
         f'<div class="items"><p>This page needs JavaScript to show single {kind["noun"]}s. '
         "The rows of the chapter hold the same results.</p></div>\n"
@@ -100,7 +98,7 @@ def _markdown(found, kind, cell, notes, title):
     return (
         f"# {title}, {kind['title'].lower()}\n\n"
         f"The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
-        f"{' '.join(filter(None, notes))}{source}\n\n{raw(viewer)}"
+        f"{' '.join(filter(None, notes))}\n\n{raw(viewer)}"
     )
 
 
@@ -130,9 +128,10 @@ def cell(value, mark=None, note=None):
 
 
 def item(name, text, parts, *, tags=(), keys=(), wrong=False):
-    """Give one item of a page."""
+    """Give one item of a page; a part without content is left out."""
+    parts = [part or None for part in parts]
     keys = [round(key, 3) for key in keys]
-    return {"id": name, "text": text, "parts": list(parts), "tags": list(tags), "keys": keys, "wrong": wrong}
+    return {"id": name, "text": text, "parts": parts, "tags": list(tags), "keys": keys, "wrong": wrong}
 
 
 def page(cell, noun, documents, layout, items, orders=(), wrong=None):
@@ -156,48 +155,69 @@ def decimal(value):
     return None if value is None else f"{value:.3f}"
 
 
-def whole(value):
-    """Write a whole number, None as it is."""
-    return None if value is None else str(value)
-
-
 # --- the systems of another run next to those of this one
 
 
-def _put_beside(found, kind, cell, run, other):
-    """Add the other run's systems to the items of a page, or say why not."""
-    noun, parts, before = kind["noun"], kind["by_system"], kept_items(other, cell)
-    if not parts:
-        return f"The {noun}s of the run {other} are not shown here."
+def _put_beside(shown, found, run, other):
+    """Add the rows and columns of the other run's systems to a page, or say why not."""
+    noun, before = shown["noun"], kept_items(other, shown["cell"])
     if before is None or before["kind"] != found["kind"]:
         return f"The run {other} kept no {noun}s of this chapter."
-    if not same_data(run, other, cell):
+    if not same_data(run, other, shown["cell"]):
         return f"The run {other} used other data and is not shown here."
-    places = {name: place for place, (name, _) in enumerate(found["documents"])}
+    past = view(before | {"cell": shown["cell"]})
+    old = {one["id"]: one["parts"] for one in past["items"]}
+    nothing = [None] * len(past["layout"])
+    places = {name: place for place, (name, _) in enumerate(shown["documents"])}
 
-    def place(past):
-        """Turn a place in the other run's documents into one of this run's."""
-        name, opening = before["documents"][past]
+    def here(value):
+        """Turn a place in the other run's documents into one in this page's."""
+        if isinstance(value, list):
+            return [here(value[0]), *value[1:]]
+        if not isinstance(value, int):
+            return value
+        name, opening = past["documents"][value]
         if name not in places:
             places[name] = len(places)
-            found["documents"].append([name, opening])
+            shown["documents"].append([name, opening])
         return places[name]
 
-    # Each system of the other run stands next to its namesake of this run.
-    names = [*found["systems"], *before["systems"]]
-    order = sorted(range(len(names)), key=[names.index(name) for name in names].__getitem__)
-    shown = found["systems"] + [f"{system}, {other}" for system in before["systems"]]
-    found["systems"] = [shown[n] for n in order]
-    found["tested"] = [order.index(n) for n in found["tested"]]
-    past = {one["id"]: one for one in before["items"]}
-    for one in found["items"]:
-        added = kind["past"](past.get(one["id"]), found, before, place)
-        for part in parts:
-            both = one[part] + added[part]
-            one[part] = [both[n] for n in order]
-    missing = sum(one["id"] not in past for one in found["items"])
+    systems, more = found["systems"], before["systems"]
+    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=True)):
+        heads = part.get("heads", [""])
+        by_row, by_column = heads[0] == "System" and heads == then["heads"], heads[1:] == systems
+        for one in shown["items"] if by_row or by_column else ():
+            rows, added = one["parts"][place] or [], old.get(one["id"], nothing)[place] or []
+            added = [[here(value) for value in row] for row in added]
+            joined = _rows_beside(rows, added, other) if by_row else _columns_beside(rows, added, systems, more)
+            one["parts"][place] = joined
+        if by_column:
+            every = [*systems, *(f"{name}, {other}" for name in more)]
+            part["heads"] = [heads[0], *(every[n] for n in _by_name([*systems, *more]))]
+    missing = sum(one["id"] not in old for one in shown["items"])
     lost = f"; it did not keep {missing} of the {noun}s" if missing else ""
     return f"The systems of the run {other} are shown next to those of this run{lost}."
+
+
+def _by_name(names):
+    """Order places so that equal names stand next to each other."""
+    return sorted(range(len(names)), key=[names.index(name) for name in names].__getitem__)
+
+
+def _rows_beside(rows, added, other):
+    both = [*rows, *([f"{name}, {other}", *rest] for name, *rest in added)]
+    return [both[n] for n in _by_name([row[0] for row in (*rows, *added)])]
+
+
+def _columns_beside(rows, added, systems, more):
+    """Join rows on their first cell; what one side lacks is undefined."""
+    first = {json.dumps(row[0]): row[0] for row in (*rows, *added)}
+    left, right = ({json.dumps(row[0]): row[1:] for row in side} for side in (rows, added))
+    joined = []
+    for key, name in first.items():
+        cells = [*left.get(key, [None] * len(systems)), *right.get(key, [None] * len(more))]
+        joined.append([name, *(cells[n] for n in _by_name([*systems, *more]))])
+    return joined
 
 
 # --- questions of a retrieval chapter
@@ -222,30 +242,16 @@ def _questions(found):
         missed = bool(tested) and not relevant & set(tops[tested[0]])
         keys = [min(means) - max(means), means[0]]
         items.append(item(one["id"], one["text"], [scores, ranks, lists], keys=keys, wrong=missed))
+    ranked = f"Relevant documents, and their rank in the first {depth}"
     return {
         "layout": [
             table("Scores of this question", ["System", *found["measures"]]),
-            table(
-                f"Relevant documents, and their rank in the first {depth}",
-                ["Document", *systems],
-                missing=f"not in the first {depth}",
-            ),
+            table(ranked, ["Document", *systems], missing=f"not in the first {depth}"),
             table(f"First {depth} documents of each system; ✓ is relevant", ["Rank", *systems], missing="none"),
         ],
         "items": items,
         "orders": ("systems differ most", f"{first} worst"),
         "wrong": f"only where {first} has nothing relevant in the first {depth}",
-    }
-
-
-def _past_question(one, found, before, place):
-    measures, count = found["measures"], len(before["systems"])
-    if one is None:
-        return {"scores": [[None] * len(measures)] * count, "top": [[]] * count}
-    known = [dict(zip(before["measures"], scores, strict=True)) for scores in one["scores"]]
-    return {
-        "scores": [[row.get(measure) for measure in measures] for row in known],
-        "top": [[place(document) for document in top] for top in one["top"]],
     }
 
 
@@ -256,75 +262,57 @@ _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 
 def _edits(found):
     depth, systems, tested = found["depth"], found["systems"], found["tested"]
+    moved = f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new"
+    heads = ["System", "Edit moved", "Placebos moved", "Cases new after the edit", "After each placebo"]
+    cases = f"Cases that should be found: how many are in the first {depth}, and the best rank"
+    lists = f"Cases that left and entered the first {depth}, with their rank there; ✓ should be found"
     layout = [
         facts(),
         change("The query, before and after the edit"),
         change("A placebo of the same size, before and after"),
-        table(
-            f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new",
-            ["System", "Edit moved", "Placebos moved", "Cases new after the edit", "After each placebo"],
-            missing="not tried or without placebo",
-        ),
-        table(
-            f"Cases that should be found: how many are in the first {depth}, and the best rank",
-            ["System", "Before the edit", "After the edit", "After placebos"],
-            missing="not tried",
-        ),
-        table(
-            f"Cases that left and entered the first {depth}, with their rank there; ✓ should be found",
-            [f"{systems[place]}: {what}" for place in tested for what in ("left", "entered")],
-            missing="none",
-        ),
+        table(moved, heads, missing="not tried or without placebo"),
+        table(cases, ["System", "Before the edit", "After the edit", "After placebos"], missing="not tried"),
+        table(lists, [f"{systems[place]}: {what}" for place in tested for what in ("left", "entered")], missing="none"),
     ]
     items = [_edit(one, found) for one in found["items"]]
     return {"layout": layout, "items": items, "orders": ("moved most beyond its placebos",)}
 
 
 def _edit(one, found):
-    results, systems = one["results"], found["systems"]
-    first = results[found["tested"][0]] if found["tested"] else None
-    known = first if first and not first["error"] else {}
-    depth = "edit of the case" if one["depth"] == 1 else "edit of an edited case"
-    rows = [
+    results, systems, tested = one["results"], found["systems"], found["tested"]
+    depth = "the case" if one["depth"] == 1 else "an edited case"
+    known = [
         ["Case", one["case"]],
         ["Kind of fact", f"{one['fact_type']}, which {_DECIDES[one['decides']]}"],
-        ["Edited", depth.removeprefix("edit of ")],
+        ["Edited", depth],
     ]
-    parts = [
-        rows,
-        one["change"],
-        one["placebo"],
-        [[name, *_moved(result)] for name, result in zip(systems, results, strict=True)],
-        [[name, *_precedents(result)] for name, result in zip(systems, results, strict=True)]
-        if found["precedents"]
-        else None,
-        _lists([results[place] for place in found["tested"]]) or None,
-    ]
+    moved, precedents, columns, excess = [], [], [], 0.0
+    tags = [one["fact_type"], _DECIDES[one["decides"]], f"edit of {depth}"]
+    for place, (name, result) in enumerate(zip(systems, results, strict=True)):
+        if result is None or result["error"]:
+            moved.append([name, result and f"failed: {result['error']}", None, None, None])
+            precedents.append([name, None, None, None])
+            result = {"left": [], "entered": []}
+        else:
+            new = ", ".join(map(str, result["placebo_new"])) or None
+            moved.append([name, decimal(result["moved"]), decimal(result["placebo_moved"]), str(result["new"]), new])
+            placebos = "; ".join(map(_best_and_count, result["placebo_found"])) or None
+            shown = [_best_and_count(result["found"]), _best_and_count(result["still_found"])]
+            precedents.append([name, *shown, placebos])
+            if place == tested[0] and result["placebo_moved"] is not None:
+                excess = (result["moved"] or 0.0) - result["placebo_moved"]
+            if place == tested[0] and result["found"] and result["found"][1] and not result["still_found"][1]:
+                tags.append(f"{name} lost every precedent")
+        if place in tested:
+            columns += [
+                [cell(case, "relevant" if wanted else None, f"rank {rank} {word}") for case, rank, wanted in listed]
+                for listed, word in ((result["left"], "before"), (result["entered"], "after"))
+            ]
+    lists = [list(row) for row in zip_longest(*columns)]
     what = {"add": "{new} added", "remove": "{old} removed"}.get(one["operation"], "{old} becomes {new}")
     text = f"{one['fact_type']}: {what.format(old=one['old'], new=one['new'])}"
-    excess = 0.0
-    if known and known["placebo_moved"] is not None:
-        excess = (known["moved"] or 0.0) - known["placebo_moved"]
-    tags = [one["fact_type"], _DECIDES[one["decides"]], depth]
-    if known.get("found") and known["found"][1] and not known["still_found"][1]:
-        tags.append(f"{systems[found['tested'][0]]} lost every precedent")
+    parts = [known, one["change"], one["placebo"], moved, precedents if found["precedents"] else None, lists]
     return item(one["id"], text, parts, tags=tags, keys=[-excess])
-
-
-def _moved(result):
-    """Give the cells of one system on what moved."""
-    if result is None or result["error"]:
-        return [result and f"failed: {result['error']}", None, None, None]
-    new = ", ".join(map(str, result["placebo_new"])) or None
-    return [decimal(result["moved"]), decimal(result["placebo_moved"]), whole(result["new"]), new]
-
-
-def _precedents(result):
-    """Give the cells of one system on the cases that ought to be found."""
-    if result is None or result["error"]:
-        return [None, None, None]
-    placebos = "; ".join(map(_best_and_count, result["placebo_found"]))
-    return [_best_and_count(result["found"]), _best_and_count(result["still_found"]), placebos or None]
 
 
 def _best_and_count(found):
@@ -334,100 +322,61 @@ def _best_and_count(found):
     return f"{count}, best at rank {best}" if count else "none"
 
 
-def _lists(results):
-    """Give the rows of cases that left and entered, a pair of columns a system."""
-    columns = [
-        [cell(place, "relevant" if wanted else None, f"rank {rank} {word}") for place, rank, wanted in listed]
-        for result in results
-        for name, word in (("left", "before"), ("entered", "after"))
-        for listed in [(result or {}).get(name) or []]
-    ]
-    return [list(row) for row in zip_longest(*columns)]
-
-
-def _past_edit(one, found, before, place):
-    if one is None:
-        return {"results": [None] * len(before["systems"])}
-
-    def placed(result):
-        lists = {n: [[place(case), *rest] for case, *rest in result[n]] for n in ("left", "entered") if result.get(n)}
-        return result | lists
-
-    return {"results": [result and placed(result) for result in one["results"]]}
-
-
 # --- items of a double-blind comparison
 
 
 def _votes(found):
-    systems = found["systems"]
+    one, other = systems = found["systems"]
     heads = ["Rater", "Vote", "On the left", "Place in the form"]
     heads += [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    names = {1: one, -1: other, 0: "tie", None: None}
+    items = []
+    for each in found["items"]:
+        cast = [vote["vote"] for vote in each["votes"] if vote["vote"] is not None]
+        wins, losses = cast.count(1), cast.count(-1)
+        majority = "none" if wins == losses else one if wins > losses else other
+        pairs = list(combinations(cast, 2))
+        agreeing = sum(a == b for a, b in pairs)
+        known = [
+            ["More votes", majority],
+            ["Raters who agree", f"{agreeing} of {len(pairs)} pairs"],
+            [f"{one} on the left", f"{sum(vote['left'] for vote in each['votes'])} of {len(each['votes'])} raters"],
+        ]
+        votes = []
+        for vote in each["votes"]:
+            numbers = [vote["place"], *(rating for scale in vote["ratings"] for rating in scale)]
+            shown = [None if number is None else str(number) for number in numbers]
+            votes.append([vote["rater"], names[vote["vote"]], one if vote["left"] else other, *shown])
+        tags = [f"more votes: {majority}"]
+        if len(cast) > 1:
+            tags.append("unanimous" if agreeing == len(pairs) else "not unanimous")
+        agreed = abs(wins - losses) / len(cast) if cast else 0.0
+        text = f"{one} {wins}, {other} {losses}, tied {cast.count(0)}"
+        items.append(item(each["id"], text, [known, votes], tags=tags, keys=[agreed]))
     layout = [facts(), table("Votes and ratings", heads, "left blank", cards=True)]
-    return {
-        "layout": layout,
-        "items": [_item(one, systems) for one in found["items"]],
-        "orders": ("least agreed first",),
-    }
-
-
-def _item(one, systems):
-    names = {1: systems[0], -1: systems[1], 0: "tie", None: None}
-    cast = [vote["vote"] for vote in one["votes"] if vote["vote"] is not None]
-    wins, losses, ties = cast.count(1), cast.count(-1), cast.count(0)
-    majority = systems[wins < losses] if wins != losses else "none"
-    pairs = list(combinations(cast, 2))
-    agreeing = sum(a == b for a, b in pairs)
-    lefts = sum(vote["left"] for vote in one["votes"])
-    rows = [
-        ["More votes", majority],
-        ["Raters who agree", f"{agreeing} of {len(pairs)} pairs"],
-        [f"{systems[0]} on the left", f"{lefts} of {len(one['votes'])} raters"],
-    ]
-    votes = []
-    for vote in one["votes"]:
-        left = systems[0] if vote["left"] else systems[1]
-        ratings = [whole(rating) for scale in vote["ratings"] for rating in scale]
-        votes.append([vote["rater"], names[vote["vote"]], left, whole(vote["place"]), *ratings])
-    tags = [f"more votes: {majority}"]
-    if len(cast) > 1:
-        tags.append("unanimous" if agreeing == len(pairs) else "not unanimous")
-    text = f"{systems[0]} {wins}, {systems[1]} {losses}, tied {ties}"
-    agreed = abs(wins - losses) / len(cast) if cast else 0.0
-    return item(one["id"], text, [rows, votes], tags=tags, keys=[agreed])
+    return {"layout": layout, "items": items, "orders": ("least agreed first",)}
 
 
 # --- claims of a fact-checking chapter
 
 
 def _claims(found):
-    main = found["systems"][0]
-    decides = f"Decisive evidence; ✓ was found by {main}, ✗ was not" if found["searched"] else "Decisive evidence"
-    layout = [
-        facts(),
-        table(
-            "Verdicts; ✓ is right, ✗ wrong",
-            ["System", "Verdict", "Stated probability that it is right"],
-            missing="none",
-        ),
-        table(
-            f"Sub-claims that {main} judged",
-            ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"],
-            missing="none: no passage takes a side",
-            cards=True,
-        ),
-        table(decides, ["Passage", "Decides", "Gold label"], missing="none", cards=True),
-        table(
-            f"Evidence that {main} found; ✓ contains decisive words",
-            ["Passage", "For", "Stance", "Probability of support", "Credibility"],
-            missing="none",
-            cards=True,
-        ),
-    ]
-    items = [_claim(one, found) for one in found["items"]]
+    main, sought = found["systems"][0], found["searched"]
+    parts = ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"]
+    decisive = f"Decisive evidence; ✓ was found by {main}, ✗ was not" if sought else "Decisive evidence"
+    cited = ["Passage", "For", "Stance", "Probability of support", "Credibility"]
+    nothing = "none: no passage takes a side"
     return {
-        "layout": layout,
-        "items": items,
+        "layout": [
+            facts(),
+            table(
+                "Verdicts; ✓ is right, ✗ wrong", ["System", "Verdict", "Stated probability that it is right"], "none"
+            ),
+            table(f"Sub-claims that {main} judged", parts, nothing, cards=True),
+            table(decisive, ["Passage", "Decides", "Gold label"], "none", cards=True),
+            table(f"Evidence that {main} found; ✓ contains decisive words", cited, "none", cards=True),
+        ],
+        "items": [_claim(one, found) for one in found["items"]],
         "orders": ("least certain first",),
         "wrong": f"only where {main} is wrong",
     }
@@ -436,27 +385,29 @@ def _claims(found):
 def _claim(one, found):
     main = found["tested"][0] if found["tested"] else 0
     wrong, stated = one["right"][main] is False, one["stated"][main]
-    problems = [n for n, there in (("wrong verdict", wrong), ("evidence not found", one["missed"])) if there]
-    rows = [["Gold label", one["label"]], *([name.capitalize(), value] for name, value in one["slices"].items())]
-    rows.append(["What is wrong", ", ".join(problems) or "nothing"])
+    problems = ["wrong verdict"] * wrong + ["evidence not found"] * bool(one["missed"])
+    known = [["Gold label", one["label"]], *([name.capitalize(), value] for name, value in one["slices"].items())]
+    known.append(["What is wrong", ", ".join(problems) or "nothing"])
     if one["reason"]:
-        rows.append(["Why no evidence decided", one["reason"].replace("_", " ")])
+        known.append(["Why no evidence decided", reason_text(one["reason"])])
     names = {True: "right", False: "wrong", None: None}
     given = zip(found["systems"], one["verdicts"], one["right"], one["stated"], strict=True)
     verdicts = [[system, cell(verdict, names[right]), decimal(share)] for system, verdict, right, share in given]
-    parts = [[p["id"], p["text"], p["verdict"], decimal(p["score"]), whole(p["evidence"])] for p in one["parts"]]
-    decisive = []
+    parts = [
+        [p["id"], p["text"], p["verdict"], decimal(p["score"]), None if p["evidence"] is None else str(p["evidence"])]
+        for p in one["parts"]
+    ]
+    decisive, cited = [], []
     for role in one["decisive"]:
         mark = ("found" if role["met"] else "missed") if found["searched"] else None
         decisive.append([_passage(role, found, mark), role["about"] or "the claim", role["stance"]])
-    cited = []
     for role in one["cited"]:
         place = _passage(role, found, "decides" if role["met"] else None)
         cited.append([place, role["about"] or None, role["stance"], decimal(role["probability"]), role["level"]])
     tags = [f"label: {one['label']}", *problems]
     tags += ["evidence found"] if one["missed"] is False else []
     tags += [f"{name}: {value}" for name, value in one["slices"].items()]
-    content = [rows, verdicts, parts or None, decisive or None, cited or None]
+    content = [known, verdicts, parts, decisive, cited]
     return item(one["id"], one["text"], content, tags=tags, keys=[stated or 0.0], wrong=wrong)
 
 
@@ -469,123 +420,32 @@ def _passage(role, found, mark):
     return cell(text, mark, place) if text else cell(place, mark)
 
 
-def _past_claim(one, found, before, place):
-    nothing = [None] * len(before["systems"])
-    return {part: one[part] if one else nothing for part in ("verdicts", "right", "stated")}
-
-
 # --- answers of assistants
 
 
 def _answers(found):
-    layout = [
-        table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
-        facts(),
-        table("Scores of this question", ["System", *found["measures"]]),
-        table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
-    ]
     items = []
     for one in found["items"]:
         given = [(name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part]
-        answers = []
+        answers, contexts = [], []
         for name, part in given:
             weak = "Not grounded: " + " | ".join(part["weak"]) if part.get("weak") else None
             answers.append([name, cell(part["answer"] or None, None, weak), "yes" if part["abstained"] else "no"])
-        scores = [[name, *map(decimal, part["values"])] for name, part in given]
-        contexts = []
-        for name, part in given:
             for place, text in enumerate(part["contexts"]):
                 known = part["ids"][place] if part["ids"] else f"passage {place + 1}"
                 contexts.append([name, cell(text, None, known) if text else known])
+        values = [part["values"] if part else [None] * len(found["measures"]) for part in one["given"]]
+        scores = [[name, *map(decimal, row)] for name, *row in zip(found["measures"], *values, strict=True)]
         tags = [f"{name} abstained" for name, part in given if part["abstained"]]
         reference = [["Reference", one["reference"]]] if one["reference"] else []
-        items.append(item(one["id"], one["text"], [answers, reference or None, scores, contexts or None], tags=tags))
+        items.append(item(one["id"], one["text"], [answers, reference, scores, contexts], tags=tags))
+    layout = [
+        table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
+        facts(),
+        table("Scores of this question", ["Measure", *found["systems"]]),
+        table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
+    ]
     return {"layout": layout, "items": items}
 
 
-def _past_answer(one, found, before, place):
-    if one is None or before["measures"] != found["measures"]:
-        return {"given": [None] * len(before["systems"])}
-    return {"given": one["given"]}
-
-
-KINDS = {
-    "questions": {
-        "noun": "question",
-        "title": "Question by question",
-        "view": _questions,
-        "by_system": ("scores", "top"),
-        "past": _past_question,
-        "about": (
-            "each question, its relevant documents, and the first documents that each system returned. "
-            "A single question has a score but no interval; the chapter has means with intervals. "
-            "The measures are defined [here](../../methods/measures.md)."
-        ),
-        "shown": "Documents are shown by their beginning, except those that only the random baseline returned.",
-        "left_out": "on which the systems' nDCG@10 differs most",
-    },
-    "edits": {
-        "noun": "edit",
-        "title": "Edit by edit",
-        "view": _edits,
-        "by_system": ("results",),
-        "past": _past_edit,
-        "about": (
-            "each edit of one fact, the query before and after it, the cases that entered and left the list, and "
-            "the effect of placebos: edits of as many words without legal meaning. "
-            "A single edit has no interval; the chapter has means with intervals. The "
-            "measures are defined [here](../../methods/counterfactual_sensitivity.md)."
-        ),
-        "shown": "Documents are shown by their beginning or their facts.",
-        "left_out": (
-            "that change an original case, and for each case the edits of an edited case that "
-            "moved the first system most beyond their placebos"
-        ),
-    },
-    "votes": {
-        "noun": "item",
-        "title": "Item by item",
-        "view": _votes,
-        "by_system": (),
-        "about": (
-            "each item with the vote of every rater, the side of each system, the position in the rater's form "
-            "and the ratings of both systems. A single item has no interval; the "
-            "chapter has win rate and agreement with intervals, defined "
-            "[here](../../methods/rater_agreement.md)."
-        ),
-        "shown": "The rated texts and the comments are not kept.",
-        "left_out": "on which the raters agree least",
-    },
-    "claims": {
-        "noun": "claim",
-        "title": "Claim by claim",
-        "view": _claims,
-        "by_system": ("verdicts", "right", "stated"),
-        "past": _past_claim,
-        "about": (
-            "each claim with its gold label, the verdict of every system and baseline, and for "
-            "the first system the sub-claims that it judged, the passages that it read and "
-            "the decisive evidence. A single claim has no interval; the chapter has "
-            "means with intervals. Stance, support and credibility are defined "
-            "[here](../../methods/factcheck.md)."
-        ),
-        "shown": "Passages are shown by their beginning.",
-        "left_out": "that the first system got wrong or whose evidence it missed, and some more",
-    },
-    "answers": {
-        "noun": "question",
-        "title": "Answer by answer",
-        "view": _answers,
-        "by_system": ("given",),
-        "past": _past_answer,
-        "about": (
-            "each question with the answer of every system, the reference, the scores and the contexts that the system "
-            "was given. Sentences that the contexts do not support are listed below an answer. One answer has no "
-            "interval; the chapter has the means with theirs. The measures are defined "
-            "[here](../../methods/assistant.md)."
-        ),
-        "shown": "Of answers and contexts the beginning is shown.",
-        "left_out": "on which the systems differ most",
-    },
-}
-"""Names of each kind of items, and the parts of its page."""
+VIEWS = {"questions": _questions, "edits": _edits, "votes": _votes, "claims": _claims, "answers": _answers}

@@ -18,8 +18,8 @@ from casebook.book.stated import stated_section
 from casebook.book.titles import experiment_of, experiment_title, titles
 from casebook.data.cards import as_markdown, cards, licence_table
 from casebook.errors import InputError
-from casebook.grid import DATA, defaults, named_files
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
+from casebook.parameters import DATA, defaults, named_files
 from casebook.paths import NOTEBOOKS, data_folder
 from casebook.run import read_failures, read_planned, read_timings, stored_record
 from casebook.runs.headlines import read_headlines

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, print_frame, print_json, say
+from casebook.cli.common import Json, given, print_frame, print_json, say
 from casebook.errors import InputError
 
 
 def answer(
+    context: typer.Context,
     questions: Annotated[Path, typer.Argument(help="Questions: .jsonl, .json, .csv, or one a line.")],
     model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Log to write, or to complete: .jsonl.")],
@@ -32,14 +33,19 @@ def answer(
     Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini --out answers.jsonl
     """
     from casebook.assistant.answer import answer_questions
+    from casebook.progress import on_terminal
 
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
+    for name in ("k", "mode") if corpus is None else ():
+        if given(context, name):
+            raise InputError(f"--{name} has no effect without --corpus: name what to retrieve from, or leave it out")
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
     how = {"url": url, "k": k, "mode": mode, "timeout": timeout, "retries": retries, "max_tokens": max_tokens}
-    log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
+    with on_terminal(say):
+        log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
     table = log.groupby("system", sort=False).agg(
         answers=("id", "size"), empty=("answer", lambda x: int((x == "").sum())), seconds=("seconds", "median")
     )

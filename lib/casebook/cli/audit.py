@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Seed, print_frame, print_json, say
+from casebook.cli.common import Json, Seed, say, show
 from casebook.errors import CheckFailed
 
 app = typer.Typer(help="Look for defects in labels and in reported tables.", no_args_is_help=True)
@@ -29,11 +29,7 @@ def labels(
     from casebook.audits.labels import FLAGGED, audit_labels
 
     audit = audit_labels(source, seed)
-    if as_json:
-        typer.echo(audit.as_json())
-    else:
-        for finding in audit.findings:
-            typer.echo(_line(finding))
+    typer.echo(audit.as_json() if as_json else "\n".join(map(_line, audit.findings)))
     flagged = [finding.check for finding in audit.findings if finding.verdict == FLAGGED]
     if flagged:
         raise CheckFailed(f"{audit.name}: flagged: {', '.join(flagged)}")
@@ -79,13 +75,8 @@ def tables(
         say(f"note: {source}: columns not read: {', '.join(unread)}")
     rows = check_tables(reported, decimals=decimals, rounding=rounding)
     parts = {"summary": summary(rows), "rows": rows, "conflicts": conflicts(rows)}
-    if as_json:
-        print_json(parts)
-    else:
-        for name, frame in parts.items():
-            if len(frame):
-                typer.echo(f"{name}:")
-                print_frame(frame, digits=".4g")
+    there = {name: frame for name, frame in parts.items() if len(frame)}
+    show(parts, as_json, *(part for name, frame in there.items() for part in ([f"{name}:"], frame)), digits=".4g")
     wrong = rows["verdict"] == "impossible"
     if wrong.any():
         raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")

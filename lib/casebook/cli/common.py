@@ -1,5 +1,7 @@
 """Options and printing that the commands share."""
 
+import functools
+import inspect
 import json
 import math
 import warnings
@@ -32,6 +34,7 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
 ]
+DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
@@ -54,6 +57,26 @@ Measure = Annotated[
     str, typer.Option("-m", "--measure", help="Key of a record, in any letter case.", callback=lambda key: noted(key))
 ]
 DEFAULT_MEASURE = "original:ndcg@3"
+
+
+_SCOPE = {"runs_root": Root, "domain": Domain, "tenant": Tenant}
+
+
+def scoped(command):
+    """Give a command the options that name a registry; it gets them as ``scope``, the arguments of `locate`."""
+
+    @functools.wraps(command)
+    def run(**options):
+        scope = {name: options.pop(name) for name in _SCOPE}
+        if scope["domain"] and scope["runs_root"]:
+            raise InputError("--domain has no effect with --runs-root: leave one of them out")
+        return command(scope=scope, **options)
+
+    own = [one for one in inspect.signature(command).parameters.values() if one.name != "scope"]
+    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in _SCOPE.items()]
+    run.__signature__ = inspect.Signature([*own, *more])
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *more)}
+    return run
 
 
 def noted(measure):
@@ -134,13 +157,26 @@ def print_frame(frame, form="text", digits="z.4f"):
     typer.echo(text)
 
 
-def show(value, as_json, lines):
-    """Print JSON, or lines for people."""
+def show(value, as_json, *parts, digits="z.4f"):
+    """Print JSON, or for people lines and tables."""
     if as_json:
         print_json(value)
         return
-    for line in lines:
-        typer.echo(line)
+    for part in parts:
+        if hasattr(part, "columns"):
+            print_frame(part, digits=digits)
+            continue
+        for line in part:
+            typer.echo(line)
+
+
+def show_report(report, as_json, out, lines):
+    """Write a report to a file, if one is named, and print it as JSON or as lines."""
+    from casebook.files import write_json
+
+    if out is not None:
+        write_json(out, report)
+    show(report, as_json, lines, [str(out)] if out else [])
 
 
 def show_tables(tables, as_json, empty="nothing to report"):

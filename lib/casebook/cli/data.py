@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, print_frame, print_json
+from casebook.cli.common import Json, show
 from casebook.errors import CheckFailed
 
 app = typer.Typer(help="List, pull and check the data sets.", no_args_is_help=True)
@@ -20,7 +20,8 @@ def list_(as_json: Json = False):
     """
     from casebook.data.registry import overview
 
-    _print(overview(), as_json)
+    found = overview()
+    show(found, as_json, found)
 
 
 @app.command()
@@ -44,7 +45,7 @@ def check(names: Names = None, as_json: Json = False):
     from casebook.data.registry import check
 
     rows = check(names or None)
-    _print(rows, as_json)
+    show(rows, as_json, rows)
     bad = rows.loc[rows["status"] == "bad", "dataset"]
     if len(bad):
         raise CheckFailed(f"{', '.join(bad)}: pull again: casebook data pull")
@@ -59,10 +60,3 @@ def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data 
     from casebook.data.registry import card_text
 
     typer.echo(card_text(name))
-
-
-def _print(frame, as_json):
-    if as_json:
-        print_json(frame)
-    else:
-        print_frame(frame)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Out, Resamples, Seed, print_json
+from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, show_report
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Measure explanations against their sources.", no_args_is_help=True)
@@ -19,9 +19,7 @@ def _group():
 @app.command()
 def score(
     explanations: Annotated[Path, typer.Argument(help="JSON lines: id, explanation, and source, sources or contexts.")],
-    sources: Annotated[
-        Path | None, typer.Option(help="Folder of documents: corpus.jsonl (BEIR), or .txt and .md files.")
-    ] = None,
+    sources: Annotated[Path | None, typer.Option(help=f"{DOCUMENTS}.")] = None,
     foreign: Annotated[int, typer.Option(min=1, help="Foreign sources per explanation, as control.")] = 3,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
@@ -36,18 +34,9 @@ def score(
     Example: casebook explain score explanations.jsonl --sources judgments
     """
     from casebook.explain.study import own_explanations, score, score_lines, score_report
-    from casebook.files import write_json
 
     refuse_overwriting(out, explanations, sources)
     explained = own_explanations(explanations, sources)
     found = score(explained, foreign=foreign, pool=explained.sources, n_boot=resamples, seed=seed)
     report = score_report(explained, found)
-    if out is not None:
-        write_json(out, report)
-    if as_json:
-        print_json(report)
-        return
-    for line in score_lines(report):
-        typer.echo(line)
-    if out is not None:
-        typer.echo(str(out))
+    show_report(report, as_json, out, score_lines(report))

@@ -1,11 +1,25 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Out, Resamples, Seed, given, pairs, print_json, say, show
+from casebook.cli.common import (
+    Json,
+    Original,
+    Out,
+    Resamples,
+    Seed,
+    exclusive,
+    given,
+    pairs,
+    print_json,
+    say,
+    show,
+    show_tables,
+)
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.progress import on_terminal
@@ -63,10 +77,6 @@ def score(
         n_boot=resamples,
         seed=seed,
     )
-    _show(report, as_json)
-
-
-def _show(report, as_json):
     if as_json:
         print_json(report.as_dict())
     else:
@@ -105,7 +115,7 @@ def run(
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
     from casebook.factcheck.pipeline import OWN, checker_of, documents_of, folder_of
-    from casebook.factcheck.report import as_lines, as_report, write_log
+    from casebook.factcheck.score import as_lines, as_report, run_log, write_log
 
     for name in ("stance", "decomposition", "gate", "ratings"):
         if original and given(context, name):
@@ -114,8 +124,9 @@ def run(
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
         raise InputError("--log needs --corpus: the collection that the answers should agree with")
-    folders = filter(None, map(folder_of, corpus or ()))
-    refuse_overwriting(out, *filter(None, [claims, ratings]), *(log or ()), *folders)
+    exclusive(context, "log", "label")
+    refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
+    _refuse_unwritable(out)
     if log:
         from casebook.assistant.log import read_log
 
@@ -141,12 +152,20 @@ def run(
     with on_terminal(say):
         results = checker.check_all([(claim.id, claim.text) for claim in checked])
     if out is not None:
-        write_log(out, checked, results)
+        write_log(out, run_log(results, [claim.label for claim in checked]))
     report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)
     show(report, as_json, as_lines(report, scored))
     crashed = sum(result.error is not None for result in results)
     if crashed:
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
+
+
+def _refuse_unwritable(out):
+    """Refuse before the work what could not be written after it."""
+    if out is not None:
+        folder = next(place for place in out.absolute().parents if place.exists())
+        if out.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
 
 
 def _warn_of_gate(checker):
@@ -193,7 +212,20 @@ def ablate(
         checked = read_labelled(claims, documents)
     checker = checker_of(documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate)
     _warn_of_gate(checker)
-    options = {"rates": tuple(rate or (0.0, 1.0)), "seeds": range(seeds), "seed": seed}
     with on_terminal(say):
-        report = ablation_of(checker, checked, **options)
-    _show(report, as_json)
+        rates = tuple(rate or (0.0, 1.0))
+        tables = ablation_of(checker, checked, rates=rates, seeds=range(seeds), seed=seed)
+    if as_json:
+        print_json(tables)
+        return
+    effects = tables["effects"]
+    shown = {
+        "The pipeline against itself without each part": tables["parts"],
+        "Cells": tables["cells"],
+        "Effects by share of documents with a planted contradiction": effects[
+            effects["kind"].isin(["main", "shapley"])
+        ],
+        "The nine original configurations, run": tables["configurations"],
+        "Impacts that the document states, and ours, in points of accuracy": tables["reported"],
+    }
+    show_tables({title: table.drop(columns="reason", errors="ignore") for title, table in shown.items()}, as_json)

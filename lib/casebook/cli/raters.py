@@ -10,12 +10,13 @@ import typer
 
 from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, plain, print_json, say, show_tables
 from casebook.errors import CheckFailed, InputError
+from casebook.files import new_folder, write_json, write_text
 
 app = typer.Typer(
     help="Double-blind human evaluation: make forms, audit them, analyse what comes back.", no_args_is_help=True
 )
 
-SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests")
+SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 
 # Of the commands that read forms
 Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
@@ -214,7 +215,7 @@ def audit(
     Example: casebook raters audit returned --key pilot
     """
     from casebook.raters.blinding import scan_forms
-    from casebook.raters.read import SIDE_COLUMN, find_key, key_beside, open_forms, read_forms
+    from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
 
     mapped = _mapping(columns)
     returned = read_forms(files, mapped)
@@ -228,7 +229,7 @@ def audit(
         opened = open_forms(returned, key, side_col, last_column, force)
         names = [*names, *opened.systems]
     elif key:
-        names = [*names, *find_key(key)["systems"]]
+        names = [*names, *read_key(key)["systems"]]
     tables = {"leaks": scan_forms([form.path for form in returned], names, mapped)}
     if opened is not None:
         tables |= _validity(opened, against, permutations, seed)
@@ -339,19 +340,18 @@ def _documented(files, key, side_col, last_column, force, names, as_json):
 
 def _analysis(votes, against, draws, out, as_json):
     """Analyse, write and print."""
-    from casebook.raters.analysis import Options, analyse, answer, kappa_pairs
-    from casebook.raters.read import write_tables
+    from casebook.raters.analysis import analyse, answer
 
-    found = analyse(votes, against, Options(**draws))
+    found = analyse(votes, against, **draws)
     values = {"answer": answer(found), "tables": found.tables}
     if out:
-        write_tables(out, found.tables, plain(values), _figures(found))
+        _write_tables(out, found.tables, plain(values), _figures(found))
     if as_json:
         print_json(values)
         return
     for line in values["answer"]:
         typer.echo(f"- {line}")
-    show_tables({name: found.tables[name] for name in SHOWN} | {"cohen_kappa": kappa_pairs(found)}, False)
+    show_tables({name: found.tables[name] for name in SHOWN}, False)
     typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
@@ -382,11 +382,11 @@ def _figures(found):
 
 def _likert(returned, key, force, out, seed, as_json):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
-    from casebook.raters.read import defect_table, find_key, unblind_likert, write_tables
+    from casebook.raters.read import defect_table, read_key, unblind_likert
 
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
-    ratings, defects = unblind_likert(returned, find_key(key), force=force)
+    ratings, defects = unblind_likert(returned, read_key(key), force=force)
     tables = {
         "ratings": likert_summary(ratings, seed=seed),
         "counts": likert_counts(ratings),
@@ -394,8 +394,23 @@ def _likert(returned, key, force, out, seed, as_json):
     }
     values = {"documented": documented_means(ratings), "tables": tables}
     if out:
-        write_tables(out, tables, plain(values), {})
+        _write_tables(out, tables, plain(values), {})
     if as_json:
         print_json(values)
     else:
         show_tables(tables, False)
+
+
+def _write_tables(folder, tables, values, figures):
+    """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
+    from casebook.sheets import table_for_csv
+
+    with new_folder(folder) as temporary:
+        for name, table in tables.items():
+            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
+            write_text(temporary / "tables" / f"{name}.csv", text)
+        for name, figure in figures.items():
+            path = temporary / "figures" / f"{name}.svg"
+            path.parent.mkdir(exist_ok=True)
+            figure.savefig(path, format="svg", metadata={"Date": None})
+        write_json(temporary / "analysis.json", values)

@@ -141,7 +141,8 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, grid, tag, force, overrides):
-    from casebook.grid import DEFAULT_GRID, load_grid, path_parameters, resolved, select
+    from casebook.grid import DEFAULT_GRID, load_grid, select
+    from casebook.parameters import path_parameters, resolved
     from casebook.paths import NOTEBOOKS
     from casebook.run import data_folders, plan
 
@@ -160,10 +161,10 @@ def _plan(run, names, grid, tag, force, overrides):
 
 
 def _execute(planned, run, workers, scheduler, timeout, retries):
-    from casebook.run import Limits, run_batch
+    from casebook.run import run_batch
 
-    with _progress() as (line, state):
-        run_batch(planned, run, workers, scheduler, line, Limits(timeout, retries), state)
+    with _progress() as (line, show):
+        run_batch(planned, run, workers, scheduler, line, show, timeout=timeout, retries=retries)
 
 
 def _overrides(texts):
@@ -223,9 +224,9 @@ def _progress():
         def line(text):
             bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-        def show(state):
-            end = state.seconds_left and time.monotonic() + state.seconds_left
-            bar.update(task, completed=state.done, total=state.total, description=", ".join(state.running), end=end)
+        def show(done, total, running, seconds_left):
+            end = seconds_left and time.monotonic() + seconds_left
+            bar.update(task, completed=done, total=total, description=", ".join(running), end=end)
 
         yield line, show
 

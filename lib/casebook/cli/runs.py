@@ -8,18 +8,16 @@ import typer
 
 from casebook.cli.common import (
     DEFAULT_MEASURE,
-    Domain,
     Json,
     Measure,
     Out,
-    Root,
     Seed,
-    Tenant,
     Timeout,
     exclusive,
     filled_lines,
     given,
     say,
+    scoped,
     show,
     table_lines,
 )
@@ -48,13 +46,12 @@ def _share(value: float):
     return value
 
 
-def _registry(domain, tenant, runs_root, include_repo=False):
+def _registry(scope, include_repo=False):
     """Find and read the registry that the options name."""
     from casebook.runs.promotions import has_log
     from casebook.runs.registry import REPO, discover, locate
 
-    _one_root(domain, runs_root)
-    listing = discover(locate(domain, tenant, runs_root), include=(REPO,) if include_repo else ())
+    listing = discover(locate(**scope), include=(REPO,) if include_repo else ())
     if not (listing.runs or listing.unreadable or has_log(listing.root)):
         raise InputError(
             f"{listing.root}: no registry: it holds neither runs nor promotions; runs appear there once an "
@@ -63,11 +60,11 @@ def _registry(domain, tenant, runs_root, include_repo=False):
     return listing
 
 
-def _log_root(domain, tenant, runs_root):
+def _log_root(scope):
     """Folder of the log of promotions that the options name."""
     from casebook.runs.promotions import has_log, logs_below
 
-    root = _registry(domain, tenant, runs_root).root
+    root = _registry(scope).root
     below = [] if has_log(root) else logs_below(root)
     if below:
         raise InputError(
@@ -77,21 +74,16 @@ def _log_root(domain, tenant, runs_root):
     return root
 
 
-def _one_root(domain, runs_root):
-    if domain and runs_root:
-        raise InputError("--domain has no effect with --runs-root: leave one of them out")
-
-
 def _chosen(listing, workflow, key):
     """Runs of a workflow and of one group of comparable runs."""
     from casebook.runs.registry import short_key
 
-    runs = listing.runs
-    if workflow:
-        runs = [run for run in runs if run.workflow.lower() == workflow.lower()]
-    if key:
-        runs = [run for run in runs if (run.key or short_key(run.key)).startswith(key)]
-    return runs
+    return [
+        run
+        for run in listing.runs
+        if (not workflow or run.workflow.lower() == workflow.lower())
+        and (run.key or short_key(run.key)).startswith(key or "")
+    ]
 
 
 def _unreadable(listing):
@@ -103,20 +95,15 @@ def _written(path):
 
 
 @app.command("list")
-def list_(
-    workflow: Workflow = None,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
-    as_json: Json = False,
-):
+@scoped
+def list_(scope, workflow: Workflow = None, as_json: Json = False):
     """List runs, newest first, with data set, headline and the parameters that differ.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
     from casebook.runs.registry import short_key
 
-    listing = _registry(domain, tenant, runs_root)
+    listing = _registry(scope)
     chosen = _chosen(listing, workflow, None)
     varied = _varied(chosen)
     rows = [
@@ -145,13 +132,15 @@ def list_(
         }
         for row in rows
     ]
-    columns = [name for name in (shown[0] if shown else ()) if any(row[name] for row in shown)]
-    lines = list(table_lines(shown, columns)) if shown else ["no readable run"]
-    if not rows and listing.runs:
+    if shown:
+        lines = table_lines(shown, [name for name in shown[0] if any(row[name] for row in shown)])
+    elif listing.runs:
         known = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
+    else:
+        lines = ["no readable run"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
-    show(value, as_json, lines + _unreadable(listing))
+    show(value, as_json, [*lines, *_unreadable(listing)])
 
 
 def _varied(runs):
@@ -159,9 +148,8 @@ def _varied(runs):
     values = {}
     for run in runs:
         known = values.setdefault(run.workflow, {})
-        for name, value in run.parameters.items():
-            if name not in ("dataset", "run", "cell"):
-                known.setdefault(name, set()).add(json.dumps(value, sort_keys=True))
+        for name in run.parameters.keys() - {"dataset", "run", "cell"}:
+            known.setdefault(name, set()).add(json.dumps(run.parameters[name], sort_keys=True))
     return {workflow: sorted(n for n, found in known.items() if len(found) > 1) for workflow, known in values.items()}
 
 
@@ -185,7 +173,9 @@ def _headline(run, folder):
 
 
 @app.command()
+@scoped
 def compare(
+    scope,
     context: typer.Context,
     pair: Annotated[
         list[str] | None, typer.Argument(help="Two runs, candidate and reference, to compare query by query.")
@@ -197,9 +187,6 @@ def compare(
     write: Write = False,
     out: Folder = None,
     force: Force = False,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Rank runs by a metric, or compare two runs query by query.
@@ -214,7 +201,7 @@ def compare(
     from casebook.runs.record import label
     from casebook.runs.registry import no_run_holds
 
-    listing = _registry(domain, tenant, runs_root)
+    listing = _registry(scope)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
         _compare_two(listing, pair, measure, top, force, as_json)
@@ -260,24 +247,23 @@ def _compare_two(listing, pair, measure, top, force, as_json):
             differ, found = True, compare_runs(*folders, measure, force=True)
     except NoRows as reason:
         raise InputError(f"{measure}: no comparison by query: {reason}") from None
-    names = ("difference", "low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
-    value = {name: getattr(found, name) for name in (*names, "reason")} | {"incomparable": differ}
-    changed = found.flips[found.flips["change"] != "unchanged"].head(top)
+    flips = found.pop("flips")
+    value = found | {"incomparable": differ}
+    changed = flips[flips["change"] != "unchanged"].head(top)
     lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
-    show(value | {"flips": found.flips}, as_json, lines)
+    show(value | {"flips": flips}, as_json, lines)
 
 
 @app.command()
+@scoped
 def best(
+    scope,
     measure: Measure = DEFAULT_MEASURE,
     workflow: Workflow = None,
     key: Key = None,
     write: Write = False,
     out: Folder = None,
     force: Force = False,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Show the best run by a metric, among successful and comparable runs.
@@ -287,7 +273,7 @@ def best(
     from casebook.runs.decide import best_report, write_report
     from casebook.runs.registry import best, score_of
 
-    listing = _registry(domain, tenant, runs_root)
+    listing = _registry(scope)
     runs = _chosen(listing, workflow, key)
     winner = best(runs, measure, force)
     groups = {run.key for run in runs if score_of(run, measure) is not None}
@@ -298,33 +284,26 @@ def best(
 
 
 @app.command()
-def active(
-    measure: Measure = DEFAULT_MEASURE,
-    profile: Profile = None,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
-    as_json: Json = False,
-):
+@scoped
+def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
     """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
     from casebook.runs.promotions import active
 
-    entry = active(_log_root(domain, tenant, runs_root), measure, profile)
+    entry = active(_log_root(scope), measure, profile)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(entry, as_json, lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"])
 
 
 @app.command()
+@scoped
 def history(
+    scope,
     measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this metric; default: all.")] = None,
     profile: Profile = None,
     most: Annotated[int, typer.Option("--max", min=1, help="Most rows to show.")] = 20,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Show promotions and rollbacks, newest first.
@@ -335,36 +314,35 @@ def history(
 
     if profile and measure is None:
         raise InputError("--profile also needs --measure")
-    entries = history(_log_root(domain, tenant, runs_root), measure, profile)[: -most - 1 : -1]
+    entries = history(_log_root(scope), measure, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
 
 
 @app.command()
-def verify(runs_root: Root = None, domain: Domain = None, tenant: Tenant = None, as_json: Json = False):
+@scoped
+def verify(scope, as_json: Json = False):
     """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
 
     Example: casebook runs verify
     """
     from casebook.runs.promotions import history, verify
 
-    root = _log_root(domain, tenant, runs_root)
+    root = _log_root(scope)
     faults = verify(root)
-    entries = len(history(root)) if not faults else None
-    holds = (
-        f"{entries} entries, the chain holds"
-        if entries
-        else "no run has been promoted yet, so there is no log to check"
-    )
+    entries = None if faults else len(history(root))
+    nothing = "no run has been promoted yet, so there is no log to check"
+    holds = f"{entries} entries, the chain holds" if entries else nothing
     show({"entries": entries, "faults": faults}, as_json, faults or [holds])
     if faults:
-        raise CheckFailed(
-            f"{len(faults)} faults in {root}: the log or what it names was changed; restore it from a copy"
-        )
+        why = "the log or what it names was changed; restore it from a copy"
+        raise CheckFailed(f"{len(faults)} faults in {root}: {why}")
 
 
 @app.command()
+@scoped
 def decide(
+    scope,
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
@@ -378,40 +356,38 @@ def decide(
     include_repo: Repo = False,
     level: Annotated[float, typer.Option(callback=_share, help="Confidence level of the interval.")] = 0.95,
     seed: Seed = 0,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
     """
-    from casebook.runs.decide import apply as apply_decision
-    from casebook.runs.decide import decide, decision_report, settle, write_report
+    from casebook.runs import decide as decisions
     from casebook.runs.registry import find
 
     exclusive(context, "run", "workflow", "key")
-    listing = _registry(domain, tenant, runs_root, include_repo)
+    listing = _registry(scope, include_repo)
     rivals = _chosen(listing, workflow, key)
     named = find(listing, run) if run else None
     rule = {"eps": eps, "force": force, "level": level, "seed": seed}
-    found = decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
-    report = decision_report(listing, found)
+    found = decisions.decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
     if write:
-        _written(write_report(listing.root, "decision", report))
+        _written(decisions.write_report(listing.root, "decision", found))
     if apply:
-        apply_decision(listing, found)
-    shown = {name: report[name] for name in ("metricKey", "action", "delta")}
-    lines = list(filled_lines(shown | report["evidence"]))
-    if report["action"] == "Promote" and not apply:
+        decisions.apply(listing, found)
+    shown = {name: found[name] for name in ("metricKey", "action", "delta")}
+    lines = list(filled_lines(shown | found["evidence"]))
+    if found["action"] == decisions.PROMOTE and not apply:
         lines.append("nothing was promoted: --apply promotes this run")
-    show(report, as_json, lines)
-    settle(found.evidence.verdict, f"{found.action}: {found.evidence.verdict}")
+    show(found, as_json, lines)
+    verdict = found["evidence"]["verdict"]
+    decisions.settle(verdict, f"{found['action']}: {verdict}")
 
 
 @app.command()
+@scoped
 def promote(
+    scope,
     context: typer.Context,
     reason: Why,
     measure: Measure = DEFAULT_MEASURE,
@@ -423,9 +399,6 @@ def promote(
     key: Key = None,
     force: Force = False,
     include_repo: Repo = False,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Promote a run by name or by rank, or the best one, and log why.
@@ -434,19 +407,18 @@ def promote(
 
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
-    from casebook.runs.promotions import Reason, active, promote
+    from casebook.runs.promotions import active, promote
     from casebook.runs.registry import best, find, order, score_of
 
     exclusive(context, "run", "rank", "workflow", "key")
-    listing = _registry(domain, tenant, runs_root, include_repo)
+    listing = _registry(scope, include_repo)
     runs = _chosen(listing, workflow, key)
     if run:
         target = find(listing, run)
     elif rank:
-        ranked = order(runs, measure)
-        if rank > len(ranked):
-            raise InputError(f"--rank {rank}: there are {len(ranked)} runs")
-        target = ranked[rank - 1]
+        if rank > len(runs):
+            raise InputError(f"--rank {rank}: there are {len(runs)} runs")
+        target = order(runs, measure)[rank - 1]
     else:
         target = best(runs, measure, force)
     before = active(listing.root, measure, profile)
@@ -459,7 +431,7 @@ def promote(
             "which marks the promotion"
         )
     digest = _pass_gate(listing, target, rules, before, force) if rules else None
-    entry = promote(listing, target, measure, Reason(reason, gate_sha256=digest, incomparable=across), profile)
+    entry = promote(listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest)
     show(entry, as_json, [_now_active(entry, before)])
 
 
@@ -473,41 +445,37 @@ def _now_active(entry, before):
 
 def _pass_gate(listing, target, rules, present, force):
     """Apply a gate file against the active run; its hash if there is one."""
+    from casebook.files import sha256_file
     from casebook.runs.decide import apply_gate, read_gate, settle
     from casebook.runs.registry import find
 
-    gate = read_gate(rules)
+    margins = read_gate(rules)
     if present is None:
         say("no run was promoted before, so the gate had nothing to compare with")
         return None
-    result = apply_gate(listing, target, find(listing, present["path"]), gate, force=force)
-    settle(result.verdict, f"not promoted: {'; '.join(result.notes)}")
-    return gate.sha256
+    result = apply_gate(listing, target, find(listing, present["path"]), margins, force=force)
+    settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
+    return sha256_file(rules)
 
 
 @app.command()
-def rollback(
-    reason: Why,
-    measure: Measure = DEFAULT_MEASURE,
-    profile: Profile = None,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
-    as_json: Json = False,
-):
+@scoped
+def rollback(scope, reason: Why, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
     """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
     """
-    from casebook.runs.promotions import Reason, active, rollback
+    from casebook.runs.promotions import active, rollback
 
-    root = _log_root(domain, tenant, runs_root)
+    root = _log_root(scope)
     before = active(root, measure, profile)
-    entry = rollback(root, measure, Reason(reason), profile)
+    entry = rollback(root, measure, reason, profile)
     show(entry, as_json, [_now_active(entry, before)])
 
 
+@scoped
 def gate(
+    scope,
     context: typer.Context,
     run: Annotated[str | None, typer.Argument(help="Run id, the start of one, or a folder.")] = None,
     against: Annotated[str | None, typer.Option(help="Reference (default: the promoted run), or a log.")] = None,
@@ -518,9 +486,6 @@ def gate(
     margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
     profile: Profile = None,
     force: Force = False,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Test that a run, or a log of answers, is not worse than a reference; exit 2, 4 or 5 if not shown.
@@ -536,7 +501,8 @@ def gate(
         chosen = [measure] if given(context, "measure") else None
         gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
         return
-    from casebook.runs.decide import Gate, apply_gate, read_gate, settle
+    from casebook.files import sha256_file
+    from casebook.runs.decide import apply_gate, read_gate, settle
     from casebook.runs.promotions import active
     from casebook.runs.record import canonical
     from casebook.runs.registry import find
@@ -545,10 +511,10 @@ def gate(
         raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
-    listing = _registry(domain, tenant, runs_root)
-    wanted = read_gate(rules) if rules else Gate({canonical(measure): margin})
+    listing = _registry(scope)
+    margins = read_gate(rules) if rules else {canonical(measure): margin}
     if against is None:
-        first = next(iter(wanted.rules))
+        first = next(iter(margins))
         entry = active(listing.root, first, profile)
         if entry is None:
             raise InputError(
@@ -557,27 +523,18 @@ def gate(
             )
         against = entry["path"]
     candidate, reference = find(listing, run), find(listing, against)
-    result = apply_gate(listing, candidate, reference, wanted, force=force)
-    value = {
-        "passed": result.passed,
-        "verdict": result.verdict,
-        "candidate": candidate.path,
-        "reference": reference.path,
-        "gateSha256": wanted.sha256,
-        "notes": result.notes,
-        "evidence": {name: evidence.as_dict() for name, evidence in result.evidence.items()},
-    }
-    show(value, as_json, result.notes)
-    settle(result.verdict, f"gate: {result.verdict}")
+    result = apply_gate(listing, candidate, reference, margins, force=force)
+    named = {"candidate": candidate.path, "reference": reference.path}
+    show(result | named | {"gateSha256": rules and sha256_file(rules)}, as_json, result["notes"])
+    settle(result["verdict"], f"gate: {result['verdict']}")
 
 
 @app.command()
+@scoped
 def matrix(
+    scope,
     spec: Annotated[Path, typer.Option(help="YAML or JSON file with the variants.")],
     dry: Annotated[bool, typer.Option("--dry", help="Only print the commands.")] = False,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Run several variants of a command and compare them; exit 3 if one fails.
@@ -587,16 +544,16 @@ def matrix(
     from casebook.runs.decide import stamp
     from casebook.runs.promotions import history
     from casebook.runs.registry import locate
-    from casebook.runs.repeat import commands, read_matrix, run_matrix
+    from casebook.runs.repeat import command_line, read_matrix, run_matrix
 
-    _one_root(domain, runs_root)
     wanted = read_matrix(spec)
     if dry:
-        show(commands(wanted), as_json, commands(wanted))
+        lines = [f"{one.name}: {' '.join(command_line(one.args)[1:])}" for one in wanted.variants]
+        show(lines, as_json, lines)
         return
-    layout = locate(domain or wanted.after["domainkey"], tenant, runs_root)
+    layout = locate(**scope | {"domain": scope["domain"] or wanted.after.domain_key})
     folder = layout.root / "_matrix" / f"matrix_{stamp()}"
-    if wanted.after["promotebest"]:
+    if wanted.after.promote_best:
         history(layout.root)  # a changed log is refused before anything runs
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
     rows = run_matrix(wanted, folder, settings, say)
@@ -611,67 +568,55 @@ def matrix(
 def _after_matrix(layout, after, folder, complete):
     """Compare what is there now; promote the best of a complete matrix if asked."""
     from casebook.runs.decide import comparison_report, ranking, write_report
-    from casebook.runs.promotions import Reason, promote
+    from casebook.runs.promotions import promote
     from casebook.runs.registry import best, discover
 
-    measure, listing = after["comparemetric"], discover(layout)
-    if after["writecompare"]:
-        report = comparison_report(listing, measure, ranking(listing, measure, top=after["top"]))
+    measure, listing = after.compare_metric, discover(layout)
+    if after.write_compare:
+        report = comparison_report(listing, measure, ranking(listing, measure, top=after.top))
         write_report(layout.root, "compare", report, folder)
-    if not (after["promotebest"] and complete):
+    if not (after.promote_best and complete):
         return None
-    return promote(listing, best(listing.runs, measure), measure, Reason(f"best after {folder.name}"))
+    return promote(listing, best(listing.runs, measure), measure, f"best after {folder.name}")
 
 
 @app.command()
+@scoped
 def rerun(
+    scope,
     run: Run,
     name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
     only_print: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
     timeout: Timeout = None,
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
 ):
     """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
 
     Example: casebook runs rerun report/runs/query_length-smoke --as again
     """
     from casebook.runs.decide import stamp
+    from casebook.runs.record import read_record
     from casebook.runs.registry import find, results_root
-    from casebook.runs.repeat import request_of, run_child
+    from casebook.runs.repeat import differences, request_line, request_of, run_child
 
-    listing = _registry(domain, tenant, runs_root)
+    listing = _registry(scope)
     former = find(listing, run)
-    folder = listing.folder(former)
-    request = request_of(folder, name)
-    typer.echo(request.line)
+    arguments, settings, record = request_of(listing.folder(former), name)
+    typer.echo(request_line(arguments, settings))
     if only_print:
         return
     log = listing.root / "_rerun" / f"rerun_{stamp()}.log"
-    ended = run_child("rerun", request.arguments, log, request.environment, timeout)
-    if ended.exit_code:
-        raise BatchFailed(f"the repetition ended with {ended.exit_code}; see {log}")
-    if request.record is not None:
-        _compare_records(folder, results_root() / request.record)
-        return
-    # A recorded command names its new run itself: it is the one that was not there.
-    known = {found.path for found in listing.runs}
-    now = _registry(domain, tenant, runs_root).runs
-    made = [found for found in now if found.path not in known and found.workflow == former.workflow]
-    if len(made) == 1:
-        _compare_records(folder, listing.folder(made[0]))
-    else:
+    if code := run_child(arguments, log, settings, timeout):
+        raise BatchFailed(f"the repetition ended with {code}; see {log}")
+    made = [results_root() / record] if record else []
+    if not made:  # a recorded command names its new run itself: it is the one that was not there
+        known = {found.path for found in listing.runs}
+        new = [found for found in _registry(scope).runs if found.path not in known]
+        made = [listing.folder(found) for found in new if found.workflow == former.workflow]
+    if len(made) != 1:
         typer.echo(f"done; see {log}")
-
-
-def _compare_records(former, latter):
-    """Say what a repetition did not reproduce."""
-    from casebook.runs.record import read_record
-    from casebook.runs.repeat import differences
-
-    after = read_record(latter / "run.json")
-    found = differences(read_record(former / "run.json"), after)
+        return
+    before, after = (read_record(folder / "run.json") for folder in (listing.folder(former), made[0]))
+    found = differences(before, after)
     for line in found:
         typer.echo(line)
     if found:
@@ -680,15 +625,14 @@ def _compare_records(former, latter):
 
 
 @app.command()
+@scoped
 def export(
+    scope,
     run: Run,
     ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
     out: Out,
     system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
     form: Annotated[str, typer.Option("--format", hidden=True)] = "trec",
-    runs_root: Root = None,
-    domain: Domain = None,
-    tenant: Tenant = None,
 ):
     """Export the ranking of one system of a run as a TREC run.
 
@@ -702,9 +646,9 @@ def export(
 
     if form != "trec":
         raise InputError(f"--format {form}: runs are exported as trec")
-    listing = _registry(domain, tenant, runs_root)
+    listing = _registry(scope)
     record_file = listing.folder(find(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)
     record = read_record(record_file)
-    write_trec(out, read_run(ranking), record, choose_system(record, system)[0])
+    write_trec(out, read_run(ranking), record, choose_system(record, system))
     typer.echo(str(out))

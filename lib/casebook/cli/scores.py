@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json
+from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json, show
 from casebook.errors import InputError
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -40,27 +40,24 @@ def evaluate(
     options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
     result = evaluate(qrels, run, names, **options)
     frame = result.frame()
-    intervals = {name: bootstrap_mean(frame[name].to_numpy()) for name in frame}
-    tied = tie_bounds(qrels, run, names, **options).frame() if ties else None
-    account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
-    if as_json:
-        measures = {
-            name: {"mean": result.mean[name], "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
-            for name, found in intervals.items()
-        }
-        values = {"measures": measures, "queries": account, "per_query": result.per_query}
-        print_json(values | ({} if tied is None else {"ties": tied.to_dict("index")}))
-        return
-    for name, found in intervals.items():
+    measures, lines = {}, []
+    for name in frame:
+        found = bootstrap_mean(frame[name].to_numpy())
         bounds, why = bounds_text(found.low, found.high, "z.4f"), f"  {found.reason}" if found.reason else ""
-        typer.echo(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={found.n}{why}")
-    typer.echo("intervals: 95 %, Student t and BCa over queries")
-    typer.echo("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
-    if tied is not None:
-        typer.echo("under all orders of tied documents:")
-        print_frame(tied.reset_index())
+        lines.append(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={found.n}{why}")
+        bounds = {"ci": [found.low, found.high], "n": found.n, "reason": found.reason}
+        measures[name] = {"mean": result.mean[name]} | bounds
+    account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
+    lines.append("intervals: 95 %, Student t and BCa over queries")
+    lines.append("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
+    values, tables = {"measures": measures, "queries": account, "per_query": result.per_query}, []
+    if ties:
+        tied = tie_bounds(qrels, run, names, **options).frame()
+        values["ties"] = tied.to_dict("index")
+        tables += [["under all orders of tied documents:"], tied.reset_index()]
     if per_query:
-        print_frame(frame.reset_index())
+        tables.append(frame.reset_index())
+    show(values, as_json, lines, *tables)
 
 
 def compare(
@@ -155,28 +152,27 @@ def agreement(
     else:
         panel = makers[form](frame.fillna(0), None if level != "nominal" else list(frame.columns))
     found = agreement_results(panel, level, resamples, weights=weights, seed=seed)
-    if as_json:
-        fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
-        print_json({name: {field: getattr(one, field) for field in fields} for name, one in found.items()})
-        return
-    missing = int(frame.isna().to_numpy().sum())
-    rows = frame.index.name == "row"
-    named = "items are rows; every column is a rater" if rows else f"items named by column {frame.index.name!r}"
+    fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
+    values = {name: {field: getattr(one, field) for field in fields} for name, one in found.items()}
     if form == "ratings":
-        typer.echo(f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}")
+        named = f"items named by column {frame.index.name!r}"
+        named = "items are rows; every column is a rater" if frame.index.name == "row" else named
+        missing = int(frame.isna().to_numpy().sum())
+        head = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}"
     else:
-        typer.echo(f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}")
-    typer.echo(f"level of krippendorff_alpha: {level}")
-    typer.echo(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
+        head = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
+    lines = [head, f"level of krippendorff_alpha: {level}"]
+    lines.append(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
     for name, one in found.items():
         if one.estimate is None:
-            typer.echo(f"{name:22}{'-':>7}  {one.reason}")
+            lines.append(f"{name:22}{'-':>7}  {one.reason}")
             continue
-        panel, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
-        line = f"{name:22}{one.estimate:7.3f}  {panel:18}  {new:18}  {one.n_items}  {one.reason or ''}"
-        typer.echo(line.rstrip())
-    typer.echo("\nthese raters: other items, the same raters; new raters: other items and other raters")
-    typer.echo("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
+        own, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
+        line = f"{name:22}{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}  {one.reason or ''}"
+        lines.append(line.rstrip())
+    lines.append("\nthese raters: other items, the same raters; new raters: other items and other raters")
+    lines.append("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
+    show(values, as_json, lines)
 
 
 def _categories(scale, numeric):

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Out, Resamples, Seed, exclusive, plain, print_json
+from casebook.cli.common import (
+    DOCUMENTS,
+    Json,
+    Original,
+    Out,
+    Resamples,
+    Seed,
+    exclusive,
+    plain,
+    print_json,
+    show_report,
+)
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
@@ -47,7 +58,6 @@ def run(
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
     from casebook.data.registry import load
-    from casebook.files import write_json
     from casebook.paths import data_folder
     from casebook.sensitivity.report import explained_report, read_case, run_case, validator_for
     from casebook.sensitivity.tree import TreeSettings
@@ -69,18 +79,10 @@ def run(
         notes.append(f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean")
     report = explained_report(tree, data.documents, original)
     report |= {"dataset": data.name, "mode": mode, "notes": notes}
-    if out is not None:
-        write_json(out, report)
-    if as_json:
-        print_json(report)
-        return
-    for note in [*report["notes"], *report["warnings"]]:
-        typer.echo(f"note: {note}")
-    typer.echo(f"{report['case_id']}: " + ", ".join(f"{count} {name}" for name, count in report["counts"].items()))
-    for name, score in report["nodes"][0]["sensitivity_scores"].items():
-        typer.echo(f"{name:10} {_line(score)}")
-    if out is not None:
-        typer.echo(str(out))
+    lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
+    lines.append(f"{report['case_id']}: " + ", ".join(f"{count} {name}" for name, count in report["counts"].items()))
+    lines += [f"{name:10} {_line(score)}" for name, score in report["nodes"][0]["sensitivity_scores"].items()]
+    show_report(report, as_json, out, lines)
 
 
 def _line(score):
@@ -100,7 +102,7 @@ def _line(score):
 def evaluate(
     context: typer.Context,
     cases: Annotated[Path, typer.Argument(help="Annotated cases, JSON lines as in data/counterfactual/cases.jsonl.")],
-    corpus: Annotated[Path, typer.Option(help="Folder of documents: corpus.jsonl (BEIR), or .txt and .md files.")],
+    corpus: Annotated[Path, typer.Option(help=f"{DOCUMENTS}.")],
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
@@ -123,9 +125,9 @@ def evaluate(
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
-    from casebook.files import write_json
+    from casebook.sensitivity.cases import own_collection
     from casebook.sensitivity.report import evaluation_lines, evaluation_report, validator_for
-    from casebook.sensitivity.study import own_collection, run_study
+    from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
     refuse_overwriting(out, cases, corpus)
@@ -140,15 +142,7 @@ def evaluate(
     report = evaluation_report(run_study(collection, [mode], settings, validator=judge, k=k, **options), mode)
     report |= {"corpus": str(corpus), "k": k, "counts": {"documents": len(collection.documents), **collection.account}}
     report = plain(report)
-    if out is not None:
-        write_json(out, report)
-    if as_json:
-        print_json(report)
-        return
-    for line in evaluation_lines(report):
-        typer.echo(line)
-    if out is not None:
-        typer.echo(str(out))
+    show_report(report, as_json, out, evaluation_lines(report))
 
 
 @app.command()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Seed, exclusive, given, print_json
+from casebook.cli.common import Json, Seed, exclusive, given, show
 from casebook.errors import InputError
 
 app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
@@ -54,19 +54,15 @@ def train(
     setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
     folder, result, stats = train(setup, _layout(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
-    if as_json:
-        print_json({"folder": str(folder), "result": values, "stats": vars(stats)})
-        return
-    for name, value in vars(stats).items():
-        typer.echo(f"{name:20} {value}")
-    typer.echo(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
+    lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
+    lines.append(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
     if not stats.QueriesUsed:
-        typer.echo("nothing to learn: every training question already has a relevant document in first place")
+        lines.append("nothing to learn: every training question already has a relevant document in first place")
     elif values["IsCancelled"]:
-        typer.echo(f"cancelled: {values['CancelReason']}")
+        lines.append(f"cancelled: {values['CancelReason']}")
     elif not values["Scale"]:
-        typer.echo("no scale improved the development questions: the shift will not be applied")
-    typer.echo(str(folder))
+        lines.append("no scale improved the development questions: the shift will not be applied")
+    show({"folder": str(folder), "result": values, "stats": vars(stats)}, as_json, [*lines, str(folder)])
 
 
 @app.command()
@@ -88,25 +84,20 @@ def run(
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
-    from casebook.shift.artifacts import run, text_of
+    from casebook.shift.artifacts import find_training, run, text_of
 
     exclusive(context, "training", "latest")
     layout = _layout(domain, tenant, training)
-    result, setup = _trained(dataset, layout, latest, training)
+    result, setup = find_training(dataset, layout.results, newest=latest, folder=training)
     again = _arguments(dataset, result, layout, domain, scale)
     report = run(setup, result, layout, scale=scale, arguments=again)
-    if as_json:
-        records = [str(path) for path in report.records]
-        own = {"folder": str(report.folder), "runs": records, "values": report.values}
-        print_json(own | {"measures": report.metrics, "note": report.note})
-        return
-    if report.note:
-        typer.echo(report.note)
+    folder, *records = map(str, (report.folder, *report.records))
+    value = {"folder": folder, "runs": records, "values": report.values, "measures": report.metrics}
+    lines = [report.note] if report.note else []
     for measure, found in report.metrics.items():
         cells = "  ".join(f"{name} {text_of(number)}" for name, number in found.items())
-        typer.echo(f"{measure:8} {cells}  n={found['delta']['n']}")
-    for path in (report.folder, *report.records):
-        typer.echo(str(path))
+        lines.append(f"{measure:8} {cells}  n={found['delta']['n']}")
+    show(value | {"note": report.note}, as_json, lines, [folder, *records])
 
 
 def _arguments(dataset, result, layout, domain, scale):
@@ -156,6 +147,7 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.decide import settle
+    from casebook.shift.artifacts import find_training
     from casebook.shift.gate import note, run_evaluators
 
     exclusive(context, "training", "latest")
@@ -164,22 +156,18 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     layout = _layout(domain, tenant, training)
-    result, setup = _trained(dataset, layout, latest, training)
+    result, setup = find_training(dataset, layout.results, newest=latest, folder=training)
     gate = {"profile": gate_profile, "eps": gate_eps, "decision": gate_decision}
     judged = {"shift": shift, "baseline": baseline, "scale": scale}
     mode = "shared" if shared_references else "per-query"
     report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
     verdict = None if report.gate is None else report.gate.verdict
     notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
-    if as_json:
-        own = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
-        print_json(own | {"n": report.n, "metrics": report.metrics, "note": report.note})
-    else:
-        for key, value in report.metrics.items():
-            typer.echo(f"{key} = " + ("undefined" if value is None else f"{value:.4f}"))
-        typer.echo(f"means over n = {report.n} test questions")
-        for line in filter(None, (report.note, *notes, str(report.folder))):
-            typer.echo(line)
+    value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
+    value |= {"n": report.n, "metrics": report.metrics, "note": report.note}
+    lines = [f"{key} = " + ("undefined" if mean is None else f"{mean:.4f}") for key, mean in report.metrics.items()]
+    lines += [f"means over n = {report.n} test questions", *([report.note] if report.note else []), *notes]
+    show(value, as_json, [*lines, str(report.folder)])
     if verdict is not None:
         settle(verdict, "; ".join(notes))
 
@@ -192,13 +180,6 @@ def _layout(domain, tenant, training=None):
     if training is not None:
         check_tenant(training, layout.tenant)
     return layout
-
-
-def _trained(dataset, layout, latest, training):
-    """The training that the options name: its result and its setup."""
-    from casebook.shift.artifacts import find_training
-
-    return find_training(dataset, layout.results, newest=latest, folder=training)
 
 
 @segments_app.command("compare")
@@ -222,13 +203,11 @@ def compare(
     for path in (parts.baseline, parts.shifted):
         check_tenant(path, current_tenant())
     found = compare_segments(parts, measure, seed=seed)
-    if as_json:
-        print_json(found)
-        return
-    typer.echo(", ".join(f"{count} {name}" for name, count in found["counts"].items()))
+    lines = [", ".join(f"{count} {name}" for name, count in found["counts"].items())]
     for system, measures in found["kpi"].items():
         gains = found["delta"].get(system, {})
         for name, number in measures.items():
             mark = "*" if name == found["metric"] else " "
             gain = f"  gain {text_of(gains[name])}" if gains else ""
-            typer.echo(f"{mark}{system:10} {name:7} {text_of(number)}{gain}")
+            lines.append(f"{mark}{system:10} {name:7} {text_of(number)}{gain}")
+    show(found, as_json, lines)

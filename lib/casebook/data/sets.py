@@ -270,7 +270,7 @@ def from_workbooks(paths):
 def _sheet(path):
     """Rows of the first sheet; formulas outside of the named columns do not count."""
     needed = {"_rag_side_for_analysis", "preferred", "prompt_text", "comment", *_SIDES["S1"], *VOTES[5:]}
-    return sheet_records(path, read_book(path).grids[0], needed)
+    return sheet_records(path, read_book(path).sheets[0], needed)
 
 
 def _rows(path, **fields):

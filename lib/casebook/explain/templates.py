@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.sensitivity.citations import find_citations
 from casebook.sensitivity.edits import LABELS
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import fact_at, fact_fields, fact_key, number_text, query_text
+from casebook.sensitivity.facts import NUMBERS, SIDES, fact_at, fact_fields, fact_key, number_text, query_text
 from casebook.text import STOP_LIST, passages
 
 MOST = 2  # sentences about one result
@@ -77,14 +77,13 @@ class Explanation:
 
     def to_dict(self):
         """Plain data, as the report of a tree holds it."""
+        shown = ({"document_id": p.document_id, "start": p.start, "end": p.end} for p in self.passages)
+        words = (len(p.text.split()) for p in self.passages)
         return {
             "text": self.text,
             "rules": "documented" if self.documented else "corrected",
             "sentences": [asdict(sentence) for sentence in self.sentences],
-            "passages": [
-                {"document_id": p.document_id, "start": p.start, "end": p.end, "words": len(p.text.split())}
-                for p in self.passages
-            ],
+            "passages": [place | {"words": count} for place, count in zip(shown, words, strict=True)],
         }
 
 
@@ -119,18 +118,25 @@ class Explainer:
     def __init__(self, texts, documented=False, max_words=MAX_WORDS):
         if not texts:
             raise InputError("there are no documents to explain results with")
-        self.texts, self.documented = texts, documented
-        self.max_words, self.weights = max_words, TermWeights(texts.values())
-        self._windows = {}
+        self.texts, self.documented, self.max_words = texts, documented, max_words
+        self.weights, self._windows = TermWeights(texts.values()), {}
 
     def passage(self, sheet, document):
         """The passage of a document that shares most with a sheet, the first of equal ones."""
-        query = query_text(sheet, words=True)
+        if document not in self.texts:
+            raise InputError(f"document {document!r} has no text to explain it with")
+        if document not in self._windows:
+            text, at, cut = self.texts[document], 0, []
+            for window in passages(text, self.max_words) or (text,):
+                at = text.index(window, at)
+                cut.append(Passage(document, window, at))
+            self._windows[document] = cut
+        query, weights = query_text(sheet, words=True), self.weights
 
         def overlap(passage):
-            return sum(self.weights.weight(term) for term, _, _ in self.weights.shared(query, passage.text))
+            return sum(weights.weight(term) for term, _, _ in weights.shared(query, passage.text))
 
-        return max(self._cut(document), key=overlap)
+        return max(self._windows[document], key=overlap)
 
     def result(self, sheet, document):
         """Explain one document for a sheet; see `explain_result`."""
@@ -141,34 +147,20 @@ class Explainer:
         before, after = node.parent.found, node.found
         if before.error or after.error:
             return None
+        sheets = node.parent.sheet, node.sheet
         listed = {
             case: self.passage(sheet, document)
-            for sheet, found in ((node.sheet, after), (node.parent.sheet, before))
+            for sheet, found in zip(sheets[::-1], (after, before), strict=True)
             for case, document in zip(found.cases, found.documents, strict=True)
         }
-        sheets, lists = (node.parent.sheet, node.sheet), (before.cases, after.cases)
-        return explain_edge(node.edit.fact_type, sheets, lists, listed, self.documented)
+        return explain_edge(node.edit.fact_type, sheets, (before.cases, after.cases), listed, self.documented)
 
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
-        found = node.found
-        results = {
-            case: self.result(node.sheet, document).to_dict()
-            for case, document in zip(found.cases, found.documents, strict=True)
-        }
+        listed = zip(node.found.cases, node.found.documents, strict=True)
+        results = {case: self.result(node.sheet, document).to_dict() for case, document in listed}
         edge = self.edge(node) if node.parent else None
         return {"results": results, "edge": edge and edge.to_dict()}
-
-    def _cut(self, document):
-        if document not in self.texts:
-            raise InputError(f"document {document!r} has no text to explain it with")
-        if document not in self._windows:
-            text, at, cut = self.texts[document], 0, []
-            for window in passages(text, self.max_words) or (text,):
-                at = text.index(window, at)
-                cut.append(Passage(document, window, at))
-            self._windows[document] = cut
-        return self._windows[document]
 
 
 # Results
@@ -214,7 +206,7 @@ def _documented(sheet, passage):
     if both := [section for section in sheet.sections_cited if section in cited]:
         kind, says = _GROUPS["Section"]
         yield Sentence(says.format(", ".join(both)), kind)
-    for side in ("petitioner", "respondent"):
+    for side in SIDES:
         party = getattr(sheet.parties, f"{side}_type")
         at = passage.text.lower().find(party.lower())
         if party != "Unknown" and at >= 0:
@@ -235,28 +227,19 @@ _ASSERTED = {
 def explain_edge(fact_type, sheets, lists, listed, documented=False):
     """Explain what an edit did: sheets and lists of cases before and after, and {case: passage} shown."""
     before, after = lists
-    dropped = [case for case in before if case not in after]
-    new = [case for case in after if case not in before]
+    dropped, new = ([case for case in one if case not in other] for one, other in ((before, after), (after, before)))
     changes = fact_changes(*sheets)
     sentences = list(_change(sheets, changes))
+    for cases, what in ((dropped, "left the list"), (new, "came in")):
+        if cases:
+            number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+            more = " and others" if len(cases) > LISTED else ""
+            sentences.append(Sentence(f"{number} {what}: {', '.join(cases[:LISTED])}{more}.", "lists"))
     if dropped or new:
-        keys = [
-            {
-                fact_key(sheet, change[side]): written(sheet, change[side])
-                for change in changes
-                if change[side] and fact_at(sheet, change[side]) != "Unknown"
-            }
-            for side, sheet in enumerate(sheets, 1)
-        ]
-        for cases, what in ((dropped, "left the list"), (new, "came in")):
-            if cases:
-                number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-                more = " and others" if len(cases) > LISTED else ""
-                sentences.append(Sentence(f"{number} {what}: {', '.join(cases[:LISTED])}{more}.", "lists"))
         if documented and fact_type in _ASSERTED:
             sentences.append(Sentence(_ASSERTED[fact_type], "reason", checked=False))
         else:
-            sentences += _reasons(keys, (dropped, new), listed, documented)
+            sentences += _reasons(sheets, changes, (dropped, new), listed, documented)
     elif documented:
         sentences.append(Sentence("The fact is not operative: the same cases are found.", "order", checked=False))
     else:
@@ -282,11 +265,12 @@ def _change(sheets, changes):
         yield Sentence(f"{text}.", "change")
 
 
-def _reasons(keys, cases, listed, documented):
+def _reasons(sheets, changes, cases, listed, documented):
     """Where the old fact is told by cases that left, the new one by cases that came in."""
     found = []
-    for facts, part, which in zip(keys, cases, ("left", "came in"), strict=True):
-        for key, name in facts.items():
+    for side, (sheet, part, which) in enumerate(zip(sheets, cases, ("left", "came in"), strict=True), 1):
+        fields = [change[side] for change in changes if change[side] and fact_at(sheet, change[side]) != "Unknown"]
+        for key, name in {fact_key(sheet, field): written(sheet, field) for field in fields}.items():
             told = [(listed[case], facts_of(listed[case].text).get(key)) for case in part if case in listed]
             if support := tuple(passage.support(*place) for passage, place in told if place):
                 verb = "tells" if len(support) == 1 else "tell"
@@ -300,15 +284,6 @@ def _reasons(keys, cases, listed, documented):
 
 
 # Facts
-
-
-_LISTS = (
-    ("Evidence", "evidence_items"),
-    ("Section", "sections_cited"),
-    ("Numerical", "numerical_facts.amounts"),
-    ("Numerical", "numerical_facts.ages"),
-    ("Numerical", "numerical_facts.durations"),
-)
 
 
 @lru_cache(maxsize=4096)
@@ -343,7 +318,7 @@ def written(sheet, field):
     fact = fact_at(sheet, field)
     if hasattr(fact, "unit"):
         return f"{number_text(fact.value)} {fact.unit}"
-    return shown(fact_key(sheet, field))
+    return f"age {number_text(fact.value)}" if hasattr(fact, "value") else getattr(fact, "evidence_type", fact)
 
 
 def _named(sheet, field):
@@ -353,32 +328,12 @@ def _named(sheet, field):
     return f"{written(sheet, field)} ({about})" if about else written(sheet, field)
 
 
-def shown(key):
-    """A fact in plain words; lengths of time in years, months, days or hours."""
-    kind, value = key
-    if kind == "Age":
-        return f"age {number_text(value)}"
-    if kind == "PartyType":
-        return value[1]
-    if kind == "Amount" or isinstance(value, tuple):
-        return f"{number_text(value[0])} {value[1]}"
-    if kind != "Duration":
-        return str(value)
-    for days, unit in ((360, "years"), (30, "months"), (1, "days")):
-        if value >= days and (value / days) == int(value / days):
-            return f"{number_text(value / days)} {unit}"
-    if value > 3:  # so long a time is not counted in hours
-        return f"{number_text(value)} days"
-    return f"{number_text(value * 24)} hours"
-
-
 def fact_changes(before, after):
     """What differs between two sheets: (fact type, field before or None, field after or None)."""
-    found = []
-    for side in ("parties.petitioner_type", "parties.respondent_type"):
-        if fact_at(before, side) != fact_at(after, side):
-            found.append(("PartyType", side, side))
-    for fact_type, name in _LISTS:
+    sides = [f"parties.{side}_type" for side in SIDES]
+    found = [("PartyType", side, side) for side in sides if fact_at(before, side) != fact_at(after, side)]
+    lists = {"evidence_items": "Evidence", "sections_cited": "Section"}
+    for name, fact_type in (lists | {f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS}).items():
         old, new = fact_at(before, name), fact_at(after, name)
         if len(old) == len(new):
             places = [(at, at) for at in range(len(old)) if old[at] != new[at]]
@@ -433,9 +388,7 @@ class TermWeights:
 
     def shared(self, query, text, documented=False):
         """Terms that a query and a text share, the rarest first: (term, start, end) in the text."""
-        asked = {term for term, _, _ in terms(query)}
-        if not documented:
-            asked -= _TEMPLATE
+        asked = {term for term, _, _ in terms(query)} - (set() if documented else _TEMPLATE)
         first = {}
         for term, start, end in terms(text):
             if term in asked:
@@ -459,13 +412,9 @@ def as_markdown(explanation):
 
 def node_markdown(node):
     """Explanations of one state of a tree's report."""
-    parts = []
-    if node["edge"] and node["edge"].get("explanation"):
-        parts.append(f"**The edit**\n\n{as_markdown(node['edge']['explanation'])}")
-    for one in node["retrieval_results"]:
-        if one.get("explanation"):
-            parts.append(f"**{one['rank']}. {plain(one['case_id'])}**\n\n{as_markdown(one['explanation'])}")
-    return "\n".join(parts)
+    told = [("The edit", (node["edge"] or {}).get("explanation"))]
+    told += [(f"{one['rank']}. {plain(one['case_id'])}", one.get("explanation")) for one in node["retrieval_results"]]
+    return "\n".join(f"**{title}**\n\n{as_markdown(explanation)}" for title, explanation in told if explanation)
 
 
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {mark: f"\\{mark}" for mark in "\\`*_[]#|"})

@@ -2,8 +2,7 @@
 
 import itertools
 import re
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from math import factorial
 
 import numpy as np
@@ -35,107 +34,75 @@ PARTS = {
 MARGIN = 0.05  # one verdict in twenty: a smaller change of accuracy does not matter
 
 
-@dataclass(frozen=True, eq=False)
-class Ablation:
-    """Every configuration on every claim: rows on clean documents, and claims x cells by the rate of planted notes."""
-
-    rows: pd.DataFrame
-    right: dict
-    groups: list
-    options: dict
-
-    @cached_property
-    def effects(self):
-        """All effects with intervals and tests, by rate of planted notes."""
-        found = {rate: effects(right, self.groups, **self.options) for rate, right in self.right.items()}
-        return pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True)
-
-    def parts(self):
-        """The pipeline against itself without each part, on clean documents: the planned family of contrasts."""
-        right = right_table(self.rows)[["full", *PARTS.values()]]
-        right.columns = ["pipeline", *(f"without {part}" for part in PARTS)]
-        pairs = [("pipeline", name) for name in right.columns[1:]]
-        return contrasts(right, pairs, self.groups, margin=MARGIN, **self.options)
-
-    def reported(self):
-        """The impacts that the document states, in points, beside what was measured on clean documents."""
-        names = {code: f"without {part}" for part, code in PARTS.items() if code in COMPONENTS}
-        ours = self.parts().set_index("against").loc[list(names.values())]
-        points = -100 * ours[["difference", "high", "low"]] + 0.0  # no negative zero
-        table = pd.DataFrame({"configuration": list(names)})
-        codes = table["configuration"]
-        return table.assign(
-            reported=codes.map(yaml_table("documented")["simulator"]["reported"]),
-            origin="input of a simulator",
-            **{
-                "simulated accuracy": codes.map(simulated_accuracy),
-                "simulated seconds": codes.map(simulated_seconds),
-                "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
-                "ours": points["difference"].to_numpy(),
-                "ours low": points["high"].to_numpy(),
-                "ours high": points["low"].to_numpy(),
-            },
-            p_adjusted=ours["p_adjusted"].to_numpy(),
-            n=ours["n"].to_numpy(),
-        )
-
-    def comparisons(self):
-        """The full system against the documented configurations that are no single effect."""
-        names = [name for name in documented_configs() if name not in COMPONENTS]
-        right = right_table(self.rows)[names].astype(bool)
-        compared = compare_verdicts(right["full"], right[names[1:]], clusters=self.groups, **self.options)
-        return compared.rename(columns={"rival": "configuration"})
-
-    def costs(self, names):
-        """Accuracy and crashes beside cost of some configurations."""
-        found = self.rows[self.rows["config"].isin(names)].groupby("config", sort=False)
-        return found.agg(
-            accuracy=("right", "mean"),
-            crashed=("verdict", lambda column: int(column.isna().sum())),
-            n=("right", "size"),
-            queries=("queries", "mean"),
-            evidence=("evidence", "mean"),
-            seconds=("seconds", "mean"),
-        ).reset_index()
-
-    def as_dict(self):
-        """All tables as plain values."""
-        tables = {
-            "cells": self.costs(CELL_NAMES),
-            "configurations": self.costs(documented_configs()),
-            "comparisons": self.comparisons(),
-            "parts": self.parts(),
-            "effects": self.effects,
-            "reported": self.reported(),
-        }
-        tables = {name: found.astype(object) for name, found in tables.items()}
-        return {name: found.where(found.notna(), None).to_dict(orient="records") for name, found in tables.items()}
-
-    def as_text(self):
-        shown = self.effects[self.effects["kind"].isin(["main", "shapley"])]
-        tables = {
-            "The pipeline against itself without each part": self.parts().drop(columns="reason"),
-            "Cells": self.costs(CELL_NAMES),
-            "Effects by share of documents with a planted contradiction": shown.drop(columns="reason"),
-            "The nine original configurations, run": self.costs(documented_configs()),
-            "Impacts that the document states, and ours, in points of accuracy": self.reported(),
-        }
-        options = {"index": False, "float_format": "%.3f", "na_rep": "-"}
-        return "\n\n".join(f"{title}\n{found.to_string(**options)}" for title, found in tables.items())
-
-
 def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resamples=10_000):
-    """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0."""
+    """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0.
+
+    Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the full system with the
+    configurations that are no single effect, ``parts`` (the planned family), ``effects`` by rate, ``reported``.
+    """
     base, others, config = checker.base, (checker.stance, claims, checker.decomposers), checker.config
-    cells = factorial_configs(config)
-    configs = cells | documented_configs(config) | {"no gate": replace(config, gate="none")}
-    rows = run_configs(configs, base, *others, memo=memo)
-    right = {0.0: right_table(rows)[list(cells)]}
+    cells, nine = factorial_configs(config), documented_configs(config)
+    rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, *others, memo=memo)
+    right, groups = right_table(rows), rows.drop_duplicates("id")["group"].tolist()
+    by_rate = {0.0: right[list(cells)]}
     for rate in filter(None, rates):
         noisy = (EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds)
-        right[rate] = sum(right_table(run_configs(cells, other, *others)) for other in noisy) / len(seeds)
-    groups = rows.drop_duplicates("id")["group"].tolist()
-    return Ablation(rows, right, groups, {"n_resamples": resamples, "seed": seed})
+        by_rate[rate] = sum(right_table(run_configs(cells, other, *others)) for other in noisy) / len(seeds)
+    options = {"n_resamples": resamples, "seed": seed}
+    rivals = right[[name for name in nine if name not in ("full", *COMPONENTS)]].astype(bool)
+    compared = compare_verdicts(right["full"].astype(bool), rivals, clusters=groups, **options)
+    left_out = parts(right, groups, **options)
+    found = {rate: effects(table, groups, **options) for rate, table in by_rate.items()}
+    cost = costs(rows)
+    return {
+        "cells": cost.loc[list(cells)].reset_index(),
+        "configurations": cost.loc[list(nine)].reset_index(),
+        "comparisons": compared.rename(columns={"rival": "configuration"}),
+        "parts": left_out,
+        "effects": pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True),
+        "reported": reported(left_out),
+    }
+
+
+def costs(rows):
+    """Accuracy and crashes beside cost of every configuration."""
+    return rows.groupby("config", sort=False).agg(
+        accuracy=("right", "mean"),
+        crashed=("verdict", lambda column: int(column.isna().sum())),
+        n=("right", "size"),
+        queries=("queries", "mean"),
+        evidence=("evidence", "mean"),
+        seconds=("seconds", "mean"),
+    )
+
+
+def parts(right, groups, **options):
+    """The pipeline against itself without each part, on clean documents: the planned family of contrasts."""
+    named = {"full": "pipeline"} | {code: f"without {part}" for part, code in PARTS.items()}
+    right = right[list(named)].rename(columns=named)
+    return contrasts(right, [("pipeline", name) for name in right.columns[1:]], groups, margin=MARGIN, **options)
+
+
+def reported(left_out):
+    """The impacts that the document states, in points, beside what was measured on clean documents."""
+    ours = left_out.set_index("against").loc[[f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]]
+    points = -100 * ours[["difference", "high", "low"]] + 0.0  # no negative zero
+    codes = list(COMPONENTS)
+    return pd.DataFrame(
+        {
+            "configuration": codes,
+            "reported": [yaml_table("documented")["simulator"]["reported"][code] for code in codes],
+            "origin": "input of a simulator",
+            "simulated accuracy": [simulated_accuracy(code) for code in codes],
+            "simulated seconds": [simulated_seconds(code) for code in codes],
+            "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
+            "ours": points["difference"].to_numpy(),
+            "ours low": points["high"].to_numpy(),
+            "ours high": points["low"].to_numpy(),
+            "p_adjusted": ours["p_adjusted"].to_numpy(),
+            "n": ours["n"].to_numpy(),
+        }
+    )
 
 
 def factorial_configs(config=None):
@@ -159,22 +126,18 @@ def cell_config(cell, config=None):
 def documented_configs(config=None):
     """The nine documented configurations, as settings that are really run."""
     config = config or PipelineConfig()
-    without = {name: cell_config([factor != left for factor in FACTORS], config) for name, left in COMPONENTS.items()}
+    changed = {"binary credibility": {"weights": BINARY_WEIGHTS}}
+    changed |= {"stricter threshold": {"upper": 0.85}, "lenient threshold": {"upper": 0.55}}
     return {
         "full": config,
-        **without,
-        "binary credibility": replace(config, rule=replace(config.rule, weights=BINARY_WEIGHTS)),
-        "stricter threshold": replace(config, rule=replace(config.rule, upper=0.85)),
-        "lenient threshold": replace(config, rule=replace(config.rule, upper=0.55)),
+        **{name: cell_config([factor != left for factor in FACTORS], config) for name, left in COMPONENTS.items()},
+        **{name: replace(config, rule=replace(config.rule, **change)) for name, change in changed.items()},
         "minimal": cell_config(CELLS[0], config),
     }
 
 
 def run_configs(configs, base, stance, claims, decomposers=None, *, share=True, memo=None):
     """Run configurations on the same claims, one row a configuration and claim; what they share is done once."""
-    ids = [claim.id for claim in claims]
-    if not ids or len(set(ids)) < len(ids) or not all(claim.label for claim in claims):
-        raise InputError("an ablation needs labelled claims with distinct ids")
     memo, tables = {} if memo is None else memo, []
     for name, config in track(configs.items(), "configurations"):
         checker = FactChecker(base, stance, config, decomposers, memo=memo if share else {})
@@ -215,13 +178,9 @@ def effect_weights():
 
 
 def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
-    """Every effect with interval and test; the effects of one kind are one family of contrasts."""
-    if list(values.columns) != list(CELL_NAMES):
-        raise InputError(f"the 16 cells are needed in order: {', '.join(CELL_NAMES)}")
-    if values.empty:
-        raise InputError("there are no claims to compare configurations on")
+    """Every effect with interval and test, from claims x ``CELL_NAMES``; the effects of one kind are one family."""
     weights = effect_weights()
-    per_claim = pd.DataFrame(values.to_numpy(float) @ weights.to_numpy(), columns=list(weights)).assign(nothing=0.0)
+    per_claim = (values[list(CELL_NAMES)].astype(float) @ weights).assign(nothing=0.0)
     tables = []
     for kind in ("main", "interaction", "shapley", "without"):
         pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
@@ -276,17 +235,21 @@ def _other_number(number, factor):
     return f"{other:,.0f}" if "," in number else f"{other:.0f}"
 
 
+def _simulator(configuration):
+    """The documented simulator's inputs, and what a configuration leaves out or changes."""
+    told = yaml_table("documented")["simulator"]
+    return told, told["changed"][configuration]
+
+
 def simulated_accuracy(configuration):
     """Probability with which the documented simulator draws a right answer for one of its nine configurations."""
-    told = yaml_table("documented")["simulator"]
-    penalty = sum(told["penalties"].get(part, 0) for part in told["changed"][configuration])
-    return max(told["least"], told["accuracy"] - penalty)
+    told, changed = _simulator(configuration)
+    return max(told["least"], told["accuracy"] - sum(told["penalties"].get(part, 0) for part in changed))
 
 
 def simulated_seconds(configuration):
     """The constant that the documented simulator reports as time."""
-    told = yaml_table("documented")["simulator"]
-    changed = told["changed"][configuration]
+    told, changed = _simulator(configuration)
     return told["seconds"] * (1 + sum(share for part, share in told["slower"].items() if part not in changed))
 
 

@@ -80,6 +80,9 @@ def read_plain(path, documents=None, spellings=None):
     With documents, each quote of ``evidence`` is looked up in the document that it names.
     """
     path = Path(path)
+    for spelling, label in (spellings or {}).items():
+        if label not in LABELS:
+            raise InputError(f"--label {spelling}={label}: {label!r} is none of {', '.join(LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
         rows = read_records(path)[0]
     else:

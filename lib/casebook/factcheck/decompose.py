@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from casebook.errors import InputError
 from casebook.factcheck.claims import STOP, WORDS, listed, names, numbers, sentences, words, yaml_table
-from casebook.plugins import callable_plugin
+from casebook.models.language import load_language_model
+from casebook.plugins import callable_plugin, is_plugin
 
 VERIFIABLE, OPINION, VAGUE, PREDICTION = "verifiable", "opinion", "vague", "future_prediction"
 MOST_SUBCLAIMS = 10
@@ -152,6 +153,16 @@ class PluginDecomposer:
             part if isinstance(part, SubClaim) else SubClaim(f"SC{n}", part, f"claim({part})", VERIFIABLE, names(part))
             for n, part in enumerate(parts, 1)
         )
+
+
+DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
+
+
+def decomposers_of(name):
+    """The decomposer that is no name of ours: a language model's or the user's own."""
+    if name.startswith("model:"):
+        return {name: ModelDecomposer(load_language_model(name.removeprefix("model:")))}
+    return {name: PluginDecomposer(name)} if is_plugin(name) else {}
 
 
 JUDGEMENT, VAGUE_WORDS = listed(WORDS["judgement"]), listed(WORDS["vague"])

@@ -86,6 +86,11 @@ class Passage:
     header: str
 
 
+def overlap(one, other):
+    """Whether two spans of a document share characters."""
+    return one.start < other.end and other.start < one.end
+
+
 class EvidenceBase:
     """A collection that evidence is taken from.
 
@@ -124,6 +129,7 @@ class EvidenceBase:
         self.documents, self.mode = documents.reset_index(drop=True), mode
         self._rating_table = rating_table
         self.texts, self.doc_ids = documents["text"].tolist(), documents["doc_id"].tolist()
+        self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
         told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(object)
         told = told.where(told.notna(), "").astype(str).apply(lambda column: column.str.strip())
         self.urls, self._kinds = told["url"].tolist(), told["kind"].tolist()
@@ -136,6 +142,10 @@ class EvidenceBase:
 
     def __len__(self):
         return len(self.documents)
+
+    @cached_property
+    def documented_ratings(self):
+        return [documented_rating(url) for url in self.urls]
 
     @cached_property
     def ratings(self):
@@ -160,6 +170,16 @@ class EvidenceBase:
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
+
+    def holding(self, atom):
+        """The sentences that hold the words of a quote."""
+        row = self.rows[atom.doc_id]
+        passages = [self.passage(row, *span) for span in sentences(self.texts[row])]
+        return [passage for passage in passages if overlap(passage, atom)]
+
+    def deciding(self, claim):
+        """The sentences that decide a claim."""
+        return list(dict.fromkeys(passage for atom in claim.atoms for passage in self.holding(atom)))
 
     def extract(self, row, text, most=2):
         """Sentences of a document by the summed rarity of the content stems shared with a text.

@@ -31,13 +31,20 @@ _SIDES = {SUPPORTED: (SUPPORTS,), NOT_SUPPORTED: (REFUTES,), INSUFFICIENT: (SUPP
 _SAYS = {SUPPORTED: "is supported", NOT_SUPPORTED: "is refuted", INSUFFICIENT: "cannot be decided"}
 
 
+class Removal(NamedTuple):
+    """The fewest items of evidence without which the verdict would be another, and that verdict."""
+
+    ids: tuple
+    after: str
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Verdicts stated of the parts, evidence cited, and all of it as text."""
 
     stated: dict
     cited: tuple
-    removal: object
+    removal: Removal | None
     conflicts: tuple
     text: str
 
@@ -50,13 +57,7 @@ def explain(result, rule):
         if result.verdict == NOT_SUPPORTED and verdict != NOT_SUPPORTED:
             continue
         # By weight, then by sureness, then as found; two of each side.
-        heaviest = sorted(
-            result.evidence_of(name),
-            key=lambda item: (
-                -rule.weight(item.level),
-                -abs((0.5 if item.probability is None else item.probability) - 0.5),
-            ),
-        )
+        heaviest = sorted(result.evidence_of(name), key=lambda item: (-rule.weight(item), -_sureness(item)))
         for side in _SIDES[verdict]:
             cited += [item for item in heaviest if item.stance == side][:2]
     removal, found = minimal_removal(result, rule), conflicts(result)
@@ -80,17 +81,14 @@ def explain(result, rule):
     return Explanation(stated, tuple(cited), removal, found, "\n".join(lines))
 
 
+def _sureness(item):
+    return 0.0 if item.probability is None else abs(item.probability - 0.5)
+
+
 def conflicts(result):
     """Sub-claims with evidence for and against."""
     sides = {name: {item.stance for item in result.evidence_of(name)} for name in result.parts}
     return tuple(name for name, found in sides.items() if {SUPPORTS, REFUTES} <= found)
-
-
-class Removal(NamedTuple):
-    """The fewest items of evidence without which the verdict would be another, and that verdict."""
-
-    ids: tuple
-    after: str
 
 
 def minimal_removal(result, rule):
@@ -126,42 +124,35 @@ def minimal_removal(result, rule):
 
 def _fewest(evidence, name, rule, verdict, becomes):
     """Fewest places of one part's evidence without which its verdict is as wanted, None if that cannot be."""
-    own = [place for place, item in enumerate(evidence) if item.subclaim_id == name]
-    best = None
-    for order in _orders({place: evidence[place] for place in own}, rule):
+    own = {place: item for place, item in enumerate(evidence) if item.subclaim_id == name}
+    options = []
+    for order in _orders(own, rule):
         for number in range(len(order) + 1):
-            left = [evidence[place] for place in own if place not in order[:number]]
+            left = [item for place, item in own.items() if place not in order[:number]]
             if (judge_subclaim(name, left, rule).verdict == verdict) == becomes:
-                if best is None or number < len(best):
-                    best = order[:number]
+                options.append(order[:number])
                 break
-    return best
+    return min(options, key=len, default=None)
 
 
 def _orders(items, rule):
     """Orders of removal that lower the score of a part most, and raise it most."""
-    counted = [place for place, item in items.items() if rule.counts(item)]
-    support = [place for place in counted if items[place].stance == SUPPORTS]
-    against = [place for place in counted if items[place].stance != SUPPORTS]
-    if rule.denominator == "count":
-        worth = {place: rule.weight(items[place].level) for place in support} | dict.fromkeys(against, 0.0)
-        return sorted(counted, key=worth.get, reverse=True), sorted(counted, key=worth.get)
-    support, against = (sorted(side, key=lambda p: -rule.weight(items[p].level)) for side in (support, against))
+    worth = {
+        place: rule.weight(item) * (item.stance == SUPPORTS) for place, item in items.items() if rule.counted([item])
+    }
+    if rule.per_item:
+        return sorted(worth, key=worth.get, reverse=True), sorted(worth, key=worth.get)
+    heaviest = sorted(worth, key=lambda place: -rule.weight(items[place]))
+    support, against = ([p for p in heaviest if (worth[p] > 0) == side] for side in (True, False))
     # When nothing of the other side is left, what remains can only vanish altogether.
     return support + against, against + support
 
 
-class DocumentedExplanation(NamedTuple):
-    """What the documented explanation agent gives."""
-
-    importance: dict
-    critical: tuple
-    counterfactual: int | None
-    conflicts: tuple
-
-
 def explain_documented(result):
-    """Importance by credibility, length and level; "counterfactual" items sum up to 0.6 of it, nothing is verified."""
+    """The documented agent's importance (by credibility, length and level), critical items, conflicts (by level).
+
+    Its ``counterfactual`` items sum up to 0.6 of the importance of a SUPPORTED claim; nothing is verified.
+    """
     raw = {
         item.id: 0.5 * item.credibility
         + 0.3 * min(len(item.passage) / 500, 1)
@@ -177,7 +168,7 @@ def explain_documented(result):
         flipping = min(int((reached <= 0.6).sum()) + 1, len(ranked))
     levels = {name: {item.level for item in result.evidence_of(name)} for name in result.parts}
     mixed = tuple(name for name, found in levels.items() if len(found) > 1)
-    return DocumentedExplanation(importance, tuple(ranked[:3]), flipping, mixed)
+    return {"importance": importance, "critical": ranked[:3], "counterfactual": flipping, "conflicts": mixed}
 
 
 def documented_quality(importance_ids, evidence, subclaim_ids, text):
@@ -207,38 +198,33 @@ def quality(result, explanation, rule, seed=0):
     ``deletion``, ``insertion``: whether the verdict changes without the cited items and stays with them alone,
     beside the mean over 50 random sets of the same size.
     """
-    evidence = result.evidence
-    places = range(len(evidence))
+    evidence, places = result.evidence, range(len(result.evidence))
     cited = [place for place in places if evidence[place] in explanation.cited]
 
-    def verdict_with(kept):
-        return decide(result.parts, [evidence[place] for place in kept], rule)[1]
+    def stays(kept):
+        return decide(result.parts, [evidence[place] for place in places if place in kept], rule)[1] == result.verdict
 
     changes = np.array([_change(result, item, rule) for item in evidence])
-    decisive = [place for place in places if verdict_with([n for n in places if n != place]) != result.verdict]
+    decisive = [place for place in places if not stays({*places} - {place})]
     follows = []
     for name, verdict in explanation.stated.items():
         own = [item for item in explanation.cited if item.subclaim_id == name]
         if own:
             follows.append(judge_subclaim(name, own, rule).verdict == verdict)
     found = {
-        "coverage": sum(place in cited for place in decisive) / len(decisive) if decisive else None,
+        "coverage": float(np.mean([place in cited for place in decisive])) if decisive else None,
         "influence_coverage": float(changes[cited].sum() / changes.sum()) if changes.sum() > 0 else None,
-        "soundness": sum(follows) / len(follows) if follows else None,
+        "soundness": float(np.mean(follows)) if follows else None,
         "readability": automated_readability_index(explanation.text),
     }
     if not cited:
         return found | dict.fromkeys(("deletion", "deletion_random", "insertion", "insertion_random"))
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
     sets = [cited, *(rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(50))]
-    deleted = [verdict_with([n for n in places if n not in chosen]) != result.verdict for chosen in sets]
-    inserted = [verdict_with(sorted(chosen)) == result.verdict for chosen in sets]
-    return found | {
-        "deletion": deleted[0],
-        "deletion_random": float(np.mean(deleted[1:])),
-        "insertion": inserted[0],
-        "insertion_random": float(np.mean(inserted[1:])),
-    }
+    tests = {"deletion": [not stays({*places} - {*one}) for one in sets], "insertion": [stays(one) for one in sets]}
+    for name, (ours, *random) in tests.items():
+        found |= {name: ours, f"{name}_random": float(np.mean(random))}
+    return found
 
 
 def _change(result, item, rule):
@@ -257,7 +243,7 @@ def quality_rows(results, rule, seed=0):
     for result in results:
         if result.error is None:
             told = explain(result, rule)
-            importance = explain_documented(result).importance
+            importance = explain_documented(result)["importance"]
             documented = documented_quality(importance, result.evidence, result.parts, told.text)
             documented = {f"documented: {name}": value for name, value in documented.items()}
             rows.append({"id": result.claim_id} | quality(result, told, rule, seed) | documented)

@@ -12,31 +12,10 @@ from casebook.data.cards import cards
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.factcheck.claims import read_claims, shipped_documents
-from casebook.factcheck.decompose import (
-    VERIFIABLE,
-    ModelDecomposer,
-    PluginDecomposer,
-    decompose,
-    decompose_documented,
-    undivided,
-)
-from casebook.factcheck.evidence import (
-    MOST_QUERIES,
-    QUERY_WRITERS,
-    EvidenceBase,
-    documented_rating,
-    fuse_queries,
-    read_ratings,
-)
-from casebook.factcheck.stance import (
-    EntailmentStance,
-    ModelStance,
-    PlaceholderStance,
-    PluginStance,
-    PublicJudge,
-    fitted_stance,
-)
+from casebook.factcheck.claims import shipped_documents
+from casebook.factcheck.decompose import DECOMPOSERS, VERIFIABLE, decomposers_of
+from casebook.factcheck.evidence import MOST_QUERIES, QUERY_WRITERS, EvidenceBase, fuse_queries, read_ratings
+from casebook.factcheck.stance import PlaceholderStance, judge_of
 from casebook.factcheck.verdict import (
     DOCUMENTED,
     INSUFFICIENT,
@@ -47,10 +26,6 @@ from casebook.factcheck.verdict import (
     decide,
     degree_of_support,
 )
-from casebook.models.encoders import load_encoder
-from casebook.models.language import load_language_model
-from casebook.models.rerankers import EntailmentModel
-from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.stats.samples import check_choice
 
@@ -61,37 +36,10 @@ OWN = "own"  # the smoke and insurance collections as one
 
 @dataclass(frozen=True)
 class PipelineConfig:
-    """Settings of the pipeline.
+    """Settings: how claims are parted and queries written (``k`` a part), what is read, and how evidence decides.
 
-    Parameters
-    ----------
-    decomposition : str
-        ``rules``, ``documented``, ``none`` or the name of a further decomposer of `FactChecker`.
-    queries : {"diverse", "documented"}
-        How queries are written.
-    k : int
-        Queries per part of a claim, 1 to 5.
-    documents, passages : int
-        Documents per part (None: all that are found), and passages of each.
-    three_stage : bool
-        False: whole documents, ungated.
-    gate : {"none", "low", "medium", "high"}
-        Least credibility of a document: 0, 0.3, 0.5, 0.8.
-    rule : Rule
-        How evidence becomes a verdict.
-    parity : bool
-        Rate, extract and number evidence as documented.
-
-    Raises
-    ------
-    InputError
-        If a setting makes no sense.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.pipeline import PipelineConfig
-    >>> PipelineConfig(k=1, gate="medium").documents
-    3
+    ``documents`` a part (None: all that are found) give ``passages`` each, if they pass the ``gate`` of credibility;
+    without ``three_stage`` they are read whole and ungated. ``parity``: rate, extract and number as documented.
     """
 
     decomposition: str = "rules"
@@ -153,17 +101,15 @@ class FactChecker:
     def __init__(self, base, stance, config=None, decomposers=None, memo=None):
         self.base, self.stance = base, stance
         self.config, self.decomposers = config or PipelineConfig(), decomposers or {}
-        known = {"rules": decompose, "documented": decompose_documented, "none": undivided} | self.decomposers
-        if self.config.decomposition not in known:
-            raise InputError(f"unknown decomposition {self.config.decomposition!r}; one of {', '.join(known)}")
+        known = DECOMPOSERS | self.decomposers
+        check_choice("decomposition", self.config.decomposition, known)
         self._decompose = known[self.config.decomposition]
         self._memo = {} if memo is None else memo
 
     @property
     def passing(self):
         """How many documents pass the credibility gate."""
-        gate = GATES[self.config.gate]
-        return sum(self._rating(row).score >= gate for row in range(len(self.base)))
+        return sum(map(self._passes, range(len(self.base))))
 
     def check_all(self, claims):
         """Check pairs of id and claim, each on its own."""
@@ -179,16 +125,15 @@ class FactChecker:
             return VerdictResult(claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500])
 
     def _check(self, stages, claim, claim_id):
-        config, documented = self.config, self.config.rule.documented
-        key = ("decomposition", config.decomposition, claim)
-        parts = stages.run(key, lambda: self._decompose(claim))
+        config, rule = self.config, self.config.rule
+        parts = stages.run(("decomposition", config.decomposition, claim), lambda: self._decompose(claim))
         kept = tuple(part for part in parts if part.verifiability == VERIFIABLE)
         dropped = tuple(part for part in parts if part.verifiability != VERIFIABLE)
         result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
-        if not kept or (dropped and not documented):
-            verdict, confidence = (NOT_SUPPORTED, 0.0) if documented else (INSUFFICIENT, None)
+        if not kept or (dropped and not rule.documented):
+            verdict, confidence = (NOT_SUPPORTED, 0.0) if rule.documented else (INSUFFICIENT, None)
             return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
         write, asked, evidence = QUERY_WRITERS[config.queries], {}, []
         for part in kept:
@@ -196,19 +141,19 @@ class FactChecker:
             asked[part] = found[: config.k]
         for part in kept:
             evidence += self._evidence(stages, part, asked[part], first=1 if config.parity else len(evidence) + 1)
-        decided = stages.run(None, lambda: decide(result.parts, evidence, config.rule), "verdict")
-        subverdicts, verdict, confidence = decided
+        subverdicts, verdict, confidence = stages.run(("verdict",), lambda: decide(result.parts, evidence, rule))
+        reason = None
         if verdict == INSUFFICIENT:
-            reasons = {part.reason for part in subverdicts} - {None}
-            result = replace(result, reason=", ".join(sorted(reasons)) or "mixed_evidence")
+            reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
         return replace(
             result,
             verdict=verdict,
             confidence=confidence,
-            support=degree_of_support(result.parts, evidence, config.rule),
+            support=degree_of_support(result.parts, evidence, rule),
             queries=tuple(itertools.chain(*asked.values())),
             evidence=tuple(evidence),
             subverdicts=subverdicts,
+            reason=reason,
         )
 
     def _evidence(self, stages, part, asked, first):
@@ -218,8 +163,7 @@ class FactChecker:
         rows = fuse_queries(rankings, config.documents or len(base))
         passages = []
         if config.three_stage:
-            gate = GATES[config.gate]
-            rows = stages.run(None, lambda: [r for r in rows if self._rating(r).score >= gate], "credibility")
+            rows = stages.run(("credibility",), lambda: [row for row in rows if self._passes(row)])
             extract = base.extract_documented if config.parity else base.extract
             for row in rows:
                 key = ("extraction", config.parity, config.passages, row, part.text)
@@ -238,7 +182,10 @@ class FactChecker:
         return items
 
     def _rating(self, row):
-        return documented_rating(self.base.urls[row]) if self.config.parity else self.base.ratings[row]
+        return self.base.documented_ratings[row] if self.config.parity else self.base.ratings[row]
+
+    def _passes(self, row):
+        return self._rating(row).score >= GATES[self.config.gate]
 
 
 class _Stages:
@@ -251,18 +198,15 @@ class _Stages:
     def __init__(self, memo):
         self.memo, self.seconds, self.now = memo, dict.fromkeys(STAGES, 0.0), STAGES[0]
 
-    def run(self, key, compute, stage=None):
-        """Give what a stage computes; a key starts with the name of the stage, None is never remembered."""
-        self.now = stage or key[0]
-        known = self.memo.get(key) if key else None
-        if known is None:
+    def run(self, key, compute):
+        """Give what a stage computes; a key is the name of the stage and what it depends on, if it is remembered."""
+        self.now = key[0]
+        if key not in self.memo or len(key) == 1:
             start = perf_counter()
-            result = compute()
-            known = result, perf_counter() - start
-            if key:
-                self.memo[key] = known
-        self.seconds[self.now] += known[1]
-        return known[0]
+            self.memo[key] = compute(), perf_counter() - start
+        result, seconds = self.memo[key]
+        self.seconds[self.now] += seconds
+        return result
 
 
 DOCUMENTED_CONFIG = PipelineConfig(
@@ -295,35 +239,6 @@ def folder_of(name):
     path = Path(name).expanduser()
     ours = name == OWN or name in cards()
     return path if not ours and (path.is_dir() or {"/", os.sep} & set(str(name))) else None
-
-
-def judge_of(name, base):
-    """Judge of stance by the name that the command line knows."""
-    kind, _, model = name.partition(":")
-    if name == "public":
-        return PublicJudge()
-    if name in ("features", "features+maxsim"):
-        own = shipped_documents()
-        train = read_claims(documents=own, split="train")
-        encoder = load_encoder() if name.endswith("maxsim") else None
-        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
-    if name == "placeholder":
-        return PlaceholderStance()
-    if kind == "entailment" and model:
-        return EntailmentStance(EntailmentModel(model))
-    if kind == "model" and model:
-        return ModelStance(load_language_model(model))
-    if is_plugin(name):
-        return PluginStance(name)
-    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
-    raise InputError(f"unknown stance {name!r}: give {known}")
-
-
-def decomposers_of(name):
-    """The decomposer that is no name of ours: a language model's or the user's own."""
-    if name.startswith("model:"):
-        return {name: ModelDecomposer(load_language_model(name.removeprefix("model:")))}
-    return {name: PluginDecomposer(name)} if is_plugin(name) else {}
 
 
 def checker_of(

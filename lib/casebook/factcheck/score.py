@@ -1,11 +1,16 @@
 """Scores of anyone's verdicts, joined by id: as documented, corrected, compared on the same claims; and their cost."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
+from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.explain import explain, quality_rows, quality_table
+from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import (
@@ -19,7 +24,7 @@ from casebook.measures.classification import (
     score_predictions,
 )
 from casebook.readers import read_records
-from casebook.stats.intervals import bounds_text
+from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.tests import mcnemar
 
 SHOWN = 10  # ids listed by name
@@ -32,6 +37,8 @@ PARITY_NOTE = (
     "verdict counts as NOT_SUPPORTED, a zero denominator gives 0"
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
+#: What is measured of a run, by the name that readers see.
+TITLES = yaml_table("names")["run"]
 
 
 def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labels=None, **options):
@@ -84,12 +91,11 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
             f"use {', '.join(GOLD)}, or name the spelling's meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
-    joined = join_labels(frame, read_labels(predicted), (gold, predicted))
+    rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
     baselines = {}
     if baseline is not None:
-        blind = join_labels(frame, read_labels(baseline), (gold, baseline))
-        baselines["claim_only"] = blind.rows["predicted"]
-    return score_joined(joined, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
+        baselines["claim_only"] = join_labels(frame, read_labels(baseline), (gold, baseline))[0]["predicted"]
+    return score_joined(rows, account, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
 
 
 def read_labels(path):
@@ -108,17 +114,12 @@ def read_labels(path):
     return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
 
 
-@dataclass(frozen=True, eq=False)
-class Joined:
-    """Predictions in the order of the gold rows, how they met, and both lists of labels as if joined by position."""
-
-    rows: pd.DataFrame
-    account: dict
-    zipped: tuple
-
-
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Join two frames of labels by id; missing, extra and doubled ids are counted and listed."""
+    """Join two frames of labels by id: rows in the order of the gold ones, and an account of how they met.
+
+    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of rows joined by
+    position.
+    """
     once = [_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True)]
     told = once[1][once[1].columns.intersection(["id", "label", "confidence"])].rename(columns={"label": "predicted"})
     rows = once[0].rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
@@ -138,12 +139,12 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     account |= {name: len(ids) for name, ids in listed.items()}
     account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
     size = min(len(gold), len(predicted))
-    return Joined(rows, account, (gold["label"].tolist()[:size], predicted["label"].tolist()[:size]))
+    account["zipped"] = documented_metrics(gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
+    return rows, account
 
 
 def _verdicts(labels):
     """Labels as text, None where nothing was said."""
-    labels = labels.astype(object)
     said = labels.notna() & (labels.astype(str).str.strip() != "")
     return labels.astype(str).astype(object).where(said, None)
 
@@ -171,31 +172,37 @@ def _shares(values, ids, name):
     return found
 
 
-def score_joined(joined, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0):
+def score_joined(
+    rows, account, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0
+):
     """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
-    rows = joined.rows
-    options = {"clusters": rows[cluster] if cluster else None, "n_boot": n_boot, "seed": seed}
-    by = {name: rows[name] for name in groups}
-    known = {"labels": labels, "groups": by, "baselines": baselines}
-    scores = score_predictions(rows["gold"], rows["predicted"], **known, **(policy or {}), **options)
+    clusters = rows[cluster] if cluster else None
+    scores = score_predictions(
+        rows["gold"],
+        rows["predicted"],
+        labels=labels,
+        groups={name: rows[name] for name in groups},
+        baselines=baselines,
+        clusters=clusters,
+        n_boot=n_boot,
+        seed=seed,
+        **(policy or {}),
+    )
     right = is_right(rows["gold"], rows["predicted"], labels, scores.policy)
     kept = right.notna()
     # Rows that the system's answers drop are dropped for all; no others are.
-    dropping = scores.policy["off_label"] == "drop"
-    policy = scores.policy | ({"off_label": "wrong"} if dropping else {})
-    blind = scores.policy | {"off_label": "wrong"}
-    constant = {label: [label] * len(rows) for label in GOLD[:3]}
-    hits = {name: is_right(rows["gold"], v, labels, blind)[kept].eq(True).sum() for name, v in constant.items()}
-    rivals = {"majority": constant[max(hits, key=hits.get)]} | (baselines or {})
+    policy = scores.policy | {"off_label": scores.policy["off_label"].replace("drop", "wrong")}
+    most = majority(rows["gold"][kept], labels, scores.policy | {"off_label": "wrong"})
+    rivals = {"majority": [most] * len(rows)} | (baselines or {})
     answers = {name: is_right(rows["gold"], verdicts, labels, policy) for name, verdicts in rivals.items()}
-    compared = compare_verdicts(right, answers, clusters=options["clusters"], n_resamples=n_boot, seed=seed)
+    compared = compare_verdicts(right, answers, clusters=clusters, n_resamples=n_boot, seed=seed)
     stated = None
     if "confidence" in rows:
-        together = rows.loc[kept, cluster] if cluster else None
+        together = clusters[kept] if cluster else None
         stated = calibration(
             right[kept].astype(bool), rows["confidence"][kept], clusters=together, n_boot=n_boot, seed=seed
         )
-    return FactcheckReport(joined, scores, stated, compared)
+    return FactcheckReport(account, scores, stated, compared)
 
 
 def is_right(gold, predicted, labels=None, policy=None):
@@ -210,55 +217,36 @@ def is_right(gold, predicted, labels=None, policy=None):
     return pd.Series(right[rows * shape[2] + columns], index=index, dtype=object)
 
 
+def majority(gold, labels=None, policy=None):
+    """The label whose constant answer is right most often under the policies."""
+    hits = {label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD}
+    return max(hits, key=hits.get)
+
+
 def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0):
-    """Compare a system with others on the same claims, as one family of contrasts.
+    """Compare a system with others on the same claims, as one family of contrasts; None leaves a claim out.
 
-    Parameters
-    ----------
-    right : sequence of bool, shape [claims]
-        Whether the system is right, None where a claim is left out.
-    rivals : dict of sequence
-        The same of every other system.
-    clusters : array_like, shape [claims], optional
-        What belongs together; whole clusters change sides in the test.
-    margin : float, default 0
-        Differences of accuracy below it do not matter.
-    n_resamples, seed : int
-        Of the sign patterns, see `casebook.frames.contrasts`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per rival: both accuracies, claims that only one has right, difference with interval, p, p adjusted
-        over the family and verdict. McNemar's exact p stands beside it where every claim stands alone.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.score import compare_verdicts
-    >>> compare_verdicts([1] * 6 + [0, 1], {"majority": [0] * 6 + [1, 1]})["system_only"].tolist()
-    [6]
+    McNemar's exact p stands beside the sign-flip test over clusters only where every claim stands alone.
     """
     # Columns are numbers: a rival may be called "system".
     answers = [list(right), *(list(rivals[name]) for name in rivals)]
     table = pd.DataFrame(dict(enumerate(answers)), dtype=object)
     kept = table.notna().all(axis=1)
     table = table[kept].astype(float)
-    places = range(1, len(answers))
-    if not places or table.empty:
+    if len(answers) < 2 or table.empty:
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
-    found = contrasts(
-        table, [(0, place) for place in places], groups, margin=margin, n_resamples=n_resamples, seed=seed
-    )
+    pairs = [(0, place) for place in range(1, len(answers))]
+    found = contrasts(table, pairs, groups, margin=margin, n_resamples=n_resamples, seed=seed)
     found = found.rename(columns={"low": "difference low", "high": "difference high"})
-    ours, alone = table[0], groups is None or groups.is_unique
+    ours, others, alone = table[0], [table[place] for _, place in pairs], groups is None or groups.is_unique
     found = found.assign(
-        **{"rival accuracy": [table[place].mean() for place in places]},
+        **{"rival accuracy": [other.mean() for other in others]},
         rival=list(rivals),
         accuracy=ours.mean(),
-        system_only=[(ours > table[place]).sum() for place in places],
-        rival_only=[(table[place] > ours).sum() for place in places],
-        mcnemar=np.array([mcnemar(ours, table[place]).pvalue if alone else None for place in places], dtype=float),
+        system_only=[(ours > other).sum() for other in others],
+        rival_only=[(other > ours).sum() for other in others],
+        mcnemar=np.array([mcnemar(ours, other).pvalue if alone else None for other in others], dtype=float),
     )
     return found[COMPARED]
 
@@ -267,20 +255,19 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
 class FactcheckReport:
     """Everything that is said of one system's verdicts."""
 
-    joined: Joined
+    account: dict
     scores: Scores
     calibration: Calibration | None
     comparisons: pd.DataFrame
 
     def as_dict(self):
         """The sections ``parity`` and ``corrected`` as plain values for JSON."""
-        scores, comparisons = self.scores, self.comparisons.astype(object)
-        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE}
-        parity["zipped"] = documented_metrics(*self.joined.zipped)
+        scores, stated = self.scores, self.calibration
+        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
-            "join": self.joined.account,
+            "join": {name: value for name, value in self.account.items() if name != "zipped"},
             "measures": scores.numbers(),
             "confusion": scores.counts.to_dict(orient="index"),
             "excluded": scores.excluded,
@@ -289,17 +276,16 @@ class FactcheckReport:
             "policies": _plain(scores.policies),
             "baselines": _plain(scores.baselines),
             "groups": _plain(scores.groups),
-            "comparisons": comparisons.where(comparisons.notna(), None).to_dict(orient="records"),
+            "comparisons": _plain(self.comparisons),
         }
-        if self.calibration is not None:
-            stated = self.calibration
-            corrected["calibration"] = {"n": stated.n, "missing": stated.missing, "measures": _plain(stated.measures)}
-            corrected["calibration"]["controls"] = stated.controls
+        if stated is not None:
+            told = {"n": stated.n, "missing": stated.missing, "measures": _plain(stated.measures)}
+            corrected["calibration"] = told | {"controls": stated.controls}
         return {"parity": parity, "corrected": corrected}
 
     def as_text(self):
         """The report as lines for a terminal."""
-        scores, account, s = self.scores, self.joined.account, self.scores.parity["S"]
+        scores, account, s = self.scores, self.account, self.scores.parity["S"]
         lines = [
             f"rows: {scores.n} gold, {account['matched']} with a prediction, "
             f"{account['missing']} missing, {account['extra']} extra, "
@@ -311,24 +297,29 @@ class FactcheckReport:
         rule = ", ".join(f"{name}={value}" for name, value in scores.policy.items())
         excluded = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in scores.excluded.items() if n) or "none"
         lines.append(f"standard definition ({rule}); excluded: {excluded}")
-        majority = scores.baselines["majority"]
+        control = scores.baselines["majority"]
         for name, found in {"parse rate": scores.parse_rate, **scores.measures}.items():
             if found.estimate is None:
                 lines.append(f"  {name:24} undefined ({found.reason})")
                 continue
             lines.append(f"  {name:24} {found.estimate:.4f}  {bounds_text(found.low, found.high)}  n={found.n}")
-            if name in majority:
-                control = majority[name].estimate
-                lines[-1] += "  majority " + ("undefined" if control is None else f"{control:.4f}")
+            if name in control:
+                value = control[name].estimate
+                lines[-1] += "  majority " + ("undefined" if value is None else f"{value:.4f}")
         lines += [f"  off-label {spelling!r}: {count}" for spelling, count in list(scores.foreign.items())[:5]]
         return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
 
 
 def _plain(found):
-    """Intervals, in dicts however deep, as plain values."""
+    """Frames, and intervals in dicts however deep, as plain values."""
+    if isinstance(found, pd.DataFrame):
+        return found.astype(object).where(found.notna(), None).to_dict("records")
     if isinstance(found, dict):
         return {name: _plain(one) for name, one in found.items()}
     return {"value": found.estimate, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
+
+
+# --- what checking costs, and the log of a run
 
 
 def cost_rows(results):
@@ -345,32 +336,43 @@ def cost_rows(results):
     )
 
 
+def high_credibility(results):
+    """Share of evidence of high credibility: mean over the claims that have any, as documented, and of all items."""
+    held = cost_rows(results).query("evidence > 0")
+    if held.empty:
+        return {"macro": None, "pooled": None}
+    macro, pooled = (held["high"] / held["evidence"]).mean(), held["high"].sum() / held["evidence"].sum()
+    return {"macro": float(macro), "pooled": float(pooled)}
+
+
 def documented_performance(results):
     """The documented performance numbers: seconds of the verdict stage alone, 0 where there is nothing."""
     times = [result.timings.get("verdict", 0.0) for result in results]
     whole = [result for result in results if result.error is None]
     costs = cost_rows(whole)
-    found = pd.Series(
-        {
-            "mean_processing_time": np.mean(times or [0.0]),
-            "total_processing_time": sum(times),
-            "queries_per_claim": costs["queries"].mean(),
-            "evidence_per_claim": costs["evidence"].mean(),
-            "high_credibility_ratio": high_credibility(whole)["macro"],
-        },
-        dtype=float,
-    )
-    return found.fillna(0.0).to_dict()
+    found = {
+        "mean_processing_time": np.mean(times or [0.0]),
+        "total_processing_time": sum(times),
+        "queries_per_claim": costs["queries"].mean(),
+        "evidence_per_claim": costs["evidence"].mean(),
+        "high_credibility_ratio": high_credibility(whole)["macro"],
+    }
+    return pd.Series(found, dtype=float).fillna(0.0).to_dict()
 
 
-def high_credibility(results):
-    """Share of evidence of high credibility: mean over the claims that have any, as documented, and of all items."""
-    costs = cost_rows(results)
-    held = costs[costs["evidence"] > 0]
-    if held.empty:
-        return {"macro": None, "pooled": None}
-    macro, pooled = (held["high"] / held["evidence"]).mean(), held["high"].sum() / held["evidence"].sum()
-    return {"macro": float(macro), "pooled": float(pooled)}
+def performance(results):
+    """Cost of a claim by two definitions: as documented, and over all stages with the share of all evidence."""
+    whole = [result for result in results if result.error is None]
+    costs = cost_rows(whole or results)
+    standard = {
+        "mean_processing_time": costs["seconds"].mean(),
+        "queries_per_claim": costs["queries"].mean() if whole else None,
+        "evidence_per_claim": costs["evidence"].mean() if whole else None,
+        "high_credibility_ratio": high_credibility(whole)["pooled"],
+    }
+    original = documented_performance(results)
+    rows = [(name, original[name], value) for name, value in standard.items()]
+    return pd.DataFrame(rows, columns=["measure", "original", "standard"]).astype({"standard": float})
 
 
 def timings(results):
@@ -382,23 +384,23 @@ def timings(results):
 
 
 def run_log(results, truths=None):
-    """The documented run log, one row a run; without a label its accuracy is its own confidence."""
-    found = cost_rows(results)
+    """The run log, one row a run, with the documented columns: without a label its accuracy is its own confidence."""
     truths = pd.Series(truths or [None] * len(results), dtype=object)
     right = [
         float(result.verdict == truth) if truth else float(result.confidence or 0.0)
         for result, truth in zip(results, truths, strict=True)
     ]
     seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
-    return pd.DataFrame(
-        {
-            "id": found["id"],
-            "labelled": truths.map(bool),
-            "accuracy": right,
-            "evidence_quality": (found["high"] / found["evidence"]).fillna(0.0),
-            "efficiency": 1 / seconds.clip(lower=0.1),
-            "seconds": seconds,
-        }
+    found = cost_rows(results)
+    found.insert(1, "label", pd.Series([result.verdict for result in results], dtype=object))
+    found.insert(2, "gold", truths.where(truths.map(bool), None))
+    found.insert(3, "probability", pd.Series([result.support for result in results], dtype=float))
+    return found.assign(
+        labelled=truths.map(bool),
+        accuracy=right,
+        evidence_quality=(found["high"] / found["evidence"]).fillna(0.0),
+        efficiency=1 / seconds.clip(lower=0.1),
+        error=pd.Series([result.error for result in results], dtype=object),
     )
 
 
@@ -413,3 +415,97 @@ def honest_accuracy(log):
     right = int(labelled["accuracy"].sum())
     accuracy = right / len(labelled) if len(labelled) else None
     return {"right": right, "labelled": len(labelled), "accuracy": accuracy, "unlabelled": len(log) - len(labelled)}
+
+
+def write_log(path, log):
+    """Write the run log, which ``casebook factcheck score`` reads as predictions; crashed claims have no label."""
+    return write_text(path, log.to_json(orient="records", lines=True, force_ascii=False))
+
+
+# --- the report of ``casebook factcheck run``
+
+
+def as_report(claims, results, config, *, n_boot=1000, seed=0):
+    """Everything that is known of checked claims, as plain values; and the scores of those with a label."""
+    told = []
+    for result in results:
+        explained = None if result.error else explain(result, config.rule)
+        removal = list(explained.removal.ids) if explained and explained.removal else None
+        told.append(result.as_dict() | {"explanation": explained and explained.text, "removal": removal})
+    groups = {claim.id: claim.group or claim.id for claim in claims}
+    log = run_log(results, [claim.label for claim in claims])
+    rows = quality_rows(results, config.rule, seed)
+    explained = quality_table(rows, groups, n_boot, seed) if len(rows) else pd.DataFrame()
+    scored = score_labelled(claims, results, n_boot, seed) if log["labelled"].any() else None
+    costs = performance(results).set_index("measure")["standard"]
+    report = {
+        "outcomes": outcomes(results),
+        "log": _plain(log),
+        "log_score": performance_score(log),
+        "performance": {
+            "document": documented_performance(results),
+            "all_stages": costs.astype(object).where(costs.notna(), None).to_dict(),
+            "stages": _plain(timings(results)),
+        },
+        "explanations": _plain(explained),
+        "systems": _plain(shares(claims, results, n_boot=n_boot, seed=seed)),
+        "labels": scored and scored.as_dict(),
+        "claims": told,
+    }
+    return report | ({"log_accuracy": honest_accuracy(log)} if scored else {}), scored
+
+
+def score_labelled(claims, results, n_boot=1000, seed=0):
+    """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
+    pairs = [(claim, result) for claim, result in zip(claims, results, strict=True) if claim.label]
+    gold = pd.DataFrame([{"id": c.id, "label": c.label, "group": c.group or c.id} for c, _ in pairs])
+    answers = gold[["id"]].assign(label=pd.Series([result.verdict for _, result in pairs], dtype=object))
+    policy = {"nei": "three_class"} if INSUFFICIENT in set(gold["label"]) else {}
+    together = None if gold["group"].is_unique else "group"
+    return score_joined(*join_labels(gold, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
+
+
+def shares(claims, results, *, n_boot=1000, seed=0):
+    """Share of each verdict by system of a log of answers (the claims' category), with intervals over questions."""
+    rows = []
+    for name in dict.fromkeys(claim.category for claim in claims):
+        mine = [(c, r) for c, r in zip(claims, results, strict=True) if c.category == name]
+        together = [claim.group or claim.id for claim, _ in mine]
+        for verdict in (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT):
+            right = [float(result.verdict == verdict) for _, result in mine]
+            mean = bootstrap_mean(right, clusters=together, n_boot=n_boot, seed=seed)
+            rows.append({"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean))
+    return pd.DataFrame(rows)
+
+
+def outcomes(results):
+    """How often checking ended with each verdict, or crashed where and why."""
+    ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
+    return dict(Counter(ends).most_common())
+
+
+def as_lines(report, scored=None):
+    """The report as lines for a terminal."""
+    for claim in report["claims"]:
+        yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
+        yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
+    yield ", ".join(f"{n} {name}" for name, n in report["outcomes"].items())
+    if len({row["category"] for row in report["systems"]}) > 1:
+        yield "\nVerdicts by category (share of claims with 95 % interval)"
+        for row in report["systems"]:
+            bounds = bounds_text(row["share low"], row["share high"])
+            yield f"  {row['category']:24} {row['verdict']:22} {row['share']:.3f} {bounds}  n={row['n']}"
+    if scored:
+        yield "\nVerdicts against the labels"
+        yield from (f"  {line}" for line in scored.as_text().splitlines())
+    document, standard = report["performance"]["document"], report["performance"]["all_stages"]
+    tables = {"Cost of a claim": [(name, document[name], value) for name, value in standard.items()]}
+    if report["explanations"]:
+        found = {row["measure"]: row["value"] for row in report["explanations"]}
+        names = list(TITLES)[len(standard) :]
+        tables["Quality of the explanations"] = [(n, found.get(f"documented: {n}"), found.get(n)) for n in names]
+    for title, rows in tables.items():
+        yield f"\n{title}, as the document defines it and by the standard definition"
+        for name, *values in rows:
+            numbers = [f"{'-':>9}" if value is None else f"{value:9.4f}" for value in values]
+            yield f"  {TITLES[name]:40} {'  '.join(numbers)}"

@@ -13,21 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import (
-    FOLDER,
-    WORDS,
-    compared_numbers,
-    content,
-    listed,
-    names,
-    numbers,
-    sentences,
-    stems,
-    words,
-)
+from casebook.factcheck import claims
+from casebook.factcheck.claims import compared_numbers, content, listed, names, numbers, stems, words
+from casebook.factcheck.evidence import EvidenceBase, overlap
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS
+from casebook.models.encoders import load_encoder
+from casebook.models.language import load_language_model
 from casebook.models.logistic import logistic_regression, settled
-from casebook.plugins import plugin
+from casebook.models.rerankers import EntailmentModel
+from casebook.plugins import is_plugin, plugin
 from casebook.readers import read_yaml
 
 #: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
@@ -46,7 +40,7 @@ NAMES = (
     *("coverage", "source", "coverage x source", "numbers found", "numbers in conflict", "numbers absent"),
     *("polarity differs", "polarity differs x coverage", "log length", "maxsim"),
 )
-NEGATIONS = listed(WORDS["negations"])
+NEGATIONS = listed(claims.WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
@@ -120,7 +114,7 @@ class PublicJudge:
 
 @cache
 def judge_table():
-    return read_yaml(FOLDER / "judge.yml")
+    return read_yaml(claims.FOLDER / "judge.yml")
 
 
 @cache
@@ -350,6 +344,28 @@ class PluginStance:
         return answers
 
 
+def judge_of(name, base):
+    """Judge of stance by the name that the command line knows."""
+    kind, _, model = name.partition(":")
+    if name == "public":
+        return PublicJudge()
+    if name in ("features", "features+maxsim"):
+        own = claims.shipped_documents()
+        train = claims.read_claims(documents=own, split="train")
+        encoder = load_encoder() if name.endswith("maxsim") else None
+        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
+    if name == "placeholder":
+        return PlaceholderStance()
+    if kind == "entailment" and model:
+        return EntailmentStance(EntailmentModel(model))
+    if kind == "model" and model:
+        return ModelStance(load_language_model(model))
+    if is_plugin(name):
+        return PluginStance(name)
+    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
+    raise InputError(f"unknown stance {name!r}: give {known}")
+
+
 class Pair(NamedTuple):
     """One training or test example: a sub-claim, a passage, and how they stand."""
 
@@ -359,29 +375,22 @@ class Pair(NamedTuple):
     group: str
 
 
-def training_pairs(claims, base):
+def training_pairs(labelled, base):
     """Examples from claims with gold atoms: their sentences, other sentences of the document, other documents."""
-    rows = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
     pairs = []
-    for claim in claims:
+    for claim in labelled:
         for atom in claim.atoms:
-            row = rows[atom.doc_id]
-            decisive = [base.passage(row, *span) for span in sentences(base.texts[row])]
-            decisive = [passage for passage in decisive if overlap(passage, atom)]
+            row = base.rows[atom.doc_id]
             beside = [passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)]
-            stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
-            pairs += [Pair(atom.text, passage, stance, claim.group) for passage in (*decisive, base.whole(row))]
             beside += _elsewhere(base, atom.text, row)
+            stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
+            decisive = [*base.holding(atom), base.whole(row)]
+            pairs += [Pair(atom.text, passage, stance, claim.group) for passage in decisive]
             pairs += [Pair(atom.text, passage, NEUTRAL, claim.group) for passage in beside]
         if claim.label == INSUFFICIENT:
             others = _elsewhere(base, claim.text, None)
             pairs += [Pair(claim.text, passage, NEUTRAL, claim.group) for passage in others]
     return pairs
-
-
-def overlap(one, other):
-    """Whether two spans of a document share characters."""
-    return one.start < other.end and other.start < one.end
 
 
 def _elsewhere(base, text, gold):
@@ -390,9 +399,9 @@ def _elsewhere(base, text, gold):
     return [p for row in others for p in base.extract(row, text, 1)] + [base.whole(row) for row in others]
 
 
-def fitted_stance(base, claims, encoder=None):
+def fitted_stance(base, labelled, encoder=None):
     """Fit the feature model on claims with gold evidence, FeatureStance."""
-    pairs = training_pairs(claims, base)
+    pairs = training_pairs(labelled, base)
     similarity = None
     if encoder is not None:
         similarity = MaxSimilarity(encoder)

@@ -1,4 +1,4 @@
-"""The chapter: systems and controls on the same claims of one set."""
+"""The chapter: systems and controls on the same claims of one set, and what each says of every claim."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,28 +10,20 @@ import numpy as np
 import pandas as pd
 
 from casebook.data import load
+from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck.ablation import MARGIN, ablate
-from casebook.factcheck.claims import read_claims, read_labelled, sentences, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase
+from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
+from casebook.factcheck.evidence import EvidenceBase, overlap
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
-from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import (
-    PlaceholderStance,
-    PublicJudge,
-    features,
-    features_model,
-    fitted_stance,
-    negations,
-    overlap,
-)
+from casebook.factcheck.score import compare_verdicts, is_right, majority
+from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import (
     CLAIM_ONLY,
     DEFAULT,
     FITTED_ON_OWN,
     MAJORITY,
     OWN,
-    GoldClaims,
     claim_only,
     claim_only_labels,
     cross_fitted,
@@ -44,30 +36,15 @@ from casebook.factcheck.verdict import INSUFFICIENT, STANCES
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.calibration import calibration
-from casebook.measures.classification import GOLD, score_predictions
+from casebook.measures.classification import score_predictions
+from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 from casebook.stats.samples import number_or_none
 
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
 GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
 GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
-SYSTEMS = {
-    "pipeline": "Pipeline",
-    "documented": "Original pipeline",
-    FITTED_ON_OWN: "Pipeline, judge fitted on our claims",
-    GOLD_EVIDENCE: "Given the gold evidence",
-    GOLD_CLAUSE: "Given the gold clause",
-    SHUFFLED: "Given the evidence of other claims",
-    SHUFFLED_CLAUSE: "Given the clause of another question",
-    CLAIM_ONLY: "Claim-only model",
-    "claim length only": "Claim-length model",
-    MAJORITY: "Majority class",
-    "prior": "Drawn by class frequency",
-    "documented vote": "Vote, original definition",
-    "vote without neutral": "Vote without neutral evidence",
-    "any/any": "Any support, any refutation",
-    DEFAULT: "Default judge",
-}
-"""Systems by the name that readers see."""
+#: Systems and measures by the names that readers see; measures that are not there have them already.
+SYSTEMS, MEASURES = yaml_table("names")["systems"], yaml_table("names")["measures"]
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
@@ -129,13 +106,11 @@ class VerdictStudy:
 
     def comparisons(self, *, n_boot=10_000, seed=0):
         """The first system against every other and the majority class on the same claims."""
+        constant = [majority(self.rows["label"], policy=self.policy)] * len(self.rows)
         others = {name: self.right(name) for name in self.verdicts if name != self.main}
-        right = {label: is_right(self.rows["label"], [label] * len(self.rows), policy=self.policy) for label in GOLD}
-        most = max(right, key=lambda label: right[label].eq(True).sum())
-        others[MAJORITY] = right[most]
-        return compare_verdicts(
-            self.right(self.main), others, clusters=self.clusters, margin=MARGIN, n_resamples=n_boot, seed=seed
-        )
+        others[MAJORITY] = is_right(self.rows["label"], constant, policy=self.policy)
+        options = {"clusters": self.clusters, "margin": MARGIN, "n_resamples": n_boot, "seed": seed}
+        return compare_verdicts(self.right(self.main), others, **options)
 
     def baseline(self, compared):
         """The best of the simple baselines, which read no evidence, in a table of `comparisons`."""
@@ -167,47 +142,20 @@ def run_study(
     seed=0,
     resamples=10_000,
 ):
-    """Check the claims of one data set, or a user's own, by several systems and baselines.
+    """Check the claims of one data set, or a user's own over a folder, by several systems and baselines.
 
-    Parameters
-    ----------
-    dataset : str
-        ``factcheck_claims``, ``consumer_contracts_qa``, ``feverous_s``, ``climate_fever_claims`` or ``hover``.
-    claims, corpus : path, optional
-        Labelled claims of the user's own, and the folder to search; both or neither.
-    stance, decomposition : str
-        Judge and decomposer of the pipeline, as ``casebook factcheck run`` names them.
-    ablation : bool
-        Whether the pipeline's configurations are run.
-    noise_rates : sequence of float
-        Shares in (0, 1] of the documents that get a contradicting note, for the ablation.
-    folds : int
-        Folds of what is fitted to the set; claims that belong together stay together.
-    seed, resamples : int
-        Of shuffling, folds and the ablation's tests.
-
-    Returns
-    -------
-    VerdictStudy
-        With ``rows``, ``verdicts``, ``scores()``, ``comparisons()`` and ``calibrated()``.
-
-    Raises
-    ------
-    InputError
-        If there are no verdicts for the data set.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.study import run_study
-    >>> study = run_study(ablation=False)
-    >>> study.main, len(study.rows)
-    ('pipeline', 100)
+    `stance` and `decomposition` are named as in ``casebook factcheck run``; `folds` are those of what is fitted to the
+    set, which keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`.
     """
     if (claims is None) != (corpus is None):
         raise InputError("your own claims need the folder to check them against: give claims and corpus")
     if dataset == OWN or claims is not None:
         own = OwnClaims(claims, corpus, stance, decomposition)
-        return _own_claims(own, ablation, noise_rates, folds, seed, resamples)
+        ablated = None
+        if ablation:
+            options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
+            ablated = ablate(own.checker, own.test, memo=own.memo, **options)
+        return _own_claims(own, ablated, folds, seed)
     builders = {
         "consumer_contracts_qa": (_contracts, "retrieval"),
         "feverous_s": (_gold_evidence, "claims"),
@@ -272,80 +220,57 @@ class OwnClaims:
     def on(self, evidence):
         """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
         parts = [{} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results]
-        frame = pd.DataFrame({"claim": [claim.text for claim in self.test]})
-        gold = GoldClaims(self.name, frame, evidence)
-        return given(self.checker.stance, gold, parts, self.config.rule)["verdict"].tolist()
-
-    def gold(self):
-        """The sentences that decide each claim."""
-        place, found = {doc_id: row for row, doc_id in enumerate(self.base.doc_ids)}, []
-        for claim in self.test:
-            passages = {}
-            for atom in claim.atoms:
-                row = place[atom.doc_id]
-                spans = (self.base.passage(row, *span) for span in sentences(self.base.texts[row]))
-                passages |= dict.fromkeys(passage for passage in spans if overlap(passage, atom))
-            found.append(list(passages))
-        return found
+        return given(self.checker.stance, parts, evidence, self.config.rule)["verdict"].tolist()
 
     def shuffled(self, seed):
-        """The passages that the pipeline found for a claim of another group, None if there is one group only."""
-        if len(set(self.groups)) < 2:
-            return None
-        place = {doc_id: row for row, doc_id in enumerate(self.base.doc_ids)}
+        """The passages that the pipeline found for a claim of another group."""
         found = [
-            [self.base.passage(place[item.doc_id], item.start, item.end) for item in result.evidence]
+            list(dict.fromkeys(self.base.passage(self.base.rows[e.doc_id], e.start, e.end) for e in result.evidence))
             for result in self.results
         ]
-        return [list(dict.fromkeys(found[row])) for row in of_another_group(self.groups, seed, "shuffled evidence")]
+        return [found[row] for row in of_another_group(self.groups, seed, "shuffled evidence")]
 
 
-def _own_claims(own, ablation, noise_rates, folds, seed, resamples):
+def _own_claims(own, ablated, folds, seed):
     """Claims over a collection: ours, where everything is fitted on other sources, or a user's own."""
     base, test, results = own.base, own.test, own.results
     texts, labels = ([getattr(claim, name) for claim in test] for name in ("text", "label"))
     verdicts = {"pipeline": [result.verdict for result in results]}
     if any(claim.atoms for claim in test):
-        verdicts[GOLD_EVIDENCE] = own.on(own.gold())
+        verdicts[GOLD_EVIDENCE] = own.on([base.deciding(claim) for claim in test])
     if own.train:
         verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
     verdicts["documented"] = [result.verdict for result in own.check(PlaceholderStance(), DOCUMENTED_CONFIG)]
-    if shuffled := own.shuffled(seed):
-        verdicts[SHUFFLED] = own.on(shuffled)
+    verdicts[SHUFFLED] = own.on(own.shuffled(seed))
     if own.train:
         worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
         verdicts[CLAIM_ONLY] = worded.predict(texts).tolist()
-    elif blind := claim_only_labels(texts, labels, own.groups, folds, seed):
-        verdicts[CLAIM_ONLY] = blind
+    else:
+        verdicts[CLAIM_ONLY] = claim_only_labels(texts, labels, own.groups, folds, seed)
     slices = tuple(name for name in ("category", "hops") if len({getattr(claim, name) for claim in test}) > 1)
     rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
     rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
-    met = [
-        [any(touches(item, atom) for item in result.evidence) for atom in claim.atoms]
-        for result, claim in zip(results, test, strict=True)
-    ]
+    decisive, cited = [], []
+    for claim, result in zip(test, results, strict=True):
+        decisive.append(
+            [
+                Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label)
+                for a in claim.atoms
+            ]
+        )
+        cited.append(
+            [
+                Cited(e.doc_id, e.passage, e.start, e.end, e.subclaim_id, e.stance, e.probability, e.level)
+                for e in result.evidence
+            ]
+        )
+    met = [[any(touches(a, e) for e in there) for a in wanted] for wanted, there in zip(decisive, cited, strict=True)]
     # Probability that the verdict is right, from the degree of support.
     support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
-    decisive = [
-        [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
-        for claim in test
-    ]
-    cited = [
-        [
-            Cited(e.doc_id, e.passage, e.start, e.end, e.subclaim_id, e.stance, e.probability, e.level)
-            for e in result.evidence
-        ]
-        for result in results
-    ]
-    ablated = None
-    if ablation:
-        options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
-        ablated = ablate(own.checker, test, memo=own.memo, **options)
     facts = {"training claims": len(own.train)} if own.train else {}
-    facts |= {"documents": len(base)}
     original = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    facts["documents that pass the documented gate"] = original.passing
+    facts |= {"documents": len(base), "documents that pass the documented gate": original.passing}
     return VerdictStudy(
         own.name,
         rows,
@@ -428,24 +353,24 @@ def _read(base, question, row):
 def _gold_evidence(dataset, folds, seed):
     """FEVEROUS-S: judge claims on their gold sentences, and the same model with them shuffled."""
     gold = of_claim_set(dataset, "source")
-    claims, groups = gold.claims, gold.claims["group"].tolist()
-    passages = [[passage.text for passage in found] for found in gold.evidence]
-    supported = (claims["label"] == S).to_numpy()
+    claims, groups = gold["claim"], gold["group"].tolist()
+    passages = [[passage.text for passage in found] for found in gold["evidence"]]
+    supported = (gold["label"] == S).to_numpy()
     shuffled = [passages[row] for row in of_another_group(groups, seed, "shuffled evidence")]
-    X, mixed = (_described(claims["claim"], given) for given in (passages, shuffled))
+    X, mixed = (_described(claims, texts) for texts in (passages, shuffled))
     read = cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
-    words = claim_only(claims["claim"], supported, groups, folds, seed)
-    category = dataset.claims.set_index("claim_id")["category"].reindex(claims["id"]).fillna("unknown")
+    words = claim_only(claims, supported, groups, folds, seed)
+    category = dataset.claims.set_index("claim_id")["category"].reindex(gold["id"]).fillna("unknown")
     return _by_probability(
         dataset.name,
-        claims[["id", "label", "group"]].assign(category=category.tolist()),
+        gold[["id", "label", "group"]].assign(category=category.tolist()),
         {GOLD_EVIDENCE: read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=("category",),
         question="Can a model decide these claims from their gold evidence?",
         facts={"sentences of evidence": sum(map(len, passages))},
-        texts=claims["claim"].tolist(),
-        decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold.evidence],
+        texts=claims.tolist(),
+        decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]],
     )
 
 
@@ -515,3 +440,118 @@ def _claims_alone(dataset, folds, seed):
     question = "Does the wording of these claims give their labels away?"
     known = {"slices": ("hops",), "texts": texts, "question": question}
     return _by_probability(dataset.name, rows, stated, blind=tuple(stated), **known)
+
+
+# --- single claims
+
+
+def drill_down(study, most_bytes=MOST_BYTES):
+    """What a reader needs to judge single claims, as far as the licence lets texts be shown and there is room.
+
+    Claims that the first system has wrong are kept first, then those whose evidence it missed.
+    """
+    card = card_of(study.name)
+    shown = may_show(card)
+    items = _items(study, "items" in shown)
+    names = {}
+    if study.pipeline is not None and "documents" in shown:
+        names = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
+    known = {
+        "kind": "claims",
+        "dataset": study.name,
+        "card": card.key if card else None,
+        "texts": sorted(shown),
+        "systems": [SYSTEMS[name] for name in study.verdicts],
+        "controls": [SYSTEMS[name] for name in study.blind if name in study.verdicts],
+        "searched": study.cited is not None,
+        "asked": len(items),
+    }
+
+    def collect(chosen, opening):
+        """Some claims; passages and documents stand once, and are named by their places."""
+        kept, passages, documents = [], {}, {}
+        for row in chosen:
+            kept.append(items[row].copy())
+            for role in ("decisive", "cited"):
+                kept[-1][role] = [
+                    one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][role]
+                ]
+        listed = [
+            [
+                documents.setdefault(doc_id, len(documents)),
+                start,
+                end,
+                shortened(text, opening) if text and "documents" in shown else None,
+            ]
+            for doc_id, start, end, text in passages
+        ]
+        named = [[name, names.get(name) or None] for name in documents]
+        return known | {"passages": listed, "documents": named, "items": kept}
+
+    def urgency(row):
+        return items[row]["right"][0] is not False, not items[row]["missed"], row
+
+    # Characters of a passage; the second where room is short.
+    return fitting(collect, sorted(range(len(items)), key=urgency), (500, 160), most_bytes)
+
+
+def _items(study, texts):
+    """All claims with their passages in full; `texts` says whether what its authors wrote may be shown."""
+    right = [[None if one is None else bool(one) for one in study.right(name)] for name in study.verdicts]
+    items = []
+    for row, claim in enumerate(study.rows.to_dict("records")):
+        decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
+        item = {
+            "id": str(claim["id"]),
+            "text": shortened(study.texts[row]) if texts and study.texts else None,
+            "label": claim["label"],
+            "slices": {name: str(claim[name]) for name in study.slices},
+            "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
+            "right": [values[row] for values in right],
+            "stated": [_short(study.confidence[n][row]) if n in study.confidence else None for n in study.verdicts],
+            "missed": None if not study.found or study.found[row] is None else not study.found[row],
+            "decisive": [_role(one, cited, texts) for one in decisive],
+            "cited": [_role(one, decisive, texts) for one in cited],
+            "reason": None,
+            "parts": [],
+        }
+        if study.pipeline is not None:
+            result = study.pipeline.results[row]
+            item |= {"reason": result.error or result.reason, "parts": _parts(result, texts)}
+        items.append(item)
+    return items
+
+
+def _role(one, others, texts):
+    """What a passage does for a claim, and whether it meets a passage of the other role."""
+    return {
+        "passage": (one.doc_id, one.start, one.end, one.text),
+        "about": one.about if texts else "",
+        "stance": one.stance,
+        "probability": _short(one.probability),
+        "level": one.level,
+        "met": any(touches(one, other) for other in others),
+    }
+
+
+def _parts(result, texts):
+    """The parts of a claim with their verdicts, then those that were not judged."""
+    found = []
+    judged = dict(zip(result.subclaims, result.subverdicts, strict=False))
+    for part in (*result.subclaims, *result.dropped):
+        told = judged.get(part)
+        found.append(
+            {
+                "id": part.id,
+                "text": part.text if texts else None,
+                "verdict": told.verdict if told else f"not judged: {part.verifiability}",
+                "score": _short(told.score) if told else None,
+                "evidence": told.evidence_count if told else 0,
+            }
+        )
+    return found
+
+
+def _short(value):
+    value = number_or_none(value)
+    return None if value is None else round(value, 3)

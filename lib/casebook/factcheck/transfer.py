@@ -1,7 +1,6 @@
 """Judges on claims with their gold evidence, which they never saw; and what claims give away by themselves."""
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from casebook.errors import InputError
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.evidence import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, overlap, training_pairs
+from casebook.factcheck.stance import FeatureStance, training_pairs
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
     NEUTRAL,
@@ -25,7 +24,6 @@ from casebook.factcheck.verdict import (
 )
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
-from casebook.frames import estimates
 from casebook.measures.classification import auroc, score_predictions
 from casebook.models.logistic import logistic_regression, settled
 from casebook.progress import track
@@ -45,21 +43,15 @@ SETS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class GoldClaims:
-    """Claims that are SUPPORTED or NOT_SUPPORTED (id, claim, label, group), each with the passages that decide it."""
-
-    key: str
-    claims: pd.DataFrame
-    evidence: list
-
-
 def gold_claims(key):
-    """Claims of a set with the text of their evidence, None where the set names it without the text."""
+    """Claims of a set that are SUPPORTED or NOT_SUPPORTED, each with its group and the passages that decide it.
+
+    None where the set names its evidence without the text.
+    """
     if key not in (OWN, "consumer_contracts_qa"):
         return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
-    rows, evidence = zip(*(_own_gold() if key == OWN else _contract_gold(load(key))), strict=True)
-    return GoldClaims(key, pd.DataFrame(rows, columns=["id", "claim", "label", "group"]), list(evidence))
+    rows = _own_gold() if key == OWN else _contract_gold(load(key))
+    return pd.DataFrame(rows, columns=["id", "claim", "label", "group", "evidence"]).assign(dataset=key)
 
 
 def of_claim_set(dataset, together="cluster"):
@@ -78,20 +70,15 @@ def of_claim_set(dataset, together="cluster"):
         words = re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]", r"\1", row.text)  # of [[Page|words]]
         found[row.claim_id].append(Passage(0, 0, len(words), words, row.source or ""))
     frame = claims[["claim_id", "claim", "label"]].rename(columns={"claim_id": "id"})
-    return GoldClaims(dataset.name, frame.assign(group=groups.tolist()).reset_index(drop=True), list(found.values()))
+    told = {"group": groups.tolist(), "evidence": list(found.values()), "dataset": dataset.name}
+    return frame.assign(**told).reset_index(drop=True)
 
 
 def _own_gold():
-    """Our claims with the sentences that hold their deciding words."""
     base = EvidenceBase(shipped_documents())
     for claim in read_claims():
-        found = {}
-        for atom in claim.atoms:
-            row = base.doc_ids.index(atom.doc_id)
-            passages = (base.passage(row, *span) for span in sentences(base.texts[row]))
-            found |= dict.fromkeys(passage for passage in passages if overlap(passage, atom))
-        if found:
-            yield (claim.id, claim.text, claim.label, claim.group or claim.id), list(found)
+        if found := base.deciding(claim):
+            yield claim.id, claim.text, claim.label, claim.group or claim.id, found
 
 
 def _contract_gold(dataset):
@@ -102,83 +89,53 @@ def _contract_gold(dataset):
         claim, text = question.text.rstrip("?") + ".", texts[clause]
         parts = [text[start:end] for start, end in sentences(text)]
         nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[:4]
-        label = S if question.answer else N
-        yield (question.query_id, claim, label, clause), [Passage(0, 0, len(part), part, "") for part in nearest]
+        passages = [Passage(0, 0, len(part), part, "") for part in nearest]
+        yield question.query_id, claim, S if question.answer else N, clause, passages
 
 
-def given(judge, gold, parts=None, rule=None):
-    """Verdict and degree of support of a judge on every claim, or its parts, with its evidence."""
+def given(judge, claims, evidence, rule=None):
+    """Verdict and degree of support of a judge, by the parts of every claim (id to text) and the claim's passages."""
     rule, rows = rule or Rule(), []
-    parts = [{"SC1": claim} for claim in gold.claims["claim"]] if parts is None else parts
-    for texts, passages in zip(parts, gold.evidence, strict=True):
+    for texts, passages in zip(claims, evidence, strict=True):
         items = [
             Evidence(f"EV{n}", name, "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
             for name, text in texts.items()
             for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
         ]
-        support = degree_of_support(list(texts), items, rule)
-        verdict = decide(list(texts), items, rule)[1] if texts else INSUFFICIENT
+        support = degree_of_support(texts, items, rule)
+        verdict = decide(texts, items, rule)[1] if texts else INSUFFICIENT
         rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
 
 def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
-    """Hold judges on gold evidence against the majority and the claims alone.
+    """Hold judges on gold evidence (a frame of `gold_claims`) against the majority and the claims alone.
 
-    Parameters
-    ----------
-    gold : GoldClaims
-        Claims with their evidence, from `gold_claims` or `of_claim_set`.
-    judges : dict of object
-        By name; nothing is fitted to the claims.
-    folds : int
-        Of the claim-only model, which alone is fitted on these claims, out of fold.
-    n_boot, seed : int
-        Of intervals and tests, which keep groups together.
-
-    Returns
-    -------
-    table : pandas.DataFrame
-        One row per judge and baseline: ``dataset``, ``system``, ``n``, ``groups``, and
-        ``accuracy``, ``macro F1``, ``AUROC`` (of the degree of support) and
-        ``abstained`` with their bounds, all in [0, 1]. An abstention is wrong.
-    contrasts : pandas.DataFrame
-        Each judge's accuracy against majority and claim only, as
-        `casebook.factcheck.score.compare_verdicts` gives it.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.stance import PublicJudge
-    >>> from casebook.factcheck.transfer import evaluate, gold_claims
-    >>> judge = PublicJudge(left_out="factcheck_claims")
-    >>> table, contrasts = evaluate(gold_claims("factcheck_claims"), {"judge": judge}, n_boot=100)
-    >>> table["system"].tolist(), contrasts["verdict"].unique().tolist()
-    (['judge', 'majority', 'claim only'], ['better'])
+    Gives a table of judges and baselines with accuracy, macro F1, AUROC (of the degree of support) and share of
+    abstentions, which are wrong; and each judge's contrasts with the baselines. Only the claim-only model is fitted
+    to the claims, out of fold.
     """
-    rows = gold.claims
-    groups, supported = rows["group"].tolist(), (rows["label"] == S).to_numpy()
-    options = {"clusters": None if rows["group"].is_unique else groups, "seed": seed}
-    p = claim_only(rows["claim"], supported, groups, folds, seed)
-    most = S if 2 * supported.sum() >= len(rows) else N
-    found = {name: given(judge, gold) for name, judge in judges.items()}
-    found[MAJORITY] = pd.DataFrame({"verdict": [most] * len(rows), "support": 0.5})
+    groups, supported = gold["group"].tolist(), (gold["label"] == S).to_numpy()
+    options = {"clusters": None if gold["group"].is_unique else groups, "seed": seed}
+    p = claim_only(gold["claim"], supported, groups, folds, seed)
+    most = S if 2 * supported.sum() >= len(gold) else N
+    parts = [{"SC1": claim} for claim in gold["claim"]]
+    found = {name: given(judge, parts, gold["evidence"]) for name, judge in judges.items()}
+    found[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": 0.5})
     found[CLAIM_ONLY] = pd.DataFrame({"verdict": np.where(p >= 0.5, S, N), "support": p})
-    table = []
+    key, table, contrasts = gold["dataset"].iloc[0], [], []
     for name, answers in found.items():
-        scores = score_predictions(rows["label"], answers["verdict"], n_boot=n_boot, **options)
-        area = auroc(supported, answers["support"], clusters=options["clusters"])
-        abstained = (answers["verdict"] == INSUFFICIENT).astype(float).to_frame()
-        share = estimates(abstained, options["clusters"], n_boot=n_boot, seed=seed).iloc[0]
-        row = {"dataset": gold.key, "system": name, "n": len(rows), "groups": rows["group"].nunique()}
+        scores = score_predictions(gold["label"], answers["verdict"], n_boot=n_boot, **options)
+        abstained = bootstrap_mean((answers["verdict"] == INSUFFICIENT).astype(float), n_boot=n_boot, **options)
+        row = {"dataset": key, "system": name, "n": len(gold), "groups": gold["group"].nunique()}
         row |= bounded("accuracy", scores["accuracy"]) | bounded("macro F1", scores["f1_macro"])
-        row |= bounded("AUROC", area)
-        table.append(row | {"abstained": share.value, "abstained low": share.low, "abstained high": share.high})
-    right = {name: is_right(rows["label"], answers["verdict"]) for name, answers in found.items()}
-    contrasts = []
+        row |= bounded("AUROC", auroc(supported, answers["support"], clusters=options["clusters"]))
+        table.append(row | bounded("abstained", abstained))
+    right = {name: is_right(gold["label"], answers["verdict"]) for name, answers in found.items()}
     for name in judges:
         baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
         compared = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
-        compared.insert(0, "dataset", gold.key)
+        compared.insert(0, "dataset", key)
         compared.insert(1, "system", name)
         contrasts.append(compared)
     frame = pd.DataFrame(table)
@@ -190,7 +147,7 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
 
     Gives the two tables of `evaluate` over all sets, and why a set is not there.
     """
-    tables, contrasts, missing = [pd.DataFrame()], [pd.DataFrame()], {}
+    found, missing = [(pd.DataFrame(), pd.DataFrame())], {}
     sets = sets if study.pipeline is not None and study.pipeline.train else ()
     for key in track(sets, "other people's claims"):
         try:
@@ -200,12 +157,9 @@ def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
             continue
         if gold is None:
             missing[key] = "it names its evidence without the text"
-            continue
-        judges = study.pipeline.judges(key)
-        table, compared = evaluate(gold, judges, folds=folds, n_boot=n_boot, seed=seed)
-        tables.append(table)
-        contrasts.append(compared)
-    return pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing
+        else:
+            found.append(evaluate(gold, study.pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed))
+    return *(pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True)), missing
 
 
 def stance_study(own, *, seed=0, n_boot=2_000):
@@ -274,14 +228,11 @@ def claim_only(texts, supported, groups, folds, seed):
 
 
 def claim_only_labels(texts, labels, groups, folds, seed):
-    """The label that the claim-only model gives, out of fold; None where there are not enough groups."""
+    """The label that the claim-only model gives, out of fold; where all that it learns from is one label, that one."""
     from sklearn.model_selection import GroupKFold
 
     texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=object)
-    folds = min(folds, len(set(groups)))
-    if folds < 2:
-        return None
-    found = labels.copy()
+    folds, found = min(folds, len(set(groups))), labels.copy()
     for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(texts, labels, groups):
         known = set(labels[train])
         model = words_model().fit(texts[train], labels[train].astype(str)) if len(known) > 1 else None

@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass, field
 
 from casebook.errors import InputError
-from casebook.stats.samples import check_choice
 
 SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = VERDICTS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE")
 SUPPORTS, REFUTES, NEUTRAL = STANCES = ("supports", "refutes", "neutral")
@@ -76,82 +75,46 @@ class VerdictResult:
 
 @dataclass(frozen=True)
 class Rule:
-    """How evidence becomes a verdict.
+    """How evidence becomes a verdict: weights of the levels, and thresholds on the score that are both inclusive.
 
-    Parameters
-    ----------
-    weights : dict of float
-        Weight above 0 of each level of credibility: high, medium, low.
-    upper, lower : float
-        Score in [0, 1] from which a part is SUPPORTED, and up to which it is NOT_SUPPORTED; both inclusive.
-    denominator : {"weight", "count"}
-        What the weighted support is divided by: the summed weights, or the number of items.
-    neutral : {"ignored", "against"}
-        Whether neutral evidence is left out or counts against the claim.
-    claim : {"three_way", "documented"}
-        ``documented`` has no INSUFFICIENT claim: whatever is not SUPPORTED throughout is NOT_SUPPORTED.
-
-    Raises
-    ------
-    InputError
-        If thresholds, weights or a choice make no sense.
-
-    Examples
-    --------
-    >>> from casebook.factcheck.verdict import Evidence, Rule, decide
-    >>> place = ("SC1", "doc", "", "", "A passage.", 0, 10)
-    >>> items = [Evidence("EV1", *place, 0.9, "high", "supports"), Evidence("EV2", *place, 0.3, "low", "refutes")]
-    >>> decide(["SC1"], items, Rule())[1]
-    'SUPPORTED'
-    >>> decide(["SC1"], items, Rule(upper=0.85))[1]
-    'INSUFFICIENT_EVIDENCE'
+    ``per_item`` divides by the number of items and not by their weight; ``neutral_against`` counts neutral evidence
+    against the claim; a ``documented`` claim is NOT_SUPPORTED unless it is SUPPORTED throughout.
     """
 
     weights: dict = field(default_factory=lambda: dict(WEIGHTS))
     upper: float = 0.7
     lower: float = 0.3
-    denominator: str = "weight"
-    neutral: str = "ignored"
-    claim: str = "three_way"
+    per_item: bool = False
+    neutral_against: bool = False
+    documented: bool = False
 
     def __post_init__(self):
         if not 0 <= self.lower < self.upper <= 1:
             raise InputError(f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}")
-        if set(self.weights) != set(LEVELS) or min(self.weights.values()) <= 0:
-            raise InputError(f"weights above 0 are needed for {', '.join(LEVELS)}")
-        check_choice("denominator", self.denominator, ("weight", "count"))
-        check_choice("neutral", self.neutral, ("against", "ignored"))
-        check_choice("claim", self.claim, ("three_way", "documented"))
 
-    @property
-    def documented(self):
-        return self.claim == "documented"
+    def weight(self, item):
+        return self.weights[item.level]
 
-    def counts(self, item):
-        return self.neutral == "against" or item.stance != NEUTRAL
-
-    def weight(self, level):
-        return self.weights.get(level, self.weights["low"])
+    def counted(self, evidence):
+        return [item for item in evidence if self.neutral_against or item.stance != NEUTRAL]
 
 
-DOCUMENTED = Rule(neutral="against", claim="documented")
+DOCUMENTED = Rule(neutral_against=True, documented=True)
 
 
 def decide(subclaim_ids, evidence, rule):
     """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
     parts = tuple(judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule) for name in subclaim_ids)
-    return parts, *judge_claim(parts, rule)
+    return parts, *_judge_claim(parts, rule)
 
 
 def support_score(evidence, rule):
     """Weighted share of support in [0, 1] for one sub-claim, and why there is none."""
-    if not evidence:
-        return None, NO_EVIDENCE
-    counted = [item for item in evidence if rule.counts(item)]
+    counted = rule.counted(evidence)
     if not counted:
-        return None, ONLY_NEUTRAL
-    total = sum(rule.weight(item.level) for item in counted) if rule.denominator == "weight" else len(counted)
-    support = sum(rule.weight(item.level) for item in counted if item.stance == SUPPORTS)
+        return None, ONLY_NEUTRAL if evidence else NO_EVIDENCE
+    total = len(counted) if rule.per_item else sum(map(rule.weight, counted))
+    support = sum(rule.weight(item) for item in counted if item.stance == SUPPORTS)
     # Rounding, or 0.3 / 0.3 of three items would miss a threshold of exactly 1.
     return round(support / total, 12), None
 
@@ -170,19 +133,17 @@ def judge_subclaim(subclaim_id, evidence, rule):
     return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), high, reason)
 
 
-def judge_claim(parts, rule):
+def _judge_claim(parts, rule):
     """Verdict and confidence of a claim from the verdicts on its parts."""
-    verdicts = [part.verdict for part in parts]
-    supported = set(verdicts) == {SUPPORTED}
+    sure = {verdict: [part.confidence for part in parts if part.verdict == verdict] for verdict in VERDICTS}
+    supported = bool(parts) and len(sure[SUPPORTED]) == len(parts)
     if rule.documented:
-        if not verdicts:
-            return NOT_SUPPORTED, 0.0
         if supported:
-            return SUPPORTED, sum(part.confidence for part in parts) / len(parts)
-        return NOT_SUPPORTED, DOCUMENTED_DOUBT
-    if NOT_SUPPORTED in verdicts:
-        return NOT_SUPPORTED, max(part.confidence for part in parts if part.verdict == NOT_SUPPORTED)
-    return (SUPPORTED, min(part.confidence for part in parts)) if supported else (INSUFFICIENT, None)
+            return SUPPORTED, sum(sure[SUPPORTED]) / len(parts)
+        return NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
+    if sure[NOT_SUPPORTED]:
+        return NOT_SUPPORTED, max(sure[NOT_SUPPORTED])
+    return (SUPPORTED, min(sure[SUPPORTED])) if supported else (INSUFFICIENT, None)
 
 
 def degree_of_support(subclaim_ids, evidence, rule):
@@ -192,6 +153,6 @@ def degree_of_support(subclaim_ids, evidence, rule):
         sided = [item for item in evidence if item.subclaim_id == name and item.probability is not None]
         if not sided:
             return None
-        weights = [rule.weight(item.level) for item in sided]
+        weights = [rule.weight(item) for item in sided]
         degrees.append(sum(w * item.probability for w, item in zip(weights, sided, strict=True)) / sum(weights))
     return min(degrees, default=None)

@@ -29,7 +29,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.measures.coefficients import FORMS, LEVELS, IntraclassCorrelation, Kappa, KendallW, LightKappa, alpha
-from casebook.measures.ratings import as_panel
+from casebook.measures.ratings import UnfitRatings, as_panel
 from casebook.stats.intervals import FEWEST, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
@@ -179,14 +179,16 @@ def agreement_results(
     panel = as_panel(ratings, categories, wide)
     chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
     builders = {name: _builder(name, chosen.get(name, {})) for name in coefficients or DEFAULT}
-    obstacles = {name: _obstacle(build, panel) for name, build in builders.items()}
-    possible = {name: build for name, build in builders.items() if obstacles[name] is None}
-    found = _measure(possible, panel, Settings(n_boot, seed, confidence))
-    size = {"n_items": panel.n_items, "n_raters": panel.n_raters}
-    return {
-        name: found.get(name) or Agreement(name, None, **size, reasons={"estimate": why})
-        for name, why in obstacles.items()
-    }
+    built, unfit = {}, {}
+    for name, build in builders.items():
+        try:
+            built[name] = build(panel)
+        except UnfitRatings as problem:
+            unfit[name] = Agreement(
+                name, None, n_items=panel.n_items, n_raters=panel.n_raters, reasons={"estimate": problem.code}
+            )
+    found = unfit | _measure(builders, built, panel, n_boot, seed, confidence)
+    return {name: found[name] for name in builders}
 
 
 def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **options):
@@ -238,7 +240,6 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
 def benchmark(estimate, se, scale="landis-koch", least=0.95):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
     check_choice("scale", scale, SCALES)
-    check_share("least", least)
     if estimate is None or se is None:
         return None, None, {}
 
@@ -257,14 +258,12 @@ def benchmark(estimate, se, scale="landis-koch", least=0.95):
 
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
     """Measure agreement without each rater in turn."""
-    panel = as_panel(ratings, **_panel_options(options))
-    build = _builder(coefficient, chosen or {})
-    Settings(0, **options)
-    whole, _ = _value(build(panel))
+    panel, build = as_panel(ratings, **options), _builder(coefficient, chosen or {})
+    whole, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
         rest = build(panel.without(column))
-        value, reason = _value(rest)
+        value, reason = rest.estimate()
         change = None if whole is None or value is None else value - whole
         rows.append((rater, value, change, rest.panel.n_items, rest.panel.n_raters, reason))
     return pd.DataFrame(rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"])
@@ -286,13 +285,8 @@ COEFFICIENTS = {
     "krippendorff_alpha": ("Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level", "weights")),
     "kendall_w": ("Kendall's W", KendallW, {}, ()),
     **{
-        f"cohen_kappa_{name}": (
-            f"Cohen's kappa, {name} weights",
-            Kappa,
-            {"chance": "own", "two": True} | {"weights": name},
-            (),
-        )
-        for name in ("linear", "quadratic")
+        f"cohen_kappa_{x}": (f"Cohen's kappa, {x} weights", Kappa, {"chance": "own", "two": True, "weights": x}, ())
+        for x in ("linear", "quadratic")
     },
     **{f"krippendorff_alpha_{x}": (f"Krippendorff's alpha, {x}", alpha, {"level": x}, ()) for x in LEVELS},
     **{f"icc_{x.replace(',', '_')}": (f"ICC({x})", IntraclassCorrelation, {"form": x}, ()) for x in FORMS},
@@ -309,26 +303,7 @@ DEFAULT = (
 # From a coefficient and a panel to its estimate with both intervals.
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How intervals are made."""
-
-    n_boot: int = 1000
-    seed: int = 0
-    confidence: float = 0.95
-
-    def __post_init__(self):
-        check_count("n_boot", self.n_boot, least=0)
-        check_count("seed", self.seed, least=0)
-        check_share("confidence", self.confidence)
-
-    @property
-    def tail(self):
-        """The upper tail probability that an interval reaches."""
-        return (1 + self.confidence) / 2
-
-
-def _builder(name, chosen=()):
+def _builder(name, chosen):
     """Give the function that puts a coefficient on a panel."""
     check_choice("coefficient", name, COEFFICIENTS)
     _, kind, options, allowed = COEFFICIENTS[name]
@@ -338,111 +313,81 @@ def _builder(name, chosen=()):
     return partial(kind, **options | dict(chosen))
 
 
-def _panel_options(options):
-    """Take the options of the panel out of those of the intervals."""
-    return {k: options.pop(k) for k in ("categories", "wide") if k in options}
-
-
 def _measure_one(name, ratings, chosen, n_boot, options):
-    panel = as_panel(ratings, **_panel_options(options))
-    return _measure({name: _builder(name, chosen)}, panel, Settings(n_boot, **options))[name]
+    panel = as_panel(ratings, *(options.pop(key, None) for key in ("categories", "wide")))
+    build = _builder(name, chosen)
+    return _measure({name: build}, {name: build(panel)}, panel, n_boot, **options)[name]
 
 
-def _obstacle(build, panel):
-    """Say why a coefficient does not fit a panel's kind of ratings."""
-    ranked = build.func in (IntraclassCorrelation, KendallW)
-    if panel.tallied is None and not ranked:
-        return "too_many_categories"
-    if panel.ordered:
-        return None
-    weights = build.keywords.get("weights")
-    by_name = isinstance(weights, str) and weights != "identity"
-    by_level = build.keywords.get("level", "nominal") != "nominal" and weights is None
-    return "labels_without_order" if ranked or by_name or by_level else None
-
-
-def _value(coefficient):
-    """Give the estimate, or None and why."""
-    reason = coefficient.reason()
-    value = None if reason else coefficient.whole()
-    return value, reason or ("no_variation" if value is None else None)
-
-
-def _measure(builders, panel, settings):
+def _measure(builders, built, panel, n_boot, seed=0, confidence=0.95):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
-    built = {name: build(panel) for name, build in builders.items()}
-    values = {name: _value(coefficient) for name, coefficient in built.items()}
+    check_count("n_boot", n_boot, least=0)
+    check_count("seed", seed, least=0)
+    check_share("confidence", confidence)
+    values = {name: coefficient.estimate() for name, coefficient in built.items()}
     groups, draws = {}, {}
     for name, coefficient in built.items():
-        if values[name][0] is not None and settings.n_boot and coefficient.panel.n_items > 1:
+        if values[name][0] is not None and n_boot and coefficient.panel.n_items > 1:
             groups.setdefault(coefficient.kept.tobytes(), []).append(name)
     for names in groups.values():
-        resamples = resample_counts(built[names[0]].panel.n_items, settings.n_boot, settings.seed)
+        resamples = resample_counts(built[names[0]].panel.n_items, n_boot, seed)
         blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
-    return {
-        name: _report(name, builders[name], built[name], values[name], panel, draws.get(name), settings)
-        for name in builders
-    }
+    found = {}
+    for name, (estimate, reason) in values.items():
+        held, fields, reasons = built[name].panel, {}, {"estimate": reason}
+        if reason is None:
+            tail = (1 + confidence) / 2
+            fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
+            fields["expected"] = built[name].expected()
+        shown = panel if reason else held
+        found[name] = Agreement(
+            name,
+            estimate,
+            n_items=held.n_items,
+            n_raters=held.n_raters,
+            n_left_out=panel.n_rows - held.n_items,
+            percent_agreement=None if shown.tallied is None else Kappa(shown, "none").estimate()[0],
+            reasons=reasons,
+            **fields,
+        )
+    return found
 
 
-def _report(name, build, coefficient, value, panel, draws, settings):
-    (estimate, reason), held = value, coefficient.panel
-    shown = panel if reason else held
-    size = {
-        "n_items": held.n_items,
-        "n_raters": held.n_raters,
-        "n_left_out": panel.n_rows - held.n_items,
-        "percent_agreement": None if shown.tallied is None else _value(Kappa(shown, "none"))[0],
-    }
-    if reason is not None:
-        return Agreement(name, None, **size, reasons={"estimate": reason})
-    fields, reasons = _uncertainty(coefficient, estimate, draws, settings)
-    if isinstance(coefficient, IntraclassCorrelation):
-        # The F interval speaks of other raters only where the model draws them.
-        own, other = ("new_panel_ci", "panel_ci") if coefficient.model == 2 else ("panel_ci", "new_panel_ci")
-        fields[own] = fields.get("interval")
-        reasons[other] = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}[coefficient.model]
-        if fields[own] is None:
-            reasons[own] = "no_variation"
-    else:
-        fields["new_panel_ci"], why = _new_panel(build, coefficient, panel, estimate, fields, settings)
-        reasons |= {"new_panel_ci": why} if why else {}
-    return Agreement(name, estimate, **fields, **size, expected=coefficient.expected(), reasons=reasons)
-
-
-def _uncertainty(coefficient, estimate, draws, settings):
-    """Give standard error, formula interval, tests and item bootstrap."""
-    fields, reasons, panel = {}, {}, coefficient.panel
-    n = panel.n_items
+def _uncertainty(build, coefficient, panel, estimate, draws, tail):
+    """Give standard error, formula interval, tests and the intervals for these and for new raters."""
+    reasons, n = {}, coefficient.panel.n_items
     influence = coefficient.influence() if n > 1 else None
-    if isinstance(coefficient, IntraclassCorrelation):
-        pass  # its model has an interval of its own
-    elif n < FEWEST:
+    fields = coefficient.formula(tail)
+    model = getattr(coefficient, "model", None)  # of an intraclass correlation, which has an interval of its own
+    if n < FEWEST and not model:
         reasons["panel_ci"] = "fewer_than_six_items"
-    elif draws is None:
+    elif draws is None and not model:
         reasons["panel_ci"] = "not_asked"
-    else:
-        fields["panel_ci"], why = bootstrap_interval(draws, estimate, n, settings, influence)
-        reasons |= {"panel_ci": why} if why else {}
+    elif not model:
+        fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(draws, estimate, n, tail, influence)
     if influence is not None:
         spread = np.sum((influence - influence.mean()) ** 2)
-        fields["se"] = math.sqrt(spread / (n * (n if panel.large_sample else n - 1)))
+        fields["se"] = math.sqrt(spread / (n * (n if coefficient.panel.large_sample else n - 1)))
+        fields |= _student(estimate, fields["se"], coefficient.panel.n_rated - 1, tail)
     elif draws is not None and not np.isnan(draws).any():
         fields["se"] = float(draws.std(ddof=1))
     else:
-        reasons["se"] = reasons.get("panel_ci", "undefined_in_resamples")
-    formula = coefficient.formula(settings.tail)
-    if formula is not None:
-        fields |= formula
-    elif influence is not None:
-        fields |= _student(estimate, fields["se"], panel.n_rated - 1, settings)
-    return fields, reasons
+        reasons["se"] = reasons.get("panel_ci") or "undefined_in_resamples"
+    if model:  # the F interval speaks of other raters only where the model draws them
+        own, other = ("new_panel_ci", "panel_ci") if model == 2 else ("panel_ci", "new_panel_ci")
+        fields[own] = fields.get("interval")
+        reasons[other] = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}[model]
+        reasons[own] = None if fields[own] else "no_variation"
+    else:
+        found = _new_panel(build, coefficient, panel, estimate, fields, tail)
+        fields["new_panel_ci"], reasons["new_panel_ci"] = found
+    return fields, {name: why for name, why in reasons.items() if why}
 
 
-def _student(estimate, se, df, settings):
+def _student(estimate, se, df, tail):
     """Give the t interval and the test against 0."""
-    reach = float(special.stdtrit(df, settings.tail)) * se
+    reach = float(special.stdtrit(df, tail)) * se
     found = {"interval": (estimate - reach, min(1.0, estimate + reach))}
     if se > 0:
         t = estimate / se
@@ -451,14 +396,14 @@ def _student(estimate, se, df, settings):
     return found
 
 
-def bootstrap_interval(draws, estimate, n_items, settings, influence=None):
+def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     """Give the interval of bootstrap draws: BCa with Student's quantiles (Hesterberg 2015).
 
     Undefined draws widen it, as if they lay outside on both sides.
     """
     missing = np.isnan(draws)
     known, bias, acceleration = draws[~missing], 0.0, 0.0
-    z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, settings.tail) * np.array([-1.0, 1.0])
+    z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
     near = np.abs(known - estimate) <= 1e-12
     below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
     if 0 < below < 1:  # with all draws on one side nothing is known about the bias
@@ -468,14 +413,14 @@ def bootstrap_interval(draws, estimate, n_items, settings, influence=None):
         acceleration = np.sum(pull**3) / (6 * np.sum(pull**2) ** 1.5)
     tails = special.ndtr(bias + (bias + z) / np.maximum(1 - acceleration * (bias + z), 0.1))
     with np.errstate(invalid="ignore"):
-        outside = zip((-np.inf, np.inf), tails, strict=True)
-        low, high = (float(np.quantile(np.where(missing, end, draws), tail)) for end, tail in outside)
+        sides = zip((-np.inf, np.inf), tails, strict=True)
+        low, high = (float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides)
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel(build, coefficient, panel, estimate, fields, settings):
+def _new_panel(build, coefficient, panel, estimate, fields, tail):
     """Give the interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
@@ -487,12 +432,12 @@ def _new_panel(build, coefficient, panel, estimate, fields, settings):
         return None, "fewer_than_three_raters"
     if coefficient.panel.n_items < FEWEST:
         return None, "fewer_than_six_items"
-    z, bounds = float(special.ndtri(settings.tail)), fields.get("panel_ci")
+    z, bounds = float(special.ndtri(tail)), fields.get("panel_ci")
     if bounds is None:
         if fields.get("se") is None or "panel_ci" in fields:
             return None, "undefined_in_resamples"
         bounds = (estimate - z * fields["se"], estimate + z * fields["se"])
-    values = [_value(build(panel.without(rater)))[0] for rater in range(panel.n_raters)]
+    values = [build(panel.without(rater)).estimate()[0] for rater in range(panel.n_raters)]
     if None in values:
         return None, "undefined_without_a_rater"
     r = len(values)

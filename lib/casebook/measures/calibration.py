@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError
 from casebook.measures.classification import auroc
 from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
-from casebook.stats.samples import check_count, check_share, stream
+from casebook.stats.samples import stream
 
 BLOCK = 2**21
 NAMES = (
@@ -36,41 +35,11 @@ class Calibration:
 
 
 def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_boot=1000, seed=0):
-    """Compare stated probabilities with what came true.
+    """Compare stated probabilities (None where none was stated) with what came true, in bins of equal mass.
 
-    Parameters
-    ----------
-    outcome : array_like of bool, shape [n]
-        Whether the statement was right.
-    probability : array_like of float, shape [n]
-        Stated probability in [0, 1]; None or NaN where none was stated.
-    n_bins : int, default 10
-        Bins of equal mass; equal probabilities are never parted.
-    clusters : array_like, shape [n], optional
-        What belongs together; whole clusters are resampled.
-    level, n_boot, seed
-        Of the intervals.
-
-    Returns
-    -------
-    Calibration
-        ``measures``: name to `Interval`; ``controls``: name to the value of a calibrated
-        forecaster, or of one who always states the base rate; ``bins`` and ``curve`` (risk
-        by coverage) as frames; ``n`` and ``missing`` statements.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ or a probability lies outside [0, 1].
-
-    Examples
-    --------
-    >>> found = calibration([1, 1, 1, 0], [0.9, 0.9, 0.6, 0.6], n_bins=2)
-    >>> round(found.measures["ece"].estimate, 3), round(found.measures["brier"].estimate, 3)
-    (0.1, 0.135)
+    Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
+    risk by coverage. Equal probabilities are never parted.
     """
-    check_share("level", level)
-    check_count("n_bins", n_bins)
     y, p, groups, missing = _checked(outcome, probability, clusters)
     bins = mass_bins(p, n_bins)
     statistics = _Statistics(y, p, bins)
@@ -98,12 +67,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
 def _checked(outcome, probability, clusters):
     y = np.asarray(outcome, dtype=bool)
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
-    if y.shape != p.shape:
-        raise InputError(f"{y.shape} outcomes and {p.shape} probabilities")
     given = ~np.isnan(p)
-    if ((p[given] < 0) | (p[given] > 1)).any():
-        wrong = p[given][(p[given] < 0) | (p[given] > 1)]
-        raise InputError(f"{len(wrong)} probabilities lie outside 0 to 1 (first: {wrong[0]})")
     groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
     return y[given], p[given], groups, int((~given).sum())
 

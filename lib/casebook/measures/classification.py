@@ -23,7 +23,7 @@ from casebook.stats.intervals import (
     unit_counts,
     wilson,
 )
-from casebook.stats.samples import check_choice, check_share
+from casebook.stats.samples import check_choice
 
 SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
 INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
@@ -168,81 +168,81 @@ def score_predictions(
 
 def documented_metrics(gold, predicted, behaviour="S"):
     """Classification metrics exactly as documented, positive class SUPPORTED."""
-    check_choice("behaviour", behaviour, BEHAVIOURS)
     gold, predicted = paired_labels(gold, predicted)
-    codes, spellings = factorise(np.concatenate([gold, predicted]))
-    # Roles: 0 SUPPORTED, 1 NOT_SUPPORTED and missing verdicts, 2 any other string.
-    known = {SUPPORTED: 0, NOT_SUPPORTED: 1, "": 1}
-    role = np.array([known.get(spelling, 2) for spelling in spellings] + [1], dtype=np.int64)[codes]
-    same = np.where(role == 1, -1, codes).reshape(2, -1)
-    role, equal, n = role.reshape(2, -1), (same[0] == same[1]).sum(), len(gold)
-    table = np.bincount(role[0] * 3 + role[1], minlength=9).reshape(3, 3)
-    if behaviour == "L":
-        table = np.array([[table[0, 0], table[0, 1:].sum()], [table[1:, 0].sum(), table[1:, 1:].sum()]])
-    tp, fn, fp, tn = (int(x) for x in table[:2, :2].ravel())
-    accuracy = int(equal) if behaviour == "L" else tp + tn
+    for labels in (gold, predicted):
+        labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
+    (gold_s, gold_n), (said_s, said_n) = (
+        (labels == SUPPORTED, labels == NOT_SUPPORTED) for labels in (gold, predicted)
+    )
+    right, n = (gold == predicted).sum(), len(gold)
+    if behaviour == "S":  # other labels stand in no cell
+        right = (gold_s & said_s).sum() + (gold_n & said_n).sum()
+    else:
+        gold_n, said_n = ~gold_s, ~said_s
+    cells = {"tp": gold_s & said_s, "tn": gold_n & said_n, "fp": gold_n & said_s, "fn": gold_s & said_n}
+    found = {name: int(cell.sum()) for name, cell in cells.items()}
+    tp, fp, fn = found["tp"], found["fp"], found["fn"]
     precision = tp / (tp + fp) if tp + fp else 0.0
     recall = tp / (tp + fn) if tp + fn else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    found = {"tp": tp, "tn": tn, "fp": fp, "fn": fn, "n": n, "accuracy": accuracy / n if n else 0.0}
+    found |= {"n": n, "accuracy": int(right) / n if n else 0.0}
     return found | {"precision": precision, "recall": recall, "f1": f1}
 
 
 def auroc(positive, scores, *, level=0.95, clusters=None):
     """Probability that a positive scores above a negative, ties counting half."""
-    check_share("level", level)
-    positive, scores = np.asarray(positive, dtype=bool), np.asarray(scores, dtype=float)
-    if positive.ndim != 1 or positive.shape != scores.shape:
-        raise InputError(f"{positive.shape} classes and {scores.shape} scores: give one of each")
-    if not np.isfinite(scores).all():
-        raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
-    n, method = len(scores), "delong-logit" if clusters is None else "obuchowski-logit"
-    if positive.all() or not positive.any():
-        return Interval(None, None, None, level, n, method, "class_without_gold")
-    above, below = _placements(positive, scores)
-    area = float(above.mean())
-    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
-    few = clusters is not None and too_few(len(np.unique(codes)), clusters)
-    if few:
-        return Interval(area, None, None, level, n, method, few)
-    variance = _variance(area, above, below, codes[positive], codes[~positive])
-    if not variance or area in (0.0, 1.0):
-        reason = "no_variation" if variance is not None else "fewer_than_two_clusters"
-        return Interval(area, None, None, level, n, method, reason)
-    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
-    low, high = special.expit(special.logit(area) + np.array([-half, half]))
-    return Interval(area, float(low), float(high), level, n, method)
+    return _auroc(positive, [scores], level, clusters)
 
 
 def auroc_difference(positive, scores, against, *, level=0.95, clusters=None):
     """AUROC of some scores minus that of others on the same units, with Student's interval over clusters."""
-    first, second = (auroc(positive, each, level=level, clusters=clusters) for each in (scores, against))
-    n, method = first.n, "delong-t" if clusters is None else "obuchowski-t"
-    if first.estimate is None:
-        return replace(first, method=method)
-    positive, difference = np.asarray(positive, dtype=bool), first.estimate - second.estimate
+    return _auroc(positive, [scores, against], level, clusters)
+
+
+def _auroc(positive, scored, level, clusters):
+    """One AUROC with an interval on the logit scale, or the difference of two with Student's."""
+    positive, scored = np.asarray(positive, dtype=bool), [np.asarray(scores, dtype=float) for scores in scored]
+    for scores in scored:
+        if not np.isfinite(scores).all():
+            raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
+    n, alone = len(positive), len(scored) == 1
+    method = ("delong" if clusters is None else "obuchowski") + ("-logit" if alone else "-t")
+
+    def interval(value, low=None, high=None, reason=None):
+        return Interval(value, low, high, level, n, method, reason)
+
+    if positive.all() or not positive.any():
+        return interval(None, reason="class_without_gold")
+    placed = [_placements(positive, scores) for scores in scored]
+    above, below = placed[0] if alone else (one - other for one, other in zip(*placed, strict=True))
+    value = float(above.mean())
     codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
     groups = len(np.unique(codes))
-    if few := too_few(groups, clusters):
-        return Interval(difference, None, None, level, n, method, few)
-    sides = (_placements(positive, np.asarray(each, dtype=float)) for each in (scores, against))
-    above, below = (one - other for one, other in zip(*sides, strict=True))
-    if not above.any() and not below.any():
-        return Interval(0.0, 0.0, 0.0, level, n, method, "no_variation")
-    variance = _variance(difference, above, below, codes[positive], codes[~positive])
+    few = too_few(groups, clusters)
+    if few and not (alone and clusters is None):
+        return interval(value, reason=few)
+    if not alone and not above.any() and not below.any():
+        return interval(0.0, 0.0, 0.0, "no_variation")
+    variance = _variance(value, above, below, codes[positive], codes[~positive])
     if variance is None:
-        return Interval(difference, None, None, level, n, method, "fewer_than_two_clusters")
-    half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
-    return Interval(difference, max(difference - half, -1.0), min(difference + half, 1.0), level, n, method)
+        return interval(value, reason="fewer_than_two_clusters")
+    if not alone:
+        half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
+        return interval(value, max(value - half, -1.0), min(value + half, 1.0))
+    if not variance or value in (0.0, 1.0):
+        return interval(value, reason="no_variation")
+    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (value * (1 - value))
+    low, high = special.expit(special.logit(value) + np.array([-half, half]))
+    return interval(value, float(low), float(high))
 
 
 def _placements(positive, scores):
     """Share of the other class that each positive beats, and that each negative loses to."""
     x, y = scores[positive], scores[~positive]
-    return _midranks(y, x) / len(y), 1 - _midranks(x, y) / len(x)
+    return _mid_ranks(y, x) / len(y), 1 - _mid_ranks(x, y) / len(x)
 
 
-def _midranks(others, values):
+def _mid_ranks(others, values):
     ordered = np.sort(others)
     left = np.searchsorted(ordered, values, "left")
     return (left + np.searchsorted(ordered, values, "right")) / 2

@@ -104,6 +104,12 @@ class Coefficient:
         """Give the coefficient on its own items, or None."""
         return number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
 
+    def estimate(self):
+        """Give the estimate, or None and why."""
+        reason = self.reason()
+        value = None if reason else self.whole()
+        return value, reason or ("no_variation" if value is None else None)
+
     def influence(self):
         """Give the slope of the coefficient by each item's weight, by the complex step; None without theory."""
         if not self.linear:
@@ -118,7 +124,7 @@ class Coefficient:
 
     def formula(self, tail):
         """Give interval and test of the coefficient's own theory, if it has one."""
-        return None
+        return {}
 
     def expected(self):
         """Give the chance agreement, or None."""

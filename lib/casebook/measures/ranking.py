@@ -184,38 +184,10 @@ class TieBounds:
 
 
 def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
-    """Bound the measures of a run over all orders of its tied documents.
+    """Bound the measures of a run over all orders of its tied documents; arguments and errors as `evaluate`.
 
-    A run that gives several documents one score leaves their order to the evaluator: the
-    value under a fixed rule is then one of many.
-
-    Parameters
-    ----------
-    qrels, run, measures, judged_only, missing, no_relevant
-        As in `evaluate`.
-
-    Returns
-    -------
-    TieBounds
-        ``low``, ``expected``, ``actual`` and ``high``, each of shape [queries, measures] and
-        in the measure's range; ``tie_mass`` (share of the judged documents found that are
-        tied, 0 to 1, NaN without any); ``frame()`` summarises over the queries.
-
-    Raises
-    ------
-    InputError
-        As `evaluate`.
-
-    References
-    ----------
-    McSherry, F. and Najork, M. (2008). Computing information retrieval performance
-    measures efficiently in the presence of tied scores. ECIR.
-
-    Examples
-    --------
-    >>> bounds = tie_bounds({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "RR")
-    >>> bounds.frame().loc["RR"].to_dict()
-    {'low': 0.5, 'expected': 0.75, 'actual': 0.5, 'high': 1.0}
+    A run that gives several documents one score leaves their order to the evaluator: the value under a fixed rule is
+    then one of many. Means as McSherry and Najork (2008).
     """
     parsed = _parsed(measures)
     judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)

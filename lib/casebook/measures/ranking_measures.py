@@ -1,19 +1,18 @@
-"""The ranking measures: formulas, definitions, and the names that they go by.
-
-`STANDARD` and, under ``original:``, the `DOCUMENTED` formulas of particular systems are the
-two tables; `parse_measure` finds a measure by any of its names.
-"""
+"""The ranking measures: formulas, and the names that they go by; their words stand in ``data/ranking_measures.yml``."""
 
 import difflib
 import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
 from casebook.errors import InputError
+from casebook.paths import DATA
 from casebook.plugins import callable_plugin, called, is_plugin
+from casebook.readers import read_yaml
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
@@ -54,8 +53,8 @@ class FirstRelevant:
     """A function of the rank of the first relevant document; 0 without one."""
 
     value: Callable
-    level: int
     cutoff: float
+    rel: int = 1
 
     def score(self, judged):
         first, _ = self._first(judged)
@@ -78,7 +77,7 @@ class FirstRelevant:
         return values
 
     def _first(self, judged):
-        relevant = judged.found & (judged.grade >= self.level)
+        relevant = judged.found & (judged.grade >= self.rel)
         return np.flatnonzero(relevant & (judged.running(relevant) == 1)), relevant
 
 
@@ -86,18 +85,18 @@ class FirstRelevant:
 class AveragePrecision:
     """Mean over all relevant documents of the precision at their rank."""
 
-    level: int
     cutoff: float
+    rel: int = 1
 
     def score(self, judged):
-        relevant = judged.grade >= self.level
+        relevant = judged.grade >= self.rel
         hit = relevant & judged.found & (judged.rank <= self.cutoff)
         precision = np.where(hit, judged.running(relevant) / judged.rank, 0.0)
         return _ratio(judged.total(precision), judged.total(relevant))
 
     def expected(self, judged):
         """McSherry and Najork 2008."""
-        relevant = judged.grade >= self.level
+        relevant = judged.grade >= self.rel
         hit = relevant & judged.found
         group, first = judged.ties
         hits = np.bincount(group, hit)[group]  # relevant documents in the tie
@@ -126,20 +125,16 @@ def _ratio(numerator, denominator):
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 
-def _linear_gain(grade):
+def _one(values):
+    return np.ones(len(values))
+
+
+def _linear(grade):
     return np.maximum(grade, 0).astype(np.float64)
 
 
-def _exponential_gain(grade):
+def _exponential(grade):
     return np.exp2(np.maximum(grade, 0)) - 1.0
-
-
-def _binary_gain(level):
-    return lambda grade: (grade >= level).astype(np.float64)
-
-
-def _one(values):
-    return np.ones(len(values))
 
 
 def _reciprocal(rank):
@@ -150,8 +145,8 @@ def _log_discount(rank):
     return 1.0 / np.log2(rank + 1.0)
 
 
-def _normalised_gain(gain, k):
-    """Discounted gain over that of the judged documents best first."""
+def _ndcg(k, dcg="log2", gain=None):
+    gain = gain or {"log2": _linear, "exp-log2": _exponential}[dcg]
 
     def ideal(judged):
         order = judged.by_grade
@@ -161,42 +156,35 @@ def _normalised_gain(gain, k):
     return GainSum(gain, _log_discount, lambda judged: k, ideal)
 
 
-def _ndcg(k, dcg="log2"):
-    return _normalised_gain(_linear_gain if dcg == "log2" else _exponential_gain, k)
-
-
-def _average_precision(k, rel=1):
-    return AveragePrecision(rel, k)
-
-
-def _reciprocal_rank(k, rel=1):
-    return FirstRelevant(_reciprocal, rel, k)
-
-
-def _success(k, rel=1):
-    return FirstRelevant(_one, rel, k)
-
-
-def _precision(k, rel=1):
-    return GainSum(_binary_gain(rel), _one, lambda judged: k, lambda judged: float(k))
-
-
-def _recall(k, rel=1):
-    return GainSum(_binary_gain(rel), _one, lambda judged: k, lambda judged: judged.relevant(rel))
-
-
-def _r_precision(k, rel=1):
+def _hits(norm, k, rel=1, cutoff=None):
+    """Number of relevant documents among the first k over ``norm``, a function of the judged ranks, k and rel."""
     return GainSum(
-        _binary_gain(rel), _one, lambda judged: judged.relevant(rel)[judged.row], lambda judged: judged.relevant(rel)
+        lambda grade: (grade >= rel).astype(np.float64),
+        _one,
+        cutoff or (lambda judged: k),
+        lambda judged: norm(judged, k, rel),
     )
 
 
-def _rank_biased(k, p=0.8, rel=1):
-    return GainSum(_binary_gain(rel), lambda rank: (1.0 - p) * p ** (rank - 1.0), lambda judged: k, lambda judged: 1.0)
+def _recall(k, rel=1):
+    return _hits(lambda judged, k, rel: judged.relevant(rel), k, rel)
+
+
+def _r_precision(k, rel=1):
+    return _hits(
+        lambda judged, k, rel: judged.relevant(rel), k, rel, cutoff=lambda judged: judged.relevant(rel)[judged.row]
+    )
 
 
 def _judged_share(k):
-    return GainSum(_one, _one, lambda judged: k, lambda judged: np.minimum(judged.retrieved, k).astype(np.float64))
+    return _hits(lambda judged, k, rel: np.minimum(judged.retrieved, k).astype(np.float64), k, rel=-np.inf)
+
+
+def _rank_biased(k, p=0.8, rel=1):
+    def gain(grade):
+        return (grade >= rel).astype(np.float64)
+
+    return GainSum(gain, lambda rank: (1.0 - p) * p ** (rank - 1.0), lambda judged: k, lambda judged: 1.0)
 
 
 def _bpref(k, rel=1):
@@ -226,319 +214,8 @@ def _interpolated_precision(share, rel=1):
 
 
 def _count(of):
-    return PerQuery(lambda judged: np.asarray(of(judged), dtype=np.float64), fixed=True)
-
-
-def _relevant_retrieved(k, rel=1):
-    return _count(lambda judged: judged.total(judged.found & (judged.grade >= rel)))
-
-
-# The measures
-
-
-@dataclass(frozen=True)
-class MeasureInfo:
-    """What a measure means."""
-
-    name: str
-    definition: str
-    low: float
-    high: float
-    source: str
-    parity_note: str = ""
-
-
-@dataclass(frozen=True)
-class Family:
-    """A measure with open parameters; ``build`` takes the cutoff and the parameters."""
-
-    info: MeasureInfo
-    build: Callable
-    cutoff: str = "optional"
-    parameters: tuple[str, ...] = ("rel",)
-    aggregate: str = "mean"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A measure ready to be computed."""
-
-    name: str
-    info: MeasureInfo
-    formula: object
-    aggregate: str
-
-    def summarise(self, values):
-        """One number over all queries."""
-        if self.aggregate == "sum":
-            return float(np.sum(values))
-        if self.aggregate == "geometric":
-            return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
-        return float(np.mean(values))
-
-
-def _family(name, build, definition, source, note, cutoff="optional", high=1.0, low=0.0, **rest):
-    return Family(MeasureInfo(name, definition, low, high, source, note), build, cutoff, **rest)
-
-
-_TREC_EVAL = "trec_eval 10"
-
-STANDARD = {
-    "nDCG": _family(
-        "nDCG@k",
-        _ndcg,
-        "Sum of gain / log2(rank + 1) over the first k documents, divided by the same sum for the judged documents "
-        "in the best order. The gain is the grade, or 2**grade - 1 for nDCG(dcg='exp-log2')@k; no gain is below 0.",
-        "Jarvelin and Kekalainen 2002; exponential gain: Burges et al. 2005",
-        "Equals trec_eval's ndcg and ndcg_cut_k. Has no relevance level.",
-        parameters=("dcg",),
-    ),
-    "AP": _family(
-        "AP@k",
-        _average_precision,
-        "Mean over all relevant documents of the precision at their rank, 0 for those not among the first k.",
-        "Buckley and Voorhees 2005",
-        "Equals trec_eval's map and map_cut_k: the divisor is the number of relevant documents even if it exceeds k.",
-    ),
-    "RR": _family(
-        "RR@k",
-        _reciprocal_rank,
-        "1 / rank of the first relevant document, 0 if that is beyond k.",
-        "Kantor and Voorhees 2000",
-        "Ties are broken as for every other measure; ir_measures breaks them the other way for RR@k.",
-    ),
-    "P": _family(
-        "P@k",
-        _precision,
-        "Number of relevant documents among the first k, divided by k.",
-        _TREC_EVAL,
-        "Divides by k even if fewer documents are retrieved.",
-        "required",
-    ),
-    "R": _family(
-        "R@k",
-        _recall,
-        "Share of the relevant documents that is among the first k.",
-        _TREC_EVAL,
-        "Equals trec_eval's recall_k.",
-        "required",
-    ),
-    "Success": _family(
-        "Success@k",
-        _success,
-        "1 if a relevant document is among the first k, else 0.",
-        _TREC_EVAL,
-        "Equals trec_eval's success_k.",
-        "required",
-    ),
-    "Rprec": _family(
-        "Rprec",
-        _r_precision,
-        "Precision at rank R, the number of relevant documents of the query.",
-        _TREC_EVAL,
-        "Equals trec_eval's Rprec: divides by R even if fewer are retrieved.",
-        "none",
-    ),
-    "bpref": _family(
-        "bpref",
-        _bpref,
-        "Mean over relevant documents of 1 - n / min(R, N), where n counts the judged non-relevant documents ranked "
-        "above (at most R), R the relevant and N the judged non-relevant ones; 0 for those not retrieved.",
-        "Buckley and Voorhees 2004, as corrected in trec_eval",
-        "Negative grades count as unjudged. 1 per retrieved relevant document if none is judged non-relevant.",
-        "none",
-    ),
-    "RBP": _family(
-        "RBP(p=0.8)@k",
-        _rank_biased,
-        "Sum of (1 - p) p**(rank - 1) over the relevant documents among the first k: the rate of relevant documents "
-        "met by a reader who goes on to the next with probability p.",
-        "Moffat and Zobel 2008",
-        "Binary at grade 1 unless rel is given; p is 0.8 unless given. trec_eval's rbp has p = 0.9 and, where a grade "
-        "exceeds 1, the gain grade / highest judged grade of the query: the two agree on grades 0 and 1 alone, where "
-        "rbp is RBP(p=0.9).",
-        parameters=("p", "rel"),
-    ),
-    "Judged": _family(
-        "Judged@k",
-        _judged_share,
-        "Share of the first k documents (or of those retrieved, if fewer) that has a judgement.",
-        "ir_measures",
-        "Any grade counts as a judgement, negative ones too. Ties are broken as for every other measure; ir_measures "
-        "breaks them the other way.",
-        parameters=(),
-    ),
-    "IPrec": _family(
-        "IPrec@x",
-        _interpolated_precision,
-        "Highest precision at any rank where the share x of the relevant documents has been found.",
-        _TREC_EVAL,
-        "Equals iprec_at_recall_x of trec_eval 10, which rounds x times the number of relevant documents to the "
-        "nearest; trec_eval 9 rounded almost always up.",
-        "required",
-    ),
-    "gm_map": _family(
-        "gm_map",
-        _average_precision,
-        "Average precision; summarised over queries by the geometric mean, values below 0.00001 raised to it.",
-        "Robertson 2006, trec_eval 10",
-        "The value per query is AP; only the summary differs from map.",
-        "none",
-        aggregate="geometric",
-    ),
-    "NumQ": _family(
-        "NumQ",
-        lambda k: _count(lambda judged: _one(judged.query_ids)),
-        "1 per query; summed.",
-        _TREC_EVAL,
-        "Equals trec_eval's num_q with -c: queries that the run lacks count too.",
-        "none",
-        np.inf,
-        1.0,
-        parameters=(),
-        aggregate="sum",
-    ),
-    "NumRet": _family(
-        "NumRet",
-        lambda k: _count(lambda judged: judged.retrieved),
-        "Number of documents retrieved; summed.",
-        _TREC_EVAL,
-        "Equals trec_eval's num_ret.",
-        "none",
-        np.inf,
-        parameters=(),
-        aggregate="sum",
-    ),
-    "NumRel": _family(
-        "NumRel",
-        lambda k, rel=1: _count(lambda judged: judged.relevant(rel)),
-        "Number of relevant documents; summed.",
-        _TREC_EVAL,
-        "Equals trec_eval's num_rel.",
-        "none",
-        np.inf,
-        aggregate="sum",
-    ),
-    "NumRelRet": _family(
-        "NumRelRet",
-        _relevant_retrieved,
-        "Number of relevant documents retrieved; summed.",
-        _TREC_EVAL,
-        "Equals trec_eval's num_rel_ret.",
-        "none",
-        np.inf,
-        aggregate="sum",
-    ),
-}
-
-DOCUMENTED = {
-    "MRR": _family(
-        "original:MRR@k",
-        _reciprocal_rank,
-        "1 / rank of the first document of grade 1 or more, 0 if beyond k.",
-        "COUNTERCASE",
-        "The same as RR@k.",
-        "required",
-        parameters=(),
-    ),
-    "NDCG": _family(
-        "original:NDCG@k",
-        lambda k: _normalised_gain(_binary_gain(1), k),
-        "Sum of 1 / log2(rank + 1) over the documents of grade 1 or more among the first k, divided by that sum for "
-        "min(R, k) such documents at the top.",
-        "COUNTERCASE",
-        "Binary: grades above 1 count as 1. NDCG@k without the prefix is the graded nDCG@k.",
-        "required",
-        parameters=(),
-    ),
-    "Recall": _family(
-        "original:Recall@k",
-        _recall,
-        "Share of the documents of grade 1 or more that is among the first k; 0 if there are none.",
-        "COUNTERCASE",
-        "The same as R@k.",
-        "required",
-        parameters=(),
-    ),
-    "map@1": _family(
-        "original:map@1",
-        _reciprocal_rank,
-        "1 / rank of the first relevant document in the full ranking.",
-        "EmbeddingShift",
-        "Neither a mean average precision nor cut off at 1: it is RR. map@1 without the prefix is AP@1.",
-        "none",
-        parameters=(),
-    ),
-    "ndcg@3": _family(
-        "original:ndcg@3",
-        lambda k: FirstRelevant(_log_discount, 1, 3.0),
-        "1 / log2(rank + 1) of the first relevant document, 0 if beyond rank 3.",
-        "EmbeddingShift",
-        "Made for one relevant document per query; with several, only the best ranked counts and nothing is "
-        "normalised. ndcg@3 without the prefix is the standard nDCG@3.",
-        "none",
-        parameters=(),
-    ),
-}
-
-
-# Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(dcg='exp-log2')@10``;
-# trec_eval's own, ``ndcg_cut_10``, ``map``, and everyday ones, ``mrr@10``, are accepted too,
-# all in any letter case. The formula of a document is meant by its prefix alone.
-
-_CASE = {name.lower(): name for name in STANDARD} | {"map": "AP", "mrr": "RR", "recall": "R", "precision": "P"}
-_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+))?")
-_TREC_NAMES = {
-    r"map_cut_(\d+)": r"AP@\1",
-    r"ndcg_cut_(\d+)": r"nDCG@\1",
-    r"recip_rank": "RR",
-    r"p_(\d+)": r"P@\1",
-    r"recall_(\d+)": r"R@\1",
-    r"success_(\d+)": r"Success@\1",
-    r"iprec_at_recall_([\d.]+)": r"IPrec@\1",
-    r"num_q": "NumQ",
-    r"num_ret": "NumRet",
-    r"num_rel": "NumRel",
-    r"num_rel_ret": "NumRelRet",
-}
-
-
-def list_measures():
-    """List the `MeasureInfo` of every measure."""
-    return [family.info for table in (STANDARD, DOCUMENTED) for family in table.values()]
-
-
-def describe(name):
-    """`MeasureInfo` of a measure: definition, range, source, and how it differs elsewhere."""
-    for table, key in ((STANDARD, name), (DOCUMENTED, name.removeprefix(ORIGINAL))):
-        if key in table and (table is STANDARD or key != name):
-            return table[key].info
-    return parse_measure(name).info
-
-
-def parse_measure(name):
-    """Find the measure of a name."""
-    if name.startswith(ORIGINAL):
-        bare = name.removeprefix(ORIGINAL)
-        match = _GRAMMAR.fullmatch(bare)
-        family = DOCUMENTED.get(bare)
-        if family and family.cutoff == "none":  # its @ is a part of the name
-            return Measure(name, family.info, family.build(np.inf), family.aggregate)
-        family = DOCUMENTED.get(match["family"]) if match else None
-        if family is None:
-            known = ", ".join(family.info.name for family in DOCUMENTED.values())
-            raise InputError(f"unknown measure {name!r}; the documents' own are {known}")
-    elif is_plugin(name):
-        return _plugged(name)
-    else:
-        match = _GRAMMAR.fullmatch(_standard_name(name))
-        family = STANDARD.get(_CASE.get(match["family"].lower())) if match else None
-        if family is None:
-            raise InputError(_unknown(name))
-    cutoff = _cutoff(name, family, match["k"])
-    return Measure(
-        name, family.info, family.build(cutoff, **_parameters(name, family, match["inner"])), family.aggregate
-    )
+    """A number of documents or queries, as a function of the judged ranks and rel."""
+    return lambda k, rel=1: PerQuery(lambda judged: np.asarray(of(judged, rel), dtype=np.float64), fixed=True)
 
 
 def _plugged(name):
@@ -562,77 +239,172 @@ def _plugged(name):
             raise InputError(f"{name}: no finite number for query {query!r}")
         return values
 
-    about = (value.__doc__ or "A measure of the user's own.").strip().splitlines()[0]
-    return Measure(name, MeasureInfo(name, about, -np.inf, np.inf, name), PerQuery(score), "mean")
+    return PerQuery(score)
 
 
-def _standard_name(name):
-    for pattern, standard in _TREC_NAMES.items():
-        match = re.fullmatch(pattern, name, re.IGNORECASE)
-        if match:
-            return match.expand(standard)
-    return name
+# The measures by name. `build` takes the cutoff (infinite without one) and the parameters.
 
 
-def _unknown(name):
-    names = [*(info.name for info in list_measures()), "map", "ndcg_cut_k", "P_k"]
+@dataclass(frozen=True)
+class Family:
+    """A measure with open parameters."""
+
+    build: Callable
+    cutoff: str = "optional"
+    parameters: tuple[str, ...] = ("rel",)
+    aggregate: str = "mean"
+
+
+FAMILIES = {
+    "nDCG": Family(_ndcg, parameters=("dcg",)),
+    "AP": Family(AveragePrecision),
+    "RR": Family(partial(FirstRelevant, _reciprocal)),
+    "P": Family(partial(_hits, lambda judged, k, rel: float(k)), "required"),
+    "R": Family(_recall, "required"),
+    "Success": Family(partial(FirstRelevant, _one), "required"),
+    "Rprec": Family(_r_precision, "none"),
+    "bpref": Family(_bpref, "none"),
+    "RBP": Family(_rank_biased, parameters=("p", "rel")),
+    "Judged": Family(_judged_share, parameters=()),
+    "IPrec": Family(_interpolated_precision, "required"),
+    "gm_map": Family(AveragePrecision, "none", aggregate="geometric"),
+    "NumQ": Family(_count(lambda judged, rel: _one(judged.query_ids)), "none", (), "sum"),
+    "NumRet": Family(_count(lambda judged, rel: judged.retrieved), "none", (), "sum"),
+    "NumRel": Family(_count(lambda judged, rel: judged.relevant(rel)), "none", aggregate="sum"),
+    "NumRelRet": Family(
+        _count(lambda judged, rel: judged.total(judged.found & (judged.grade >= rel))), "none", aggregate="sum"
+    ),
+    "original:MRR": Family(partial(FirstRelevant, _reciprocal), "required", ()),
+    "original:NDCG": Family(partial(_ndcg, gain=lambda grade: (grade >= 1).astype(np.float64)), "required", ()),
+    "original:Recall": Family(_recall, "required", ()),
+    # The @ is a part of these two names, which take no cutoff.
+    "original:map@1": Family(partial(FirstRelevant, _reciprocal), "none", ()),
+    "original:ndcg@3": Family(lambda k: FirstRelevant(_log_discount, 3.0), "none", ()),
+}
+
+# Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(dcg='exp-log2')@10``;
+# trec_eval's own, ``ndcg_cut_10``, ``map``, and everyday ones, ``mrr@10``, are accepted too,
+# all in any letter case. The formula of a document is meant by its prefix alone.
+_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+))?")
+_CASE = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
+_CASE |= {"map": "AP", "mrr": "RR", "recall": "R", "precision": "P", "recip_rank": "RR"}
+_CASE |= {"num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet"}
+_TREC_CUTOFF = re.compile(r"(map_cut|ndcg_cut|p|recall|success)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE)
+_TREC = {"map_cut": "AP", "ndcg_cut": "nDCG", "p": "P", "recall": "R", "success": "Success", "iprec_at_recall": "IPrec"}
+
+# What stands in parentheses or after the @: type, allowed values, and words for them.
+_PARAMETERS = {
+    "rel": (int, lambda value: value >= 1, "an integer from 1"),
+    "cutoff": (int, lambda value: value >= 1, "an integer from 1"),
+    "recall": (float, lambda value: 0 <= value <= 1, "a recall of 0 to 1"),
+    "p": (float, lambda value: 0 < value < 1, "between 0 and 1"),
+    "dcg": (str, lambda value: value in ("log2", "exp-log2"), "'log2' or 'exp-log2'"),
+}
+
+
+@dataclass(frozen=True)
+class MeasureInfo:
+    """What a measure means."""
+
+    name: str
+    definition: str
+    source: str
+    parity_note: str = ""
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure ready to be computed; `family` is its key among the families, None for a plugin."""
+
+    name: str
+    family: str | None
+    formula: object
+    aggregate: str = "mean"
+
+    @property
+    def info(self):
+        """Definition, range, source, and how the measure differs elsewhere."""
+        if self.family:
+            return _catalogue()[self.family]
+        about = callable_plugin(self.name, "measure").__doc__ or "A measure of the user's own."
+        return MeasureInfo(self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf)
+
+    def summarise(self, values):
+        """One number over all queries."""
+        if self.aggregate == "sum":
+            return float(np.sum(values))
+        if self.aggregate == "geometric":
+            return float(np.exp(np.mean(np.log(np.maximum(values, 1e-5)))))
+        return float(np.mean(values))
+
+
+@cache
+def _catalogue():
+    found = read_yaml(DATA / "ranking_measures.yml", "table of measures")
+    return {key: MeasureInfo(parity_note=entry.pop("note"), **entry) for key, entry in found.items()}
+
+
+def list_measures():
+    """List the `MeasureInfo` of every measure."""
+    return list(_catalogue().values())
+
+
+def describe(name):
+    """`MeasureInfo` of a measure: definition, range, source, and how it differs elsewhere."""
+    return _catalogue().get(name) or parse_measure(name).info
+
+
+def parse_measure(name):
+    """Find the measure of a name."""
+    if name in FAMILIES and "@" in name:
+        return Measure(name, name, FAMILIES[name].build(np.inf))
+    if is_plugin(name) and not name.startswith(ORIGINAL):
+        return Measure(name, None, _plugged(name))
+    key, inner, cutoff = _parts(name)
+    family = FAMILIES[key]
+    if cutoff is None and family.cutoff == "required":
+        raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
+    if cutoff is not None and family.cutoff == "none":
+        raise InputError(f"measure {name!r} takes no cutoff")
+    k = np.inf if cutoff is None else _parameter(name, "recall" if key == "IPrec" else "cutoff", cutoff)
+    parameters = {}
+    for part in filter(None, map(str.strip, (inner or "").split(","))):
+        given, _, text = (piece.strip().strip("'\"") for piece in part.partition("="))
+        if given not in family.parameters:
+            allowed = ", ".join(family.parameters) or "none"
+            raise InputError(f"parameter {given!r} of {name!r}: allowed are {allowed}")
+        parameters[given] = _parameter(name, given, text)
+    return Measure(name, key, family.build(k, **parameters), family.aggregate)
+
+
+def _parts(name):
+    """Split a name into its family, what stands in parentheses, and the cutoff."""
+    documented, bare = name.startswith(ORIGINAL), name.removeprefix(ORIGINAL)
+    if trec := None if documented else _TREC_CUTOFF.fullmatch(bare):
+        family, cutoff = filter(None, trec.groups())
+        return _TREC[family.lower()], None, cutoff
+    match = _GRAMMAR.fullmatch(bare)
+    key = match and (ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower()))
+    if key in FAMILIES:
+        return key, match["inner"], match["k"]
+    names = [info.name for info in list_measures()]
+    if documented:
+        known = ", ".join(info for info in names if info.startswith(ORIGINAL))
+        raise InputError(f"unknown measure {name!r}; the documents' own are {known}")
+    names += ["map", "ndcg_cut_k", "P_k"]
     generic = re.sub(r"\d+$", "k", name).lower()
     near = difflib.get_close_matches(generic, sorted({known.lower() for known in names}), n=3, cutoff=0.4)
     near = [known for key in near for known in names if known.lower() == key]
-    return f"unknown measure {name!r}; near names: {', '.join(near or names)}"
+    raise InputError(f"unknown measure {name!r}; near names: {', '.join(near or names)}")
 
 
-def _cutoff(name, family, text):
-    if text is None and family.cutoff == "required":
-        raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
-    if text is None:
-        return np.inf
-    if family.cutoff == "none":
-        raise InputError(f"measure {name!r} takes no cutoff")
-    share = family is STANDARD["IPrec"]
-    wanted = "a recall of 0 to 1" if share else "an integer from 1"
+def _parameter(name, key, text):
+    convert, allowed, wanted = _PARAMETERS[key]
     try:
-        return _in_range(float(text), 0.0, 1.0) if share else _in_range(int(text), 1, np.inf)
-    except ValueError as error:
-        raise InputError(f"cutoff {text!r} of {name!r} must be {wanted}") from error
-
-
-def _parameters(name, family, inner):
-    parameters = {}
-    for part in filter(None, map(str.strip, (inner or "").split(","))):
-        key, _, text = (piece.strip().strip("'\"") for piece in part.partition("="))
-        if key not in family.parameters:
-            allowed = ", ".join(family.parameters) or "none"
-            raise InputError(f"parameter {key!r} of {name!r}: allowed are {allowed}")
-        convert, wanted = _PARAMETERS[key]
-        try:
-            parameters[key] = convert(text)
-        except ValueError as error:
-            raise InputError(f"{key} of {name!r} must be {wanted}") from error
-    return parameters
-
-
-def _in_range(value, low, high):
-    if not low <= value <= high:
-        raise ValueError(value)
-    return value
-
-
-def _probability(text):
-    value = float(text)
-    if not 0.0 < value < 1.0:
-        raise ValueError(text)
-    return value
-
-
-def _dcg(text):
-    if text not in ("log2", "exp-log2"):
-        raise ValueError(text)
-    return text
-
-
-_PARAMETERS = {
-    "rel": (lambda text: _in_range(int(text), 1, np.inf), "an integer from 1"),
-    "p": (_probability, "between 0 and 1"),
-    "dcg": (_dcg, "'log2' or 'exp-log2'"),
-}
+        if allowed(value := convert(text)):
+            return value
+    except ValueError:
+        pass
+    raise InputError(f"{key} of {name!r} must be {wanted}, not {text!r}")

@@ -12,6 +12,14 @@ from casebook.sheets import names_items
 MOST_CATEGORIES = 2000
 
 
+class UnfitRatings(InputError):
+    """Ratings of a kind that a coefficient cannot take; `code` is the reason in tables."""
+
+    def __init__(self, code, problem):
+        super().__init__(problem)
+        self.code = code
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """Items rated by a panel: codes [items, raters] (-1 missing), counts [items, categories]."""
@@ -34,9 +42,10 @@ class Panel:
     def counts(self):
         """How many raters put each item into each category."""
         if self.tallied is None:
-            raise InputError(
+            raise UnfitRatings(
+                "too_many_categories",
                 f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
-                "these are measurements; use the intraclass correlation, or round them"
+                "these are measurements; use the intraclass correlation, or round them",
             )
         return self.tallied
 
@@ -66,8 +75,9 @@ class Panel:
             return self.categories
         if not self.ordered:
             labels = ", ".join(self.categories[:4])
-            raise InputError(
-                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal"
+            raise UnfitRatings(
+                "labels_without_order",
+                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal",
             )
         return np.arange(1.0, len(self.categories) + 1)
 

@@ -10,7 +10,7 @@ from scipy import stats
 from casebook.assistant.answer import read_asked
 from casebook.assistant.log import read_log
 from casebook.errors import InputError
-from casebook.measures.agreement import agreement_table, leave_one_rater_out
+from casebook.measures.agreement import agreement_results, agreement_table, leave_one_rater_out
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.forms import SCALES, answers_of_log
@@ -23,7 +23,7 @@ from casebook.stats.tests import holm
 
 VOTES = (-1, 0, 1)
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
-NOMINAL = (
+COEFFICIENTS = (
     "percent_agreement",
     "fleiss_kappa",
     "conger_kappa",
@@ -31,6 +31,9 @@ NOMINAL = (
     "brennan_prediger",
     "gwet_ac1",
     "krippendorff_alpha",
+    "krippendorff_alpha_ordinal",
+    "krippendorff_alpha_interval",
+    "gwet_ac2",
 )
 
 
@@ -113,6 +116,11 @@ def panel_of(votes, other=None):
 
 def check_parameters(values):
     """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    needed = {"forms": ("key", "side_column", "columns"), "questions": ("corpus", "model", "url")}
+    for other, names in needed.items():
+        for name in names if not values.get(other) else ():
+            if values.get(name):
+                raise InputError(f"{name} has no effect without {other}: give {other} too, or leave it out")
     if values.get("forms"):
         forms = read_forms(values["forms"], values.get("columns"))
         panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
@@ -125,17 +133,6 @@ def check_parameters(values):
                 f"questions: two systems answer them, with and without retrieval: give {' and '.join(lacking)} too"
             )
         read_asked(values["questions"])
-
-
-@dataclass(frozen=True)
-class Options:
-    """How an analysis is made."""
-
-    margin: tuple | None = None  # by default the registered one, else 0.45 to 0.55
-    alpha: float = 0.05
-    resamples: int = 10_000
-    permutations: int = 200
-    seed: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +156,7 @@ class Analysis:
         return _position(self.panel, self.panel.raters)
 
 
-def analyse(votes, other=None, options=None):
+def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, permutations=200, seed=0):
     """Analyse the judgements of a panel on two systems.
 
     Parameters
@@ -168,15 +165,20 @@ def analyse(votes, other=None, options=None):
         As `casebook.raters.read.open_forms` gives them.
     other : str, optional
         System to hold the focus against; needed if there are several.
-    options : Options, optional
-        ``margin`` (win rates that count as no difference), ``alpha``, ``resamples``, ``permutations`` (of the content
-        audit) and ``seed``.
+    margin : tuple of float, optional
+        Win rates that count as no difference; by default those that were registered, else 0.45 to 0.55.
+    alpha : float, default 0.05
+        Level of the tests.
+    resamples, permutations : int
+        Bootstrap draws, and exchanges of the labels in the audit of texts.
+    seed : int, default 0
+        Seed of all draws.
 
     Returns
     -------
     Analysis
         ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, pairwise,
+        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, cohen_kappa,
         leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
         position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates
         and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined
@@ -190,32 +192,30 @@ def analyse(votes, other=None, options=None):
     Examples
     --------
     >>> from casebook.raters.documented import example_votes
-    >>> found = analyse(example_votes(), options=Options(resamples=200, permutations=19))
+    >>> found = analyse(example_votes(), resamples=200, permutations=19)
     >>> print(answer(found)[0][:91])
     Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706] of the votes, ties
     >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
     0.13
     """
-    options, panel = options or Options(), panel_of(votes, other)
-    boot = {"n_boot": options.resamples, "seed": options.seed}
-    flips = {"n_resamples": options.resamples, "seed": options.seed}
+    panel, level = panel_of(votes, other), 1 - alpha
+    boot, flips = {"n_boot": resamples, "seed": seed}, {"n_resamples": resamples, "seed": seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    margin = options.margin or votes.margin or MARGIN
-    held = preference.equivalence(panel.votes, margin=margin, alpha=options.alpha, **boot)
-    lines = preference.preference_lines(panel.votes, level=1 - options.alpha, **flips)
+    held = preference.equivalence(panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot)
+    lines = preference.preference_lines(panel.votes, level=level, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),
         "lines": lines,
-        "win_rates": preference.win_rates(panel.votes, lines, level=1 - options.alpha, **flips),
+        "win_rates": preference.win_rates(panel.votes, lines, level=level, **flips),
         "intervals": preference.preference_intervals(panel.votes, **boot),
         "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,
         "equivalence": pd.DataFrame([held]),
-        "power": power_table(alpha=options.alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))),
+        "power": power_table(alpha=alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))),
         "agreement": vote_agreement(panel, **boot),
         "vote_shares": _vote_shares(panel),
-        "pairwise": pairwise_agreement(panel, **boot),
+        "cohen_kappa": kappa_pairs(panel, **boot),
         "leave_one_out": without_each_rater(panel),
         "rating_agreement": ratings.rating_agreement(panel, **boot),
         "rating_means": ratings.rating_means(panel, **boot),
@@ -229,7 +229,7 @@ def analyse(votes, other=None, options=None):
         "duplicates": duplicate_raters(panel),
         "consistency": consistency(panel),
         "strata": by_stratum(panel, **boot),
-        **content_audit(panel, options.permutations, options.seed),
+        **content_audit(panel, permutations, seed),
         "guesses": guesses(panel),
         "defects": defect_table(votes.defects),
     }
@@ -242,12 +242,7 @@ def analyse(votes, other=None, options=None):
 def vote_agreement(panel, *, n_boot=1000, seed=0):
     """Measure agreement on the preferences with every coefficient."""
     options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
-    tables = [agreement_table(panel.votes, "nominal", coefficients=NOMINAL, **options)]
-    for level in ("ordinal", "interval"):
-        table = agreement_table(panel.votes, level, coefficients=["krippendorff_alpha"], **options)
-        tables.append(table.assign(coefficient=f"krippendorff_alpha_{level}"))
-    tables.append(agreement_table(panel.votes, coefficients=["gwet_ac2"], **options))
-    table = pd.concat(tables, ignore_index=True)
+    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, **options)
     return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
 
 
@@ -259,34 +254,18 @@ def _vote_shares(panel):
     return pd.DataFrame([{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()])
 
 
-def pairwise_agreement(panel, *, n_boot=1000, seed=0):
-    """Measure Cohen's kappa of every two raters, unweighted and weighted."""
-    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
-    options["coefficients"] = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
-    tables = []
+def kappa_pairs(panel, *, n_boot=1000, seed=0):
+    """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
+    names, rows = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"), []
+    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True, "coefficients": names}
     for one, two in itertools.combinations(panel.raters, 2):
-        table = agreement_table(panel.votes[[one, two]], **options)
-        table.insert(0, "rater_a", one)
-        table.insert(1, "rater_b", two)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-
-
-def kappa_pairs(analysis):
-    """Cohen's kappa of every two raters on one row, with its interval, and the weighted ones."""
-    table = analysis.tables["pairwise"]
-    if table.empty:  # one rater
-        return table
-    one, linear, quadratic = (
-        table[table["coefficient"] == f"cohen_kappa{weights}"].reset_index(drop=True)
-        for weights in ("", "_linear", "_quadratic")
-    )
-    names = {"rater_a": "rater", "rater_b": "and rater", "estimate": "kappa", "panel_low": "kappa low"}
-    found = one[[*names, "panel_high"]].rename(columns=names | {"panel_high": "kappa high"})
-    reason = one["reason"].where(one["panel_low"].isna(), None)
-    weighted = {"linear": linear["estimate"], "quadratic": quadratic["estimate"]}
-    found = found.assign(**weighted, **{"same votes": one["percent_agreement"]}, n=one["n_items"], reason=reason)
-    return found.round(12)  # a kappa of 0 would be printed as the noise of its sum
+        found = agreement_results(panel.votes[[one, two]], **options)
+        kappa, linear, quadratic = (found[name] for name in names)
+        low, high = kappa.panel_ci or (None, None)
+        row = {"rater": one, "and rater": two, "kappa": kappa.estimate, "kappa low": low, "kappa high": high}
+        row |= {"linear": linear.estimate, "quadratic": quadratic.estimate, "same votes": kappa.percent_agreement}
+        rows.append(row | {"n": kappa.n_items, "reason": kappa.reason if low is None else None})
+    return pd.DataFrame(rows).round(12)  # a kappa of 0 would be printed as the noise of its sum
 
 
 def without_each_rater(panel):

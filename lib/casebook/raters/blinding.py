@@ -33,13 +33,13 @@ def scan_forms(paths, words, columns=None):
     for path in paths:
         form, book = read_form(path, columns), read_book(path)
         found = [("file name", "word", word) for word in _words(anywhere, form.path.name)]
-        for grid in book.grids:
-            place, size = f"sheet {grid.name}", f"{len(grid.rows)} rows"
-            found += [(place, "hidden_sheet", size)] if grid.hidden else []
-            found += [(place, "extra_sheet", size)] if grid.name not in {form.sheet, *OWN_SHEETS} else []
-            if grid.name not in {SHEET, form.path.name}:
-                found += [("sheet name", "suspect_name", grid.name)] if _SUSPECT.search(grid.name) else []
-                found += [("sheet name", "word", word) for word in _words(anywhere, grid.name)]
+        for sheet in book.sheets:
+            place, size = f"sheet {sheet.name}", f"{len(sheet.table) + bool(sheet.head)} rows"
+            found += [(place, "hidden_sheet", size)] if sheet.hidden else []
+            found += [(place, "extra_sheet", size)] if sheet.name not in {form.sheet, *OWN_SHEETS} else []
+            if sheet.name not in {SHEET, form.path.name}:
+                found += [("sheet name", "suspect_name", sheet.name)] if _SUSPECT.search(sheet.name) else []
+                found += [("sheet name", "word", word) for word in _words(anywhere, sheet.name)]
         found += [*_scan_rows(form, alone, anywhere), *_scan_parts(form.path, alone)]
         rows += [(str(form.path), *row) for row in found]
     return pd.DataFrame(rows, columns=["file", "where", "kind", "found"])

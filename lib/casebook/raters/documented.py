@@ -15,8 +15,8 @@ from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters.forms import PAIRED, SCALES
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, judgement, renamed
-from casebook.sheets import header_of, read_book, sheet_records
+from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, judgements, renamed
+from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
@@ -158,8 +158,8 @@ def read_records(paths, side_column=None, *, last_column=False, columns=None):
     """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
     side_column, found = side_column or SIDE_COLUMN, []
     for path in map(Path, paths):
-        grid = renamed(path, read_book(path).grids[:1], columns or {})[0]
-        names = [name for name in header_of(grid)[1] if name]
+        (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
+        names = [name for name in sheet.table if name]
         if side_column not in names and not last_column:
             raise InputError(
                 f"{path}: no key column {side_column!r} among {', '.join(names)}: name it "
@@ -167,7 +167,7 @@ def read_records(paths, side_column=None, *, last_column=False, columns=None):
             )
         key = side_column if side_column in names else names[-1]
         needed = {*(column.name for column in PAIRED.answers), key}
-        rows = [record for _, record in sheet_records(path, grid, needed)]
+        rows = [record for _, record in sheet_records(path, sheet, needed)]
         found.append((path.name, [row | {"side": row[key]} for row in rows]))
     return found
 
@@ -219,13 +219,16 @@ def example_votes():
 
 def _study_votes(table):
     """Make votes of a table in the columns of `casebook.data.splits.VoteSet`."""
-    rows = []
-    for row in table.to_dict("records"):
-        left, right = (RAG, BASE) if row["rag_side"] == "S1" else (BASE, RAG)
-        texts = {RAG: row["rag"], BASE: row["base"]}
-        shown = row | {"row": row["row"] + 1, "prompt_text": row["prompt"]}
-        shown |= {"system1_output": texts[left], "system2_output": texts[right]}
-        known = {"rater": row["rater"], "item_id": f"item{row['item']:02d}", "place": row["row"]}
-        rows.append(known | judgement(shown, left, right) | {"stratum": "all"})
-    frame = pd.DataFrame(rows).astype({f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")})
+    rag_left, rag, base = table["rag_side"] == "S1", table["rag"], table["base"]
+    rows = table.rename(columns={"prompt": "prompt_text"}).assign(
+        item_id=table["item"].map("item{:02d}".format),
+        place=table["row"],
+        row=table["row"] + 1,
+        stratum="all",
+        left=np.where(rag_left, RAG, BASE),
+        right=np.where(rag_left, BASE, RAG),
+        system1_output=rag.where(rag_left, base),
+        system2_output=base.where(rag_left, rag),
+    )
+    frame = judgements(rows).astype({f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")})
     return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -45,7 +44,7 @@ class Column:
 
     name: str
     kind: str
-    width: int = 14
+    width: int
     choices: tuple = ()
     required: bool = True
 
@@ -57,11 +56,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one kind of form, and which of them names a row."""
+    """The columns of one kind of form, which of them names a row, and what raters are told."""
 
     name: str
     key: str
     columns: tuple
+    task: tuple
+    scales: dict
 
     @property
     def names(self):
@@ -78,38 +79,29 @@ class Layout:
         """Columns that the rater fills, notes left out."""
         return [column for column in self.columns if column.kind in {"choice", "rating"}]
 
+    def told(self, kind, guess=None):
+        """Give the task, a sentence a line, and what each point of each scale means to raters of a kind."""
+        asked = [f"guess, after the ratings: {guess} S1, S2, or DK (do not know)."] if guess else []
+        scales = {
+            scale: [f"{level}. {anchor}" for level, anchor in zip(told["levels"], told[kind], strict=True)]
+            if kind in told
+            else told["levels"]
+            for scale, told in self.scales.items()
+        }
+        return [*self.task, *asked, RUBRIC["return"]], scales
 
-def _rating(name, width=13):
-    return Column(name, "rating", width, RATINGS)
+
+RUBRIC = read_yaml(DATA / "raters" / "rubric.yml")
 
 
-_PAIRED = (
-    Column("prompt_id", "id", 15),
-    Column("prompt_text", "text", 40),
-    Column("system1_output", "text", 60),
-    Column("system2_output", "text", 60),
-    Column("preferred", "choice", 11, ("S1", "S2", "Tie")),
-    *(_rating(f"{scale}_{side}") for side in ("s1", "s2") for scale in SCALES),
-    Column("comment", "note", 40, required=False),
-)
+def _layout(name, *more):
+    known = RUBRIC[name]
+    columns = (*(Column(**column) for column in known["columns"]), *more)
+    return Layout(name, known["key"], columns, tuple(known["task"]), known["scales"])
+
+
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
-PAIRED = Layout("paired", "prompt_id", _PAIRED)
-PAIRED_WITH_GUESS = Layout("paired", "prompt_id", (*_PAIRED, GUESS))
-LIKERT = Layout(
-    "likert",
-    "chunk_id",
-    (
-        Column("case_id", "id", 15),
-        Column("chunk_id", "id", 15),
-        Column("explanation_text", "text", 60),
-        Column("source_chunk_text", "text", 60),
-        _rating("clarity_1_to_5", 14),
-        _rating("legal_accuracy_1_to_5", 20),
-        _rating("usefulness_1_to_5", 16),
-        Column("annotator_id", "id", 14),
-        Column("notes", "note", 40, required=False),
-    ),
-)
+PAIRED, PAIRED_WITH_GUESS, LIKERT = _layout("paired"), _layout("paired", GUESS), _layout("likert")
 
 
 @dataclass(frozen=True)
@@ -208,27 +200,31 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     items = draw.loc[draw["drawn"], "item_id"].tolist()
     overlap = {"per_item": plan.per_item, "pairs_per_item": plan.pairs_per_item}
     design = make_design(items, systems, plan.raters, secret, **overlap)
-    by_item, texts, changes = answers.set_index("item_id"), {}, []
-    for item, column in itertools.product(items, ("prompt", *systems)):
-        texts[item, column], changed = sheets.clean(by_item.loc[item, column])
-        if changed:
-            changes.append({"item": item, "column": column, "changes": changed})
+    texts, changes = _cleaned(answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]])
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
-    answers_by_system = [[texts[item, name] for item in items] for name in systems]
+    named = [{"item": i, "column": c} for i, row in texts.iterrows() for c, text in row.items() if names.search(text)]
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "balance": balance(design, systems).to_dict("records"),
         "text_changes": changes,
-        "texts_with_a_system_name": [{"item": i, "column": c} for (i, c), text in texts.items() if names.search(text)],
+        "texts_with_a_system_name": named,
         "words_of_one_system": [
-            {"systems": [systems[a], systems[b]], "word": word, "items": count}
-            for a, b in itertools.combinations(range(len(systems)), 2)
-            for word, count in one_sided_words(answers_by_system[a], answers_by_system[b])
+            {"systems": [one, two], "word": word, "items": count}
+            for one, two in itertools.combinations(systems, 2)
+            for word, count in one_sided_words(texts[one], texts[two])
         ],
-        "identical_answers": _identical(texts, items, systems),
+        "identical_answers": _identical(texts, systems),
     }
-    forms = {rater: _paired_form(form, texts, secret) for rater, form in design.groupby("rater", sort=False)}
+    forms = {rater: [] for rater in plan.raters}
+    for row in design.itertuples():
+        shown = {
+            "prompt_id": opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater),
+            "prompt_text": texts.loc[row.item_id, "prompt"],
+            "system1_output": texts.loc[row.item_id, row.left],
+            "system2_output": texts.loc[row.item_id, row.right],
+        }
+        forms[row.rater].append((shown, {"item": row.item_id, "left": row.left, "right": row.right}))
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
     key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed, "draw": report["draw"]}
     return report | {"preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)}
@@ -245,6 +241,18 @@ def _check(plan, focus, systems):
         raise InputError("the guess column needs exactly two systems")
 
 
+def _cleaned(texts):
+    """Make a frame of texts fit for cells, and say what that changed."""
+    rows, changes = [], []
+    for index, row in zip(texts.index, texts.to_dict("records"), strict=True):
+        where = dict(zip(texts.index.names, index if isinstance(index, tuple) else [index], strict=True))
+        rows.append({})
+        for column, text in row.items():
+            rows[-1][column], changed = sheets.clean(text)
+            changes += [where | {"column": column, "changes": changed}] if changed else []
+    return pd.DataFrame(rows, texts.index, dtype=object), changes
+
+
 def one_sided_words(one, other):
     """Find words that stand in exactly one of two answers nearly always: they tell systems apart, whatever their names.
 
@@ -256,30 +264,18 @@ def one_sided_words(one, other):
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:10]
 
 
-def _identical(texts, items, systems):
+def _identical(texts, systems):
     """List items to which two systems gave one answer; refuse two that always do."""
     found = []
     for one, two in itertools.combinations(systems, 2):
-        same = [item for item in items if texts[item, one] == texts[item, two]]
-        if len(same) == len(items):
+        same = texts.index[texts[one] == texts[two]]
+        if len(same) == len(texts):
             raise InputError(
-                f"{one} and {two} give the same answer to all {len(items)} items: "
+                f"{one} and {two} give the same answer to all {len(texts)} items: "
                 "there is nothing to compare; is one file named twice?"
             )
         found += [{"item": item, "systems": [one, two]} for item in same]
     return found
-
-
-def _paired_form(form, texts, secret):
-    """Give the rows of one rater's form, each with what is sealed of it."""
-    for row in form.itertuples():
-        shown = {
-            "prompt_id": opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater),
-            "prompt_text": texts[row.item_id, "prompt"],
-            "system1_output": texts[row.item_id, row.left],
-            "system2_output": texts[row.item_id, row.right],
-        }
-        yield shown, {"item": row.item_id, "left": row.left, "right": row.right}
 
 
 def planned(plan, design):
@@ -324,20 +320,15 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     twice = names[names.duplicated()]
     if len(twice):
         raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
-    secret, changes, texts = secret or new_secret(), [], frame[list(EXPLANATIONS[2:])].copy()
-    for number, column in itertools.product(range(len(frame)), range(2)):
-        texts.iloc[number, column], changed = sheets.clean(texts.iloc[number, column])
-        if changed:
-            where = {"case": names["item"].iloc[number], "chunk": names["chunk"].iloc[number]}
-            changes.append(where | {"column": texts.columns[column], "changes": changed})
-
-    def form(rater):
+    texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(["case", "chunk"])
+    texts, changes = _cleaned(texts)
+    secret, forms = secret or new_secret(), {rater: [] for rater in raters}
+    for rater, rows in forms.items():
         for number in hidden_chance(secret, f"order of {rater}").permutation(len(frame)):
             item, chunk, system = names.iloc[number]
             ids = {"case_id": opaque_id(secret, "case", item, rater), "annotator_id": rater}
             ids["chunk_id"] = opaque_id(secret, "row", item, chunk, system, rater)
-            yield ids | texts.iloc[number].to_dict(), names.iloc[number].to_dict()
-
+            rows.append((ids | texts.iloc[number].to_dict(), names.iloc[number].to_dict()))
     report = {"text_changes": changes, "explanations": len(frame)}
     plan = {
         "design": {"explanations": len(frame), "raters": dict(raters)},
@@ -345,7 +336,6 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     }
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
-    forms = {rater: form(rater) for rater in raters}
     study = Plan(study, raters, formats=formats)
     return report | {"preregistration": _write(folder, study, LIKERT, forms, key, plan, report)}
 
@@ -353,7 +343,6 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
 def _write(folder, plan, layout, forms, key, registered, report):
     """Write the folder of a study, whole or not at all; give the pre-registration."""
     _check_names(plan, key["systems"])
-    forms = {rater: list(rows) for rater, rows in forms.items()}
     sealed = {
         rater: {
             "form": opaque_id(key["secret"], "form", rater),
@@ -370,17 +359,16 @@ def _write(folder, plan, layout, forms, key, registered, report):
         path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed} | common | key)
         digest = {"SHA-256 of the sealed key": sha256_file(path)}
         for rater, rows in forms.items():
-            path = temporary / FORMS / f"{plan.study}_{rater}"
-            rows = [row for row, _ in rows]
+            place, rows = temporary / FORMS, [row for row, _ in rows]
             if "xlsx" in plan.formats:
                 about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]} | digest
-                told = instructions(layout, plan.guess), scales(layout, plan.raters[rater])
-                _write_workbook(path.with_name(f"{path.name}.xlsx"), layout, rows, *told, about)
+                told = layout.told(plan.raters[rater], plan.guess)
+                _write_workbook(place / f"{plan.study}_{rater}.xlsx", layout, rows, *told, about)
             if "csv" in plan.formats:
-                _write_csv(path.with_name(f"{path.name}.csv"), layout, rows)
+                _write_csv(place / f"{plan.study}_{rater}.csv", layout, rows)
         for kind in sorted(set(plan.raters.values())) if "csv" in plan.formats else ():
             # CSV has no second sheet, so the rubric stands in a text file.
-            text = _rubric_text(instructions(layout, plan.guess), scales(layout, kind), {"study": plan.study} | digest)
+            text = _rubric_text(*layout.told(kind, plan.guess), {"study": plan.study} | digest)
             write_text(temporary / FORMS / f"{plan.study}_rubric_{kind}.txt", text)
         write_json(temporary / SEALED / REPORT, report)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
@@ -397,34 +385,13 @@ def _check_names(plan, systems):
         raise InputError(f"formats are {' and '.join(FORMATS)}, not {unknown}")
     for kind in sorted(set(plan.raters.values()) - set(KINDS)):
         raise InputError(f"raters are {' or '.join(KINDS)}, not {kind!r}")
-    for name, system in itertools.product([plan.study, *plan.raters], [None, *systems]):
+    for name in (plan.study, *plan.raters):
         valid_name(name, "study or rater")
-        if system and system.casefold() in name.casefold():
-            raise InputError(
-                f"the name {name!r}, which raters read, contains that of the system {system!r}; choose another"
-            )
-
-
-@cache
-def _rubric():
-    return read_yaml(DATA / "raters" / "rubric.yml")
-
-
-def instructions(layout, guess=None):
-    """Give the task, one sentence a line."""
-    asked = [f"guess, after the ratings: {guess} S1, S2, or DK (do not know)."] if guess else []
-    return [*_rubric()[layout.name]["task"], *asked, _rubric()["return"]]
-
-
-def scales(layout, kind):
-    """Give what each point of each scale means, to raters of a kind."""
-    return {
-        scale: [
-            f"{level}. {anchor}" if anchor else level
-            for level, anchor in zip(told["levels"], told.get(kind, [""] * len(RATINGS)), strict=True)
-        ]
-        for scale, told in _rubric()[layout.name]["scales"].items()
-    }
+        for system in systems:
+            if system.casefold() in name.casefold():
+                raise InputError(
+                    f"the name {name!r}, which raters read, contains that of the system {system!r}; choose another"
+                )
 
 
 def _rubric_text(told, anchors, about):

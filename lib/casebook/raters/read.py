@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.files import new_folder, sha256_file, write_json, write_text
+from casebook.files import sha256_file
 from casebook.raters.design import text_hash
 from casebook.raters.forms import (
     ABOUT_SHEET,
@@ -25,7 +27,7 @@ from casebook.raters.forms import (
     SHEET,
 )
 from casebook.readers import read_json
-from casebook.sheets import KINDS, Formula, Grid, header_of, read_book, table_for_csv, value_of
+from casebook.sheets import KINDS, Formula, read_book, value_of
 
 NOTE, REPAIRED, LOST = "note", "repaired", "lost"
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
@@ -35,8 +37,7 @@ _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 
 
-@dataclass(frozen=True)
-class Defect:
+class Defect(NamedTuple):
     """One thing that is not as it should be in a returned form."""
 
     file: str
@@ -50,16 +51,10 @@ class Defect:
 
 def defect_table(defects):
     """Give defects as a table."""
-    return pd.DataFrame([asdict(defect) for defect in defects], columns=list(Defect.__dataclass_fields__))
+    return pd.DataFrame(defects, columns=list(Defect._fields))
 
 
-def shortened(value, most=60):
-    """Show a cell's content in a message."""
-    text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReturnedForm:
     """One rater's form as it came back."""
 
@@ -110,8 +105,15 @@ def read_forms(paths, columns=None):
     twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
     if twice:
         raise InputError(f"{twice[0]}: is given twice")
-    names = Counter(path.stem for path in files)
-    return [_labelled(read_form(path, columns), names[path.stem] > 1) for path in files]
+    names, forms = Counter(path.stem for path in files), []
+    for form in (read_form(path, columns) for path in files):
+        if names[form.path.stem] > 1:  # told apart by their folders
+            rater = f"{form.path.resolve().parent.name}/{form.path.stem}"
+            found = f"another file has this base name; called {rater} here"
+            defect = Defect(str(form.path), "", None, None, "same_name", found, NOTE)
+            form = replace(form, rater=rater, defects=(*form.defects, defect))
+        forms.append(form)
+    return forms
 
 
 def expand(paths):
@@ -128,133 +130,114 @@ def expand(paths):
     return files
 
 
-def _labelled(form, shared):
-    """Tell files of one base name apart by their folders."""
-    if not shared:
-        return form
-    rater = f"{form.path.resolve().parent.name}/{form.path.stem}"
-    found = f"another file has this base name; called {rater} here"
-    defect = Defect(str(form.path), "", None, None, "same_name", found, NOTE)
-    return replace(form, rater=rater, defects=(*form.defects, defect))
-
-
 def read_form(path, columns=None):
     """Read one returned form."""
     book = read_book(path)
-    grids, found = renamed(book.path, book.grids, columns or {}), []
+    sheets, defects = renamed(book.path, book.sheets, columns or {}), []
 
     def report(sheet, row, column, kind, content, effect):
-        found.append(Defect(str(book.path), sheet, row, column, kind, content, effect))
+        defects.append(Defect(str(book.path), sheet, row, column, kind, content, effect))
 
     for kind, text in book.remarks:
         report("", None, None, kind, text, NOTE)
-    grid, layout = _ratings(book.path, grids, report)
-    rows = _rows(book.path, grid, layout, report)
+    sheet, layout = _ratings(book.path, sheets, report)
+    rows = _rows(book.path, sheet, layout, report)
     about = {}
-    for sheet in grids:
-        if sheet.name == ABOUT_SHEET:
-            about = {str(row[0]): str(row[1]) for row in sheet.rows.values() if len(row) > 1 and row[1] is not None}
-    return ReturnedForm(book.path, book.path.stem, layout, grid.name, rows, about, tuple(found))
+    for own in sheets:
+        if own.name == ABOUT_SHEET and own.head:  # no header: its first row is one of the facts
+            cells = [list(own.table.columns), *own.table.to_numpy().tolist()]
+            about = {str(row[0]): str(row[1]) for row in cells if len(row) > 1 and row[1] not in (None, "")}
+    defects.sort(key=lambda defect: defect.row or 0)
+    return ReturnedForm(book.path, book.path.stem, layout, sheet.name, rows, about, tuple(defects))
 
 
-def renamed(path, grids, columns):
+def renamed(path, sheets, columns):
     """Give sheets their documented column names: `columns` maps those to the file's."""
     missing, found = dict(columns), []
-    for grid in grids:
-        head, names = header_of(grid)
+    for sheet in sheets:
+        names = list(sheet.table.columns)
         for wanted, given in columns.items():
             if given in names:
                 missing.pop(wanted, None)
                 # What stood under the documented name is another column.
                 names = [f"{name} (own)" if name == wanted != given else name for name in names]
                 names[names.index(given)] = wanted
-        rows = grid.rows | ({head: tuple(name or None for name in names)} if head else {})
-        found.append(Grid(grid.name, rows, grid.hidden))
+        found.append(replace(sheet, table=sheet.table.set_axis(names, axis=1)))
     for wanted, given in missing.items():
-        raise InputError(f"{path}: no column {given!r}, which is to be read as {wanted!r}; {_columns(grids)}")
-    return tuple(found)
+        raise InputError(f"{path}: no column {given!r}, which is to be read as {wanted!r}; {_columns(sheets)}")
+    return found
 
 
-def _columns(grids):
+def _columns(sheets):
     """Say which columns there are."""
-    own = [grid for grid in grids if grid.name not in OWN_SHEETS]
-    names = [", ".join(name for name in header_of(grid)[1] if name) or "none" for grid in own]
-    listed = [f"sheet {grid.name!r} has {known}" for grid, known in zip(own, names, strict=True)]
+    listed = [
+        f"sheet {sheet.name!r} has {', '.join(name for name in sheet.table if name) or 'none'}"
+        for sheet in sheets
+        if sheet.name not in OWN_SHEETS
+    ]
     return "; ".join(listed) or "there is no other sheet"
 
 
-def _ratings(path, grids, report):
+def _ratings(path, sheets, report):
     """Find the sheet with the ratings, and its layout; name what else there is."""
-    usable = {}
-    for number, grid in enumerate(grids):
-        names = set(header_of(grid)[1])
-        if "preferred" in names:
-            usable[number] = PAIRED_WITH_GUESS if GUESS.name in names else PAIRED
-        elif names & {column.name for column in LIKERT.answers}:
-            usable[number] = LIKERT
+    usable = []
+    for sheet in sheets:
+        if "preferred" in sheet.table:
+            usable.append((sheet, PAIRED_WITH_GUESS if GUESS.name in sheet.table else PAIRED))
+        elif {*sheet.table} & {column.name for column in LIKERT.answers}:
+            usable.append((sheet, LIKERT))
     if not usable:
         raise InputError(
             f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); "
-            f"{_columns(grids)}: name it with --map preferred=COLUMN"
+            f"{_columns(sheets)}: name it with --map preferred=COLUMN"
         )
-    named = [number for number in usable if grids[number].name == SHEET]
-    chosen = (named or list(usable))[0]
+    named = [(sheet, layout) for sheet, layout in usable if sheet.name == SHEET]
+    chosen, layout = (named or usable)[0]
     if not named and path.suffix.lower() != ".csv":
-        report(SHEET, None, None, "missing_sheet", f"{grids[chosen].name} read instead", NOTE)
-    for number, other in enumerate(grids):
-        if number != chosen and other.name not in OWN_SHEETS:
-            found = f"{'hidden, ' if other.hidden else ''}{len(other.rows)} rows"
-            report(other.name, None, None, "extra_sheet", found, NOTE)
-    if grids[chosen].hidden:
-        report(grids[chosen].name, None, None, "hidden_sheet", "the ratings are hidden", NOTE)
-    return grids[chosen], usable[chosen]
+        report(SHEET, None, None, "missing_sheet", f"{chosen.name} read instead", NOTE)
+    for other in sheets:
+        if other is not chosen and other.name not in OWN_SHEETS:
+            rows = f"{len(other.table) + bool(other.head)} rows"
+            report(other.name, None, None, "extra_sheet", f"hidden, {rows}" if other.hidden else rows, NOTE)
+    if chosen.hidden:
+        report(chosen.name, None, None, "hidden_sheet", "the ratings are hidden", NOTE)
+    return chosen, layout
 
 
 # --- cells ------------------------------------------------------------------
 
 
-def _rows(path, grid, layout, report):
-    """Read the rows below the header, cell by cell."""
-    head, names = header_of(grid)
-    places = {}
-    for place, name in enumerate(names):
-        if name and name in places:
-            report(grid.name, head, name, "repeated_column", "the first one is read", NOTE)
-        elif name:
-            places[name] = place
+def _rows(path, sheet, layout, report):
+    """Read the rows below the header, column by column and cell by cell."""
+    names, numbers = sheet.table.columns, sheet.table.index
+    for name in names[names.duplicated() & (names != "")]:
+        report(sheet.name, sheet.head, name, "repeated_column", "the first one is read", NOTE)
+    table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
+    found = {"row": numbers.tolist()}
     for column in layout.columns:
-        if column.name not in places and column.required:
-            report(grid.name, head, column.name, "missing_column", "", LOST)
-    for name in places:
-        if name not in layout.names:
-            report(grid.name, head, name, "extra_column", "not one of the form", NOTE)
-
-    def read_row(number, content):
-        def cell(name):
-            place = places.get(name, len(content))
-            return content[place] if place < len(content) else None
-
-        row = {"row": number}
-        for column in layout.columns:
-            value = cell(column.name)
+        cells, there = table.get(column.name, [None] * len(numbers)), column.name in table
+        if column.required and not there:
+            report(sheet.name, sheet.head, column.name, "missing_column", "", LOST)
+        found[column.name] = []
+        for number, cell in zip(numbers, cells, strict=True):
             if column.kind != "note":
-                value = value_of(path, grid.name, number, column.name, value)
-            row[column.name], problem = _read_cell(column, value)
-            if problem and column.name in places and (column.required or problem[0] != "blank"):
-                report(grid.name, number, column.name, *problem)
-        row |= {name: cell(name) for name in places if name not in row}
-        for place, content_of in enumerate(content):
-            if isinstance(content_of, Formula):
-                name = next((n for n, p in places.items() if p == place), f"number {place + 1}")
-                report(grid.name, number, name, "formula", shortened(content_of.text), NOTE)
-        return row
-
-    rows = [read_row(number, content) for number, content in grid.rows.items() if number > head]
-    frame = pd.DataFrame(rows, columns=None if rows else ["row", *layout.names])
-    if layout.key not in places:
-        frame[layout.key] = frame["row"].astype(str)
+                cell = value_of(path, sheet.name, number, column.name, cell)
+            value, problem = _read_cell(column, cell)
+            found[column.name].append(value)
+            if problem and there and (column.required or problem[0] != "blank"):
+                report(sheet.name, number, column.name, *problem)
+    for name in table.columns.difference(layout.names, sort=False):
+        report(sheet.name, sheet.head, name, "extra_column", "not one of the form", NOTE)
+        found.setdefault(name, table[name].tolist())
+    for number, cells in zip(numbers, sheet.table.to_numpy(), strict=True):
+        for place, cell in enumerate(cells, start=1):
+            if isinstance(cell, Formula):
+                name = names[place - 1] or f"number {place}"
+                report(sheet.name, number, name, "formula", shortened(cell.text), NOTE)
+    if layout.key not in table:
+        found[layout.key] = [str(number) for number in numbers]
     ratings = {column.name: float for column in layout.columns if column.kind == "rating"}
-    return _without_duplicates(frame.astype(ratings), grid.name, layout, report)
+    return _without_duplicates(pd.DataFrame(found).astype(ratings), sheet.name, layout, report)
 
 
 def _read_cell(column, value):
@@ -285,6 +268,12 @@ def _read_cell(column, value):
     return rating, ("spelling", shown, REPAIRED) if repaired else None
 
 
+def shortened(value, most=60):
+    """Show a cell's content in a message."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _without_duplicates(frame, sheet, layout, report):
     """Of rows with one id keep the first if they agree, else none."""
     answers = [column.name for column in layout.answers]
@@ -298,7 +287,7 @@ def _without_duplicates(frame, sheet, layout, report):
         text = f"{identity} in rows {', '.join(map(str, numbers))}"
         for number in numbers[1:]:
             report(sheet, number, layout.key, "duplicate", text, NOTE if same else LOST)
-        dropped = [*dropped, *(numbers[1:] if same else numbers)]
+        dropped += numbers[1:] if same else numbers
     return frame[~frame["row"].isin(dropped)].reset_index(drop=True)
 
 
@@ -361,7 +350,7 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     if not (side_column or last_column):
         key = key or key_beside(forms)
     if key is not None:
-        votes = replace(unblind(forms, find_key(key), force=force), margin=registered_margin(key))
+        votes = unblind(forms, read_key(key), force=force)
     elif any(form.about for form in forms) and not side_column:
         raise InputError(f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study")
     else:
@@ -375,91 +364,73 @@ def key_beside(forms):
     """Find the key of a study in the folder of its forms, or above it; forms that carry their key need none."""
     if any(SIDE_COLUMN in form.rows for form in forms):
         return None
-    for folder in dict.fromkeys(
-        place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])
-    ):
-        for file in (folder / KEY, folder / SEALED / KEY):
-            if file.is_file():
-                return file
-    return None
+    folders = dict.fromkeys(place for form in forms for place in (form.path.parent, form.path.resolve().parents[1]))
+    files = [file for folder in folders for file in (folder / KEY, folder / SEALED / KEY)]
+    return next((file for file in files if file.is_file()), None)
 
 
 def read_key(path):
-    """Read the key of a study."""
-    key = read_json(path)
+    """Read the key of a study, a file or in its folder, and hold it against the pre-registration beside it."""
+    path = Path(path)
+    file = path / SEALED / KEY if path.is_dir() else path
+    key = read_json(file)
     required = ("schema", "study", "layout", "secret", "systems", "forms")
     missing = [name for name in required if not isinstance(key, dict) or name not in key]
     if missing or key["schema"] != KEY_SCHEMA:
         lacks = f" (it lacks {', '.join(missing)})" if missing else ""
-        raise InputError(f"{path}: is no key of a rater study{lacks}; give key.json")
-    return key
-
-
-def _key_file(path):
-    path = Path(path)
-    return path / SEALED / KEY if path.is_dir() else path
-
-
-def _registration(path):
-    """Read the pre-registration beside a key; without one it is empty."""
-    file = _key_file(path).parent.parent / PREREGISTRATION
-    if not file.is_file():
-        return {}
-    found = read_json(file)
-    if not isinstance(found, dict) or "key_sha256" not in found:
-        raise InputError(f"{file}: is no pre-registration: key_sha256 is missing")
-    return found
-
-
-def find_key(path):
-    """Read the key of a study and hold it against the pre-registration beside it."""
-    file = _key_file(path)
-    key, registered = read_key(file), _registration(path)
-    if registered and registered["key_sha256"] != sha256_file(file):
+        raise InputError(f"{file}: is no key of a rater study{lacks}; give key.json")
+    registration = file.parent.parent / PREREGISTRATION
+    if not registration.is_file():
+        return key
+    registered = read_json(registration)
+    if not isinstance(registered, dict) or "key_sha256" not in registered:
+        raise InputError(f"{registration}: is no pre-registration: key_sha256 is missing")
+    if registered["key_sha256"] != sha256_file(file):
         raise InputError(
             f"{file}: is not the key that was registered: its SHA-256 differs from that in {PREREGISTRATION}"
         )
-    return key
-
-
-def registered_margin(path):
-    """Give the range of no difference that was fixed beforehand, or None."""
-    found = _registration(path).get("primary", {}).get("no_difference")
-    return tuple(found) if found else None
+    return key | {"no_difference": registered.get("primary", {}).get("no_difference")}
 
 
 def unblind(forms, key, *, force=False):
     """Join forms of preferences with the key."""
     rows, defects, absent = _opened(forms, key, "paired", force)
     strata = {row["item_id"]: row["stratum"] for row in key["draw"]}
-    frame = pd.DataFrame(
-        {
-            **{"rater": sealed["rater"], "item_id": sealed["item"], "place": sealed["place"]},
-            **judgement(shown, sealed["left"], sealed["right"]),
-            "stratum": strata.get(sealed["item"], "all"),
-        }
-        for sealed, shown in rows
-    )
+    rows["stratum"] = rows["item_id"].map(lambda item: strata.get(item, "all"))
     raters = tuple(rater for rater in key["forms"] if rater not in absent)
-    return Votes(frame, tuple(key["systems"]), key["focus"], raters, defects, absent)
+    margin = key.get("no_difference")
+    return Votes(
+        judgements(rows),
+        tuple(key["systems"]),
+        key["focus"],
+        raters,
+        defects,
+        absent,
+        tuple(margin) if margin else None,
+    )
 
 
 def unblind_likert(forms, key, *, force=False):
     """Join Likert forms with the key: the frame of ratings, and the defects."""
     rows, defects, _ = _opened(forms, key, "likert", force)
-    names = {"rater": "rater", "item_id": "item", "chunk": "chunk", "system": "system"}
-    given = [*(column.name for column in LIKERT.answers), "notes"]
-    frame = pd.DataFrame(
-        {name: sealed[known] for name, known in names.items()} | {name: shown[name] for name in given}
-        for sealed, shown in rows
-    )
-    return frame, defects
+    answers = [column.name for column in LIKERT.answers]
+    return rows[["rater", "item_id", "chunk", "system", *answers, "notes"]], defects
 
 
 def _opened(forms, key, layout, force):
+    """Rows of all forms with what is sealed of them, the defects, and raters whose form is not in."""
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
-    owners = _owners(forms, key)
+    rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
+    owners = {}
+    for form in forms:  # whatever the name of its file
+        found = form.rows[form.layout.key].map(rater_of).value_counts()
+        if not len(found):
+            raise InputError(f"{form.path}: none of its ids is in the key: another study, or edited ids")
+        rater = found.index[0]
+        if rater in owners:
+            raise InputError(f"{form.path}: form of {rater} is in already: {owners[rater].path}")
+        owners[rater] = form
     absent = tuple(rater for rater in key["forms"] if rater not in owners)
     if absent and not force:
         raise InputError(
@@ -468,25 +439,10 @@ def _opened(forms, key, layout, force):
         )
     if not owners:
         raise InputError("no form of this study is in")
-    rows, defects = [], [defect for form in forms for defect in form.defects]
-    for rater in (rater for rater in key["forms"] if rater in owners):
-        rows += _joined(owners[rater], rater, key["forms"][rater]["rows"], defects)
-    return rows, tuple(defects), absent
-
-
-def _owners(forms, key):
-    """Find whose form each file is: by the ids in it, whatever its name."""
-    rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
-    owners = {}
-    for form in forms:
-        found = Counter(rater_of[i] for i in form.rows[form.layout.key] if i in rater_of)
-        if not found:
-            raise InputError(f"{form.path}: none of its ids is in the key: another study, or edited ids")
-        rater = max(found, key=found.get)
-        if rater in owners:
-            raise InputError(f"{form.path}: form of {rater} is in already: {owners[rater].path}")
-        owners[rater] = form
-    return owners
+    defects = [defect for form in forms for defect in form.defects]
+    known = {rater: key["forms"][rater]["rows"] for rater in key["forms"] if rater in owners}
+    rows = [_joined(owners[rater], rater, sealed, defects) for rater, sealed in known.items()]
+    return pd.concat(rows, ignore_index=True), tuple(defects), absent
 
 
 def _joined(form, rater, sealed, defects):
@@ -495,44 +451,37 @@ def _joined(form, rater, sealed, defects):
     def report(row, column, kind, found, effect):
         defects.append(Defect(str(form.path), form.sheet, row, column, kind, found, effect))
 
-    name, expected = form.layout.key, {row["id"]: row for row in sealed}
-    shown = {row[name]: row for row in form.rows.to_dict("records")}
-    for identity, row in shown.items():
-        if identity not in expected:
-            report(row["row"], name, "unknown_id", identity, LOST)
-    for place, identity in enumerate(expected, start=1):
-        if identity not in shown:
-            report(None, name, "missing_row", f"{identity}, row {place + 1}", LOST)
-    order = [identity for identity in shown if identity in expected]
-    if order != [identity for identity in expected if identity in shown]:
+    name = form.layout.key
+    known = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"}).assign(rater=rater)
+    shown = form.rows[["row", *form.layout.names]]
+    for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(index=False):
+        report(row, name, "unknown_id", identity, LOST)
+    gone = known.loc[~known[name].isin(shown[name]), name]
+    for place, identity in gone.items():
+        report(None, name, "missing_row", f"{identity}, row {place + 2}", LOST)
+    rows = shown.merge(known, on=name)
+    if rows[name].tolist() != known.loc[~known[name].isin(gone), name].tolist():
         report(None, name, "reordered", "rows are joined by their ids", NOTE)
-    pairs = []
-    for place, identity in enumerate(order, start=1):
-        row, known = shown[identity], expected[identity]
-        for column, digest in known["texts"].items():
+    for row in rows.to_dict("records"):
+        for column, digest in row["texts"].items():
             if text_hash(row[column].replace("\r\n", "\n").replace("\r", "\n")) != digest:
                 report(row["row"], column, "edited_text", "not as sent out", NOTE)
-        pairs.append((known | {"rater": rater, "place": place}, row))
-    return pairs
+    return rows.assign(place=np.arange(1, len(rows) + 1))
 
 
-def judgement(shown, left, right):
-    """Say what one row of a form means, given the systems behind its sides."""
-    meaning = {"S1": left, "S2": right, "Tie": "Tie" if left else None}
-    sides = (("left", "s1"), ("right", "s2"))
-    return {
-        "row": shown["row"],
-        "left": left,
-        "right": right,
-        "preferred": shown["preferred"],
-        "choice": meaning.get(shown["preferred"]),
-        **{f"{scale}_{side}": shown[f"{scale}_{s}"] for side, s in sides for scale in SCALES},
-        "comment": shown["comment"],
-        "guess": shown.get("guess"),
-        "prompt": shown["prompt_text"],
-        "text_left": shown["system1_output"],
-        "text_right": shown["system2_output"],
-    }
+SIDES = (("left", "s1"), ("right", "s2"))
+_SHOWN = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
+_SHOWN |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
+_JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
+_JUDGED += [*list(_SHOWN.values())[3:], "comment", "guess", *list(_SHOWN.values())[:3], "stratum"]
+
+
+def judgements(rows):
+    """Say what rows of forms mean, to which rater, item_id, place, left, right and stratum were added."""
+    left, votes = rows["left"].astype(object), rows["preferred"]
+    said = [votes == "S1", votes == "S2", (votes == "Tie") & left.notna()]
+    choice = np.select(said, [left, rows["right"].astype(object), "Tie"], None)
+    return rows.rename(columns=_SHOWN).assign(choice=choice).reindex(columns=_JUDGED)
 
 
 # --- the documented layout, which carries its key in a column --------------------------
@@ -546,8 +495,9 @@ def read_votes(forms, side_column=None, *, last_column=False):
         column = key_column(form, side_column, last_column=last_column)
         if form.rows.empty:
             raise InputError(f"{form.path}: sheet {form.sheet!r} has no rows")
-        rows += _carried(form, column, defects)
-    return Votes(pd.DataFrame(rows), (RAG, BASE), RAG, tuple(form.rater for form in forms), tuple(defects))
+        rows.append(_carried(form, column, defects))
+    frame = judgements(pd.concat(rows, ignore_index=True))
+    return Votes(frame, (RAG, BASE), RAG, tuple(form.rater for form in forms), tuple(defects))
 
 
 def key_column(form, side_column=None, *, last_column=False):
@@ -570,20 +520,22 @@ def _carried(form, column, defects):
     def report(row, name, kind, found):
         defects.append(Defect(str(form.path), form.sheet, row, name, kind, found, LOST))
 
-    seen, name = set(), _item_column(form)
-    for place, shown in enumerate(form.rows.to_dict("records"), start=1):
-        item = " ".join(shown[name].split())
-        if item in seen:
-            report(shown["row"], name, "duplicate", shortened(item))
+    name, rows = _item_column(form), form.rows
+    items = rows[name].map(lambda text: " ".join(text.split()))
+    again, sides = items.duplicated(), []
+    for number, item, twice, key in zip(rows["row"], items, again, rows[column], strict=True):
+        if twice:
+            report(number, name, "duplicate", shortened(item))
+            sides.append(None)
             continue
-        seen.add(item)
-        key = value_of(form.path, form.sheet, shown["row"], column, shown[column])
-        side = key.strip() if isinstance(key, str) else None
-        left, right = {"S1": (RAG, BASE), "S2": (BASE, RAG)}.get(side, (None, None))
-        if left is None:
-            report(shown["row"], column, "no_key", shortened(key))
-        row = {"rater": form.rater, "item_id": item, "place": place}
-        yield row | judgement(shown, left, right) | {"stratum": "all"}
+        key = value_of(form.path, form.sheet, number, column, key)
+        sides.append(key.strip() if isinstance(key, str) else None)
+        if sides[-1] not in ("S1", "S2"):
+            report(number, column, "no_key", shortened(key))
+    systems = {"S1": (RAG, BASE), "S2": (BASE, RAG)}
+    left, right = zip(*(systems.get(side, (None, None)) for side in sides), strict=True)
+    known = {"rater": form.rater, "item_id": items, "place": np.arange(1, len(rows) + 1), "stratum": "all"}
+    return rows.assign(**known, left=left, right=right)[~again]
 
 
 def _item_column(form):
@@ -599,20 +551,3 @@ def _item_column(form):
             "prompt_text=COLUMN"
         )
     return "prompt_id"
-
-
-# --- results out ------------------------------------------------------------------
-
-
-def write_tables(folder, tables, values, figures):
-    """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
-    with new_folder(folder) as temporary:
-        for name, table in tables.items():
-            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
-            write_text(temporary / "tables" / f"{name}.csv", text)
-        for name, figure in figures.items():
-            path = temporary / "figures" / f"{name}.svg"
-            path.parent.mkdir(exist_ok=True)
-            figure.savefig(path, format="svg", metadata={"Date": None})
-        write_json(temporary / "analysis.json", values)
-    return Path(folder)

@@ -91,7 +91,7 @@ def _judge(odds, truth, rng):
     return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
 
 
-def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
+def rehearse(items=80, raters=5, *, truth=TRUTH, seed=0, **options):
     """Run a whole study with a simulated panel, from blind forms to the analysis of what came back."""
     rng = np.random.Generator(stream(seed, "answers of a rehearsal"))
     texts = rng.choice(WORDS, (items, 2, 25))
@@ -110,4 +110,4 @@ def rehearse(items=80, raters=5, *, truth=TRUTH, options=None, seed=0):
         make_forms(answers, folder / "study", plan, secret=SECRET)
         paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
         votes = open_forms(read_forms(paths), folder / "study")
-    return analyse(votes, options=options)
+    return analyse(votes, seed=seed, **options)

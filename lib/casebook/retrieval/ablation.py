@@ -20,7 +20,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import DEPTH, HybridRetriever
 from casebook.retrieval.settings import named
-from casebook.runs.manifest import Preprocessing, write_manifest
+from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 from casebook.stats.intervals import bounds_text, mean_intervals
 
@@ -290,7 +290,7 @@ def ingest(folder, dataset, vectors, provider, passages=None):
     rows = [row for row, text in enumerate(passages.texts) if text.strip()]
     cut = {}
     if passages.cut:
-        cut = {"chunker": "words", "chunk_size": passages.cut[0], "chunk_overlap": passages.cut[1]}
+        cut = {"chunker": "words", "chunkSize": passages.cut[0], "chunkOverlap": passages.cut[1]}
     return write_manifest(
         folder,
         dataset.key,
@@ -299,7 +299,7 @@ def ingest(folder, dataset, vectors, provider, passages=None):
         vectors=np.asarray(vectors)[rows],
         provider=provider,
         input_root=dataset.name,
-        preprocessing=Preprocessing(loader=dataset.card.loader if dataset.card else "beir", **cut),
+        preprocessing={"loader": dataset.card.loader if dataset.card else "beir"} | cut,
     )
 
 

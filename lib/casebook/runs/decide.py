@@ -10,14 +10,14 @@ the notes then say so.
 import datetime
 import math
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
-from casebook.files import sha256_file, write_json, write_text
+from casebook.files import write_json, write_text
 from casebook.readers import read_json, read_yaml
-from casebook.runs.promotions import Reason, active, check_place, promote
-from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, now
+from casebook.runs.promotions import active, check_place, promote
+from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
 from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, score_of, short_key
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE, SAME = "pass", "fail", "undecided", "incomparable", "same"
@@ -26,32 +26,15 @@ PROMOTE, KEEP = "Promote", "KeepActive"
 EPSILON, MARGIN = 1e-6, 0.005
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
 
-# --- what speaks for a candidate
+# --- what speaks for a candidate: a verdict on one metric and what it rests on
+
+_MEASURED = ("improvement", "low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
 
 
-@dataclass
-class Evidence:
-    """A verdict on one metric and what it rests on."""
-
-    verdict: str
-    basis: str | None = None
-    improvement: float | None = None
-    low: float | None = None
-    high: float | None = None
-    level: float | None = None
-    n: int | None = None
-    groups: int | None = None
-    p_value: float | None = None
-    mde: float | None = None
-    gained: int | None = None
-    lost: int | None = None
-    unchanged: int | None = None
-    incomparable: bool = False
-    notes: list = field(default_factory=list)
-
-    def as_dict(self):
-        """Give all fields as a JSON-serialisable dict."""
-        return asdict(self)
+def evidence_of(verdict, basis=None, *notes, **found):
+    """Give the documented fields of evidence; what was not measured is None."""
+    empty = {"verdict": verdict, "basis": basis, **dict.fromkeys(_MEASURED), "incomparable": False}
+    return empty | found | {"notes": list(notes)}
 
 
 def judge(low, high, margin, inclusive=False):
@@ -87,53 +70,52 @@ def judge(low, high, margin, inclusive=False):
 
 def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, **options):
     """Weigh one run against another on one metric; `options` go to `compare_runs`."""
-    result = Evidence(INCOMPARABLE)
+    found = evidence_of(INCOMPARABLE)
+    notes = found["notes"]
     if candidate.key != reference.key:
-        result.notes.append(f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})")
-        result.incomparable = True
+        notes.append(f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})")
+        found["incomparable"] = True
         if not force:
-            return result
+            return found
     elif candidate.key is None:
-        result.notes.append("neither run holds a fingerprint: that both were measured on the same data is on trust")
+        notes.append("neither run holds a fingerprint: that both were measured on the same data is on trust")
     scores = score_of(candidate, metric), score_of(reference, metric)
     if None in scores:
-        result.verdict = FAIL
-        result.notes.append("MISSING: a run failed or does not hold the metric")
-        return result
+        notes.append("MISSING: a run failed or does not hold the metric")
+        return found | {"verdict": FAIL}
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        pairs = _paired(result, folders, metric, force, options)
+        pairs = _paired(found, folders, metric, force, options)
     except NoRows as reason:
-        result.notes.append(f"no interval, only the two scores: {reason}")
-        result.basis = "eps"
-        result.improvement = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
-        result.verdict = judge(result.improvement, result.improvement, margin, inclusive)
-        differ = result.improvement
+        notes.append(f"no interval, only the two scores: {reason}")
+        difference = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
+        found |= {"basis": "eps", "improvement": difference}
+        found["verdict"] = judge(difference, difference, margin, inclusive)
+        differ = difference
     else:
         if pairs is None:
-            return result
-        result.basis, result.improvement = PAIRED, pairs.difference
-        for name in ("low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged"):
-            setattr(result, name, getattr(pairs, name))
-        if pairs.reason:
-            result.notes.append(f"interval: {pairs.reason.replace('_', ' ')}")
-        result.verdict = judge(result.low, result.high, margin, inclusive)
-        differ = result.gained or result.lost
+            return found
+        found |= {"basis": PAIRED, "improvement": pairs["difference"]}
+        found |= {name: pairs[name] for name in _MEASURED[1:]}
+        if pairs["reason"]:
+            notes.append(f"interval: {pairs['reason'].replace('_', ' ')}")
+        found["verdict"] = judge(found["low"], found["high"], margin, inclusive)
+        differ = found["gained"] or found["lost"]
     if not differ:  # not worse by any margin, and nothing to promote
-        result.verdict = PASS if inclusive else SAME
-        result.notes.append("the two runs have the same scores")
-    return result
+        found["verdict"] = PASS if inclusive else SAME
+        notes.append("the two runs have the same scores")
+    return found
 
 
-def _paired(result, folders, metric, force, options):
+def _paired(found, folders, metric, force, options):
     """Compare by query; None for other queries or groups, unless by force, which is stamped."""
     from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
 
     try:
         return compare_runs(*folders, metric, **options)
     except Incomparable as reason:
-        result.incomparable = True
-        result.notes.append(str(reason))
+        found["incomparable"] = True
+        found["notes"].append(str(reason))
         return compare_runs(*folders, metric, force=True, **options) if force else None
 
 
@@ -145,33 +127,11 @@ def settle(verdict, message):
         raise InputError(f"unknown verdict {verdict!r}")
 
 
-# --- gates
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Margins per metric: how much worse than a reference a run may be."""
-
-    rules: dict
-    sha256: str | None = None
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """Outcome of a gate."""
-
-    verdict: str
-    notes: list
-    evidence: dict = field(default_factory=dict)
-
-    @property
-    def passed(self):
-        """Whether every rule holds."""
-        return self.verdict == PASS
+# --- gates: margins per metric, how much worse than a reference a run may be
 
 
 def read_gate(path):
-    """Read a gate file: ``{"rules": [{"metric": "ndcg@3", "margin": 0.005}, ...]}`` as YAML or JSON."""
+    """Read a gate file, ``rules: [{metric: ndcg@3, margin: 0.005}, ...]`` as YAML or JSON; gives margins by metric."""
     path = Path(path)
     content = read_yaml(path, "gate file")
     rules = content.get("rules") if isinstance(content, dict) else None
@@ -188,52 +148,28 @@ def read_gate(path):
         if canonical(rule["metric"]) in margins:
             raise InputError(f"{where}: {rule['metric']!r} has a rule already")
         margins[canonical(rule["metric"])] = float(margin)
-    return Gate(margins, sha256_file(path))
+    return margins
 
 
-def apply_gate(listing, candidate, reference, gate, **options):
-    """Test that a run is not worse than a reference by more than the margins."""
+def apply_gate(listing, candidate, reference, margins, **options):
+    """Test that a run is not worse than a reference by more than the margins: verdict, notes and evidence."""
     found, notes = {}, []
-    for metric, margin in gate.rules.items():
+    for metric, margin in margins.items():
         evidence = weigh(listing, candidate, reference, metric, -margin, inclusive=True, **options)
-        found[metric] = evidence
+        found[canonical(metric)] = evidence
         shown = ""
-        if evidence.improvement is not None:
-            bounds = "" if evidence.low is None else f" [{evidence.low:+z.4f}, {evidence.high:+z.4f}]"
-            n = "" if evidence.n is None else f" n={evidence.n}"
-            shown = f" {evidence.improvement:+z.4f}{bounds}{n} against -{margin:g}"
-        notes.append(f"{'OK' if evidence.verdict == PASS else evidence.verdict.upper()}: {metric}{shown}")
-        notes += [f"{metric}: {note}" for note in evidence.notes]
-    verdicts = {evidence.verdict for evidence in found.values()}
-    worst = next(v for v in (FAIL, INCOMPARABLE, UNDECIDED, PASS) if v in verdicts)
-    return GateResult(worst, notes, found)
+        if evidence["improvement"] is not None:
+            bounds = "" if evidence["low"] is None else " [{low:+z.4f}, {high:+z.4f}]".format_map(evidence)
+            n = "" if evidence["n"] is None else f" n={evidence['n']}"
+            shown = f" {evidence['improvement']:+z.4f}{bounds}{n} against -{margin:g}"
+        notes.append(f"{'OK' if evidence['verdict'] == PASS else evidence['verdict'].upper()}: {metric}{shown}")
+        notes += [f"{metric}: {note}" for note in evidence["notes"]]
+    verdicts = {evidence["verdict"] for evidence in found.values()}
+    worst = next(verdict for verdict in (FAIL, INCOMPARABLE, UNDECIDED, PASS) if verdict in verdicts)
+    return {"passed": worst == PASS, "verdict": worst, "notes": notes, "evidence": found}
 
 
-# --- decisions
-
-
-@dataclass(frozen=True)
-class Decision:
-    """A decision and all that is needed to reproduce it."""
-
-    metric: str
-    profile: str | None
-    epsilon: float
-    created: str
-    candidate: object
-    active: dict | None
-    action: str
-    evidence: Evidence
-    competing: int
-    total: int
-
-    @property
-    def delta(self):
-        """Plain difference of the two scores, or None."""
-        if self.candidate is None or self.active is None:
-            return None
-        before, after = self.active["score"], score_of(self.candidate, self.metric)
-        return None if None in (before, after) else after - before
+# --- decisions, in their documented form
 
 
 def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, force=False, **options):
@@ -251,29 +187,32 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, f
     if candidate is not None:
         check_place(listing.root, candidate)
     evidence = _evidence(listing, candidate, present, standing, metric, eps, force, options)
-    if competing > 1 and evidence.basis == PAIRED:
-        why = f"the candidate is the best of {competing} runs: the interval does not correct for that choice"
-        evidence.notes.append(why)
-    score = score_of(standing, metric) if standing else present and present["score"]
-    return Decision(
-        metric=canonical(metric),
-        profile=profile,
-        epsilon=eps,
-        created=f"{now():%Y-%m-%dT%H:%M:%SZ}",
-        candidate=candidate,
-        active=present and present | {"score": score},
-        action=PROMOTE if evidence.verdict == PASS else KEEP,
-        evidence=evidence,
-        competing=competing,
-        total=len(listing.runs),
-    )
+    if competing > 1 and evidence["basis"] == PAIRED:
+        evidence["notes"].append(
+            f"the candidate is the best of {competing} runs: the interval does not correct for that choice"
+        )
+    before = score_of(standing, metric) if standing else present and present["score"]
+    after = score_of(candidate, metric) if candidate else None
+    old = present and _place(listing.root, present["workflow"], present["runId"], before, present["path"])
+    return _head(listing, metric) | {
+        "profile": profile,
+        "epsilon": eps,
+        "totalRunsFound": len(listing.runs),
+        "competing": competing,
+        "candidate": candidate and _target(listing, candidate, metric),
+        "active": old and old | {"seq": present["seq"]},
+        "action": PROMOTE if evidence["verdict"] == PASS else KEEP,
+        "delta": None if None in (before, after) else after - before,
+        "reason": "; ".join(evidence["notes"]),
+        "evidence": evidence,
+    }
 
 
 def _best_of(pool, standing, metric, force):
     """Choose what may replace the active run, and count what it was chosen from."""
     if standing is not None and not force:
-        pool = [r for r in pool if r.key == standing.key]
-    competing = [r for r in order(pool, metric) if score_of(r, metric) is not None]
+        pool = [run for run in pool if run.key == standing.key]
+    competing = [run for run in order(pool, metric) if score_of(run, metric) is not None]
     if not competing and standing is not None:
         return None, 0
     return best(competing or pool, metric, force), len(competing)
@@ -281,13 +220,14 @@ def _best_of(pool, standing, metric, force):
 
 def _evidence(listing, candidate, present, standing, metric, eps, force, options):
     if candidate is None:
-        return Evidence(INCOMPARABLE, incomparable=True, notes=["no run was measured on the same data"])
+        return evidence_of(INCOMPARABLE, None, "no run was measured on the same data", incomparable=True)
     if score_of(candidate, metric) is None:
-        return Evidence(FAIL, notes=["MISSING: it failed or does not hold the metric"])
+        return evidence_of(FAIL, None, "MISSING: it failed or does not hold the metric")
     if present is None:
-        return Evidence(PASS, "first", notes=["no run was promoted before"])
+        return evidence_of(PASS, "first", "no run was promoted before")
     if candidate.path == present["path"]:
-        return Evidence(SAME, "same_run", 0.0, notes=[f"{candidate.run_id} is promoted already: nothing to promote"])
+        why = f"{candidate.run_id} is promoted already: nothing to promote"
+        return evidence_of(SAME, "same_run", why, improvement=0.0)
     if standing is None:
         raise Incomparable(
             f"the promoted run {present['path']} is gone or lost the metric; promote another by name, or roll back"
@@ -295,16 +235,19 @@ def _evidence(listing, candidate, present, standing, metric, eps, force, options
     return weigh(listing, candidate, standing, metric, eps, force=force, **options)
 
 
-def apply(listing, decision, reason=None, gate_sha256=None):
+def apply(listing, decision, reason=None):
     """Promote exactly the candidate of a decision, if it says so."""
-    if decision.action != PROMOTE:
+    if decision["action"] != PROMOTE:
         return None
-    evidence = decision.evidence
-    kept = {"action": decision.action, "epsilon": decision.epsilon, "totalRunsFound": decision.total}
-    plain = "no run was promoted before" if evidence.basis == "first" else f"decided by {evidence.basis}"
-    why = Reason(reason or plain, evidence.as_dict() | kept, gate_sha256, evidence.incomparable)
-    after = decision.active["seq"] if decision.active else 0
-    return promote(listing, decision.candidate, decision.metric, why, decision.profile, after)
+    evidence, place = decision["evidence"], decision["candidate"]["runDirectory"]
+    candidate = next(run for run in listing.runs if str(listing.folder(run)) == place)
+    plain = "no run was promoted before" if evidence["basis"] == "first" else f"decided by {evidence['basis']}"
+    return promote(
+        *(listing, candidate, decision["metricKey"], reason or plain, decision["profile"]),
+        after=decision["active"]["seq"] if decision["active"] else 0,
+        incomparable=evidence["incomparable"],
+        decision=evidence | {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")},
+    )
 
 
 # --- the documented files of compare, best and decide, as JSON and as Markdown
@@ -359,26 +302,8 @@ def best_report(listing, metric, run, incomparable=False):
     return _head(listing, metric) | counts | _target(listing, run, metric) | figure(listing.folder(run), metric)
 
 
-def decision_report(listing, decision):
-    """Put a decision into its documented form."""
-    old, run = decision.active, decision.candidate
-    return _head(listing, decision.metric) | {
-        "createdUtc": decision.created,
-        "profile": decision.profile,
-        "epsilon": decision.epsilon,
-        "totalRunsFound": decision.total,
-        "competing": decision.competing,
-        "candidate": run and _target(listing, run, decision.metric),
-        "active": old and _place(listing.root, old["workflow"], old["runId"], old["score"], old["path"]),
-        "action": decision.action,
-        "delta": decision.delta,
-        "reason": "; ".join(decision.evidence.notes),
-        "evidence": decision.evidence.as_dict(),
-    }
-
-
 def _head(listing, metric):
-    return {"metricKey": canonical(metric), "createdUtc": f"{now():%Y-%m-%dT%H:%M:%SZ}", "runsRoot": str(listing.root)}
+    return {"metricKey": canonical(metric), "createdUtc": utc(), "runsRoot": str(listing.root)}
 
 
 def _target(listing, run, metric):

@@ -1,7 +1,5 @@
 """Two runs compared query by query: difference with interval, test, smallest detectable effect, and flips."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -13,53 +11,12 @@ from casebook.stats.intervals import FEWEST, cluster_sums
 from casebook.stats.power import minimal_detectable_effect
 
 
-@dataclass(frozen=True)
-class PairedRuns:
-    """A candidate against a reference on the same queries."""
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    n: int
-    groups: int
-    p_value: float | None
-    mde: float | None
-    gained: int
-    lost: int
-    unchanged: int
-    reason: str | None
-    level: float
-    flips: pd.DataFrame
-
-
 def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
-    """Compare two runs query by query.
+    """Compare the folders of two runs by the queries of a metric; gives a dict.
 
-    Parameters
-    ----------
-    candidate, reference : pathlib.Path
-        Folders of the two runs.
-    metric : str
-        Metric key, in any letter case.
-    force : bool
-        Compare the queries that both runs hold, with the candidate's groups, where queries or groups differ.
-    level : float
-        Coverage of the interval, between 0 and 1.
-    seed : int
-        Of the resampling over groups.
-
-    Returns
-    -------
-    PairedRuns
-        Mean difference (above 0: the candidate is better) with interval and p-value over groups of queries, both in
-        the metric's unit; the smallest effect found with power 0.8; and a frame of flips, largest change first.
-
-    Raises
-    ------
-    Incomparable
-        If the runs were scored on other queries or group them differently, unless `force` is set.
-    casebook.runs.registry.NoRows
-        If a run keeps no rows whose mean is its metric.
+    Above 0 the candidate is better, whichever direction the metric has. Other queries, or other groups of them, are
+    incomparable; by force those count that both hold, in the groups of the candidate. ``mde`` is the smallest effect
+    found with power 0.8, ``flips`` a frame of the queries, largest change first, ``reason`` why there is no interval.
     """
     after, before = query_scores(candidate, metric), query_scores(reference, metric)
     shared = after.index.intersection(before.index)
@@ -77,18 +34,19 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     sign = 1 if higher_is_better(metric) else -1
     scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
     row = contrasts(scores, [("candidate", "reference")], groups, level=level, seed=seed).iloc[0]
+    row = row.astype(object).where(row.notna(), None)  # undefined is never a number
     flips = _flips(before, after, sign)
     counts = flips["change"].value_counts()
-    return PairedRuns(
-        **{name: _plain(row[name]) for name in ("difference", "low", "high", "reason")},
-        n=int(row["n"]),
-        groups=int(row["groups"]),
-        p_value=_plain(row["p"]),
-        mde=_detectable(after - before, groups, 1 - level),
+    return {
+        **{name: row[name] for name in ("difference", "low", "high", "reason")},
+        "level": level,
+        "n": int(row["n"]),
+        "groups": int(row["groups"]),
+        "p_value": row["p"],
+        "mde": _detectable(after - before, groups, 1 - level),
         **{name: int(counts.get(name, 0)) for name in ("gained", "lost", "unchanged")},
-        level=level,
-        flips=flips,
-    )
+        "flips": flips,
+    }
 
 
 def _common_groups(after, before, force):
@@ -108,22 +66,14 @@ def _detectable(differences, groups, alpha):
     spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
     if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
         return None
-    return minimal_detectable_effect(spread.std(ddof=1), len(sizes), alpha=alpha)
+    return float(minimal_detectable_effect(spread.std(ddof=1), len(sizes), alpha=alpha))
 
 
 def _flips(before, after, sign):
     """List the queries with what each gained or lost, the largest change first, gains before losses."""
-    difference = after - before
-    better = sign * difference.to_numpy()
-    change = np.select([better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged")
-    columns = {"before": before, "after": after, "difference": difference}
-    table = pd.DataFrame({"query_id": before.index, **{n: c.to_numpy() for n, c in columns.items()}, "change": change})
+    table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
+    better = sign * table["difference"].to_numpy()
+    table["change"] = np.select([better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged")
+    table = table.rename_axis("query_id").reset_index()
     first = np.lexsort([table["query_id"], -better, -np.abs(better)])
     return table.iloc[first].reset_index(drop=True)
-
-
-def _plain(value):
-    """Give a built-in value, None for NaN: undefined is never a number."""
-    if value is None or isinstance(value, str):
-        return value
-    return None if np.isnan(value) else float(value)

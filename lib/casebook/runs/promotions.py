@@ -16,36 +16,25 @@ import getpass
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.paths import valid_name
 from casebook.readers import parse_json
-from casebook.runs.record import canonical, file_part, now
+from casebook.runs.record import canonical, check_text, file_part, utc
 from casebook.runs.registry import TENANTS, child_folder, score_of
 
 FOLDER, HEADS = "_active", "_heads"
 NO_LINE = "0" * 64  # the hash that stands for the line before the first one
+DAMAGED = "damaged"
 _PATIENCE = 60.0  # seconds to wait for another writer
 _TARGET = ("runId", "workflow", "path", "score", "runSha256", "comparabilityKey", "incomparable")
 
 
-@dataclass(frozen=True)
-class Reason:
-    """Why a promotion or rollback was made, and on what grounds."""
-
-    text: str
-    decision: dict | None = None
-    gate_sha256: str | None = None
-    incomparable: bool = False
-
-
 def history(root, metric=None, profile=None):
     """Read the log, of one metric or of all; a log that was changed is refused."""
-    faults = log_faults(root)
-    if faults:
+    if faults := log_faults(root):
         raise InputError(
             f"{_log(root)}: {faults[0]}: the log was changed ('casebook runs verify' names every fault): restore it "
             f"from a copy, or begin a new one by moving {root / FOLDER} and {root / HEADS} elsewhere"
@@ -54,7 +43,7 @@ def history(root, metric=None, profile=None):
     if metric is None:
         return entries
     wanted = canonical(metric), profile
-    return [e for e in entries if (e.get("metric"), e.get("profile")) == wanted]
+    return [entry for entry in entries if (entry.get("metric"), entry.get("profile")) == wanted]
 
 
 def active(root, metric, profile=None):
@@ -63,39 +52,36 @@ def active(root, metric, profile=None):
     return entries[-1] if entries else None
 
 
-def promote(listing, run, metric, reason, profile=None, after=None):
+def promote(
+    listing, run, metric, reason, profile=None, *, after=None, incomparable=False, decision=None, gate_sha256=None
+):
     """Make a run the active one of a metric; gives the entry of the log.
 
     `after` is the sequence number of the entry that must still be the last one (0: none yet), so that two decisions
     made at once do not both count.
     """
     check_place(listing.root, run)
-    if score_of(run, metric) is None:
-        why = "failed" if not run.success else f"does not hold {canonical(metric)!r}"
+    score = score_of(run, metric)
+    if score is None:
+        why = f"does not hold {canonical(metric)!r}" if run.success else "failed"
         raise InputError(f"run {run.run_id} {why}: it cannot become active")
-    target = {
-        "runId": run.run_id,
-        "workflow": run.workflow,
-        "path": run.path,
-        "score": score_of(run, metric),
-        "runSha256": sha256_file(listing.folder(run) / "run.json"),
-        "comparabilityKey": run.key,
-        "incomparable": reason.incomparable,
-    }
+    record = sha256_file(listing.folder(run) / "run.json")
+    target = (run.run_id, run.workflow, run.path, score, record, run.key, incomparable)
 
-    def chosen(entries):
+    def choose(entries):
         last = entries[-1]["seq"] if entries else 0
         if after not in (None, last):
             raise InputError("another run was promoted meanwhile: decide again")
-        return target
+        return dict(zip(_TARGET, target, strict=True))
 
-    return _record(listing.root, "promote", metric, profile, reason, chosen)
+    grounds = {"gateSha256": gate_sha256, "decision": decision or {}}
+    return _record(listing.root, "promote", metric, profile, reason, choose, grounds)
 
 
 def rollback(root, metric, reason, profile=None):
     """Make the run active again that was so before the current one; a second time goes further back."""
 
-    def before(entries):
+    def choose(entries):
         standing = []
         for entry in entries:
             if entry["action"] == "promote":
@@ -103,13 +89,11 @@ def rollback(root, metric, reason, profile=None):
             elif standing:
                 standing.pop()
         if len(standing) < 2:
-            raise InputError(
-                f"nothing to roll back to: {canonical(metric)!r} has "
-                f"{'one promoted run' if standing else 'no promoted run'} and none before"
-            )
+            which = "one promoted run and none before" if standing else "no promoted run"
+            raise InputError(f"nothing to roll back to: {canonical(metric)!r} has {which}")
         return {name: standing[-2].get(name) for name in _TARGET}
 
-    return _record(root, "rollback", metric, profile, reason, before)
+    return _record(root, "rollback", metric, profile, reason, choose, {"gateSha256": None, "decision": {}})
 
 
 def check_place(root, run):
@@ -126,7 +110,7 @@ def check_place(root, run):
 
 def has_log(root):
     """Say whether promotions were ever recorded at a root, even if the log is gone."""
-    return _log(root).exists() or _head_file(root).exists()
+    return _log(root).exists() or _head(root).exists()
 
 
 def logs_below(root):
@@ -142,7 +126,9 @@ def logs_below(root):
 def verify(root):
     """Check the log, the pointers and the promoted runs against each other; gives the faults."""
     found = log_faults(root)
-    found += [f"{name}: not a pointer of this registry" for name, seen in _pointers(root) if seen is None]
+    for path in _pointers(root):
+        if _seen(path) == DAMAGED:
+            found.append(f"{path.relative_to(root)}: not a pointer of this registry")
     if found:
         return found
     last = {(entry["metric"], entry["profile"]): entry for entry in history(root)}
@@ -158,9 +144,9 @@ def verify(root):
 def log_faults(root):
     """Name what is wrong with the log by itself, with its head, and with the hashes that the pointers hold."""
     # Another writer may be at work: what stands for a line is read before the lines, the head again after them.
-    pointers, head_before = list(_pointers(root)), _head(root)
+    copies = {path: _seen(path) for path in (_head(root), *_pointers(root))}
     lines = _lines(root)
-    head_after = _head(root)
+    head = _seen(_head(root))
     found, previous = [], NO_LINE
     for number, line in enumerate(lines, 1):
         entry = _parsed(line)
@@ -171,18 +157,19 @@ def log_faults(root):
         elif entry.get("previous") != previous:
             found.append(f"line {number}: does not follow from the line before it")
         previous = _hash(line)
-    if "damaged" in (head_before, head_after):
-        return [*found, f"{_head_file(root)}: not the head of a log"]
-    witnesses = [(f"{HEADS}/{_head_file(root).name}", head_before)] if head_before else []
-    witnesses += [(name, seen) for name, seen in pointers if seen]
-    for who, (seq, digest) in witnesses:
-        if seq > len(lines):
-            found.append(f"{who}: line {seq} of the log is missing")
-        elif _hash(lines[seq - 1]) != digest:
-            found.append(f"{who}: line {seq} of the log was changed")
-    known = max([head_after[0] if head_after else 0, *(seq for _, (seq, _) in witnesses)])
+    if DAMAGED in (head, copies[_head(root)]):
+        return [*found, f"{_head(root)}: not the head of a log"]
+    known = head[0] if head else 0
+    for path, seen in copies.items():
+        if seen and seen != DAMAGED:
+            number, digest = seen
+            known = max(known, number)
+            if number > len(lines):
+                found.append(f"{path.relative_to(root)}: line {number} of the log is missing")
+            elif _hash(lines[number - 1]) != digest:
+                found.append(f"{path.relative_to(root)}: line {number} of the log was changed")
     if len(lines) > known + 1:
-        found.append(f"{_head_file(root)}: does not know the last lines of the log")
+        found.append(f"{_head(root)}: does not know the last lines of the log")
     return found
 
 
@@ -197,34 +184,36 @@ def pointer_path(root, metric, profile=None):
 # --- the log's lines
 
 
-def _record(root, action, metric, profile, reason, choose):
+def _record(root, action, metric, profile, reason, choose, grounds):
     """Append one entry under the lock, move the head, then refresh the pointer."""
     actor = _actor()
-    if not reason.text.strip():
+    if not reason.strip():
         raise InputError("a reason is required: --reason 'why'")
-    for name, text in (("--reason", reason.text), ("CASEBOOK_ACTOR", actor)):
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise InputError(f"{name} {text!a}: not text in UTF-8") from None
+    check_text(reason, "--reason")
+    check_text(actor, "CASEBOOK_ACTOR")
     profile = valid_name(profile, "profile") if profile else None
     with locked(root / FOLDER / ".lock", lambda owner: f"{root / FOLDER}: held by {owner}; try again later", _PATIENCE):
         target = choose(history(root, metric, profile))
+        pointer = pointer_path(root, metric, profile)  # a name that is refused must be so before anything is written
+        lines = _lines(root)
         entry = {
-            "at": f"{now():%Y-%m-%dT%H:%M:%SZ}",
+            "seq": len(lines) + 1,
+            "previous": _hash(lines[-1]) if lines else NO_LINE,
+            "at": utc(),
             "actor": actor,
             "action": action,
             "metric": canonical(metric),
             "profile": profile,
             **target,
-            "reason": reason.text.strip(),
-            "gateSha256": reason.gate_sha256,
-            "decision": reason.decision or {},
+            "reason": reason.strip(),
+            **grounds,
         }
-        pointer = pointer_path(root, metric, profile)  # a name that is refused must be so before anything is written
-        entry, digest = _append(root, entry)
+        line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
+        place = {"seq": entry["seq"], "lineSha256": _hash(line)}
+        _append(_log(root), line, sum(len(each) + 1 for each in lines))
+        write_json(_head(root), place)
         folder = root / entry["path"]
-        value = {
+        target = {
             "metricKey": entry["metric"],
             "createdUtc": entry["at"],
             "runsRoot": str(root),
@@ -234,29 +223,21 @@ def _record(root, action, metric, profile, reason, choose):
             "score": entry["score"],
             "runDirectory": str(folder),
             "runJsonPath": str(folder / "run.json"),
-            "seq": entry["seq"],
-            "lineSha256": digest,
         }
-        write_json(pointer, value)
+        write_json(pointer, target | place)
     return entry
 
 
-def _append(root, entry):
-    """Append one entry and move the head; the caller holds the lock."""
-    path, lines = _log(root), _lines(root)
-    entry = {"seq": len(lines) + 1, "previous": _hash(lines[-1]) if lines else NO_LINE, **entry}
-    line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
+def _append(path, line, end):
+    """Write a line after the complete ones, over the rest of one that was never completed."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        end = sum(len(line) + 1 for line in lines)
-        os.ftruncate(handle, end)  # drops the rest of a line that was never completed
+        os.ftruncate(handle, end)
         if os.pwrite(handle, line + b"\n", end) <= len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         os.fsync(handle)
     finally:
         os.close(handle)
-    write_json(_head_file(root), {"seq": entry["seq"], "lineSha256": _hash(line)})
-    return entry, _hash(line)
 
 
 def _actor():
@@ -270,8 +251,12 @@ def _log(root):
     return root / FOLDER / "history.jsonl"
 
 
-def _head_file(root):
+def _head(root):
     return root / HEADS / "history.json"
+
+
+def _pointers(root):
+    return sorted((root / FOLDER).rglob("active_*.json"))
 
 
 def _lines(root):
@@ -282,31 +267,14 @@ def _lines(root):
         return []
 
 
-def _head(root):
-    """Give number and hash of the line that the head names; None without a head, or ``"damaged"``."""
+def _seen(path):
+    """Give number and hash of the line that a head or a pointer names, None without a file, or `DAMAGED`."""
     try:
-        return _witness(_head_file(root).read_text(encoding="utf-8")) or "damaged"
+        value = _parsed(path.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError:
-        return "damaged"
-
-
-def _pointers(root):
-    """Yield each pointer's name with the line and hash that it recorded, or None."""
-    for path in sorted((root / FOLDER).rglob("active_*.json")):
-        try:
-            seen = _witness(path.read_text(encoding="utf-8-sig"))
-        except ValueError:
-            seen = None
-        yield str(path.relative_to(root)), seen
-
-
-def _witness(text):
-    """Give the number and hash of a line that a file holds; None if it holds none."""
-    value = _parsed(text)
-    seq = value.get("seq") if isinstance(value, dict) else None
-    return (seq, value.get("lineSha256")) if type(seq) is int and seq > 0 else None
+    number = value.get("seq") if isinstance(value, dict) else None
+    return (number, value.get("lineSha256")) if type(number) is int and number > 0 else DAMAGED
 
 
 def _parsed(text):

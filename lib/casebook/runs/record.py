@@ -39,11 +39,16 @@ def canonical(metric):
     key = bare if bare in DOCUMENTED else key
     if not key:
         raise InputError("a metric needs a name, such as original:ndcg@3")
+    return check_text(key, "metric")
+
+
+def check_text(text, kind):
+    """Refuse what cannot be written: half of a character."""
     try:
-        key.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"metric {key!a}: not text in UTF-8") from None
-    return key
+        raise InputError(f"{kind} {text!a}: not text in UTF-8") from None
+    return text
 
 
 def label(key):
@@ -124,7 +129,7 @@ class RunRecord(BaseModel):
 
     @field_serializer("started", "completed")
     def _written(self, moment) -> str | None:
-        return moment and moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return moment and utc(moment)
 
     def metric(self, name):
         """Look a metric up, in any letter case."""
@@ -136,6 +141,11 @@ def now():
     fixed = os.environ.get("SOURCE_DATE_EPOCH")
     moment = datetime.datetime.fromtimestamp(int(fixed), datetime.UTC) if fixed else datetime.datetime.now(datetime.UTC)
     return moment.replace(microsecond=0)
+
+
+def utc(moment=None):
+    """Write a time, by default the current one, as the documented files hold it."""
+    return f"{(moment or now()).astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def write_record(path, record):
@@ -231,7 +241,7 @@ def _check_queries(path, rows):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "kernel.py")
+_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "parameters.py", "kernel.py")
 
 
 def digest(value):

@@ -1,7 +1,7 @@
 """Runs made again or in many variants, and runs for others: matrix, rerun, TREC export."""
 
+import contextlib
 import json
-import math
 import os
 import re
 import shlex
@@ -9,8 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
@@ -25,27 +37,16 @@ _GRACE = 5.0  # seconds between the request to end and the order to
 # --- child processes of the command line
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a child ended."""
-
-    name: str
-    exit_code: int
-    seconds: float
-    log: Path
-
-
 def command_line(arguments):
     """Give the command that runs this library's command line."""
     return [sys.executable, "-m", "casebook", *arguments]
 
 
-def run_child(name, arguments, log, environment=None, timeout=None):
-    """Run the command line in a process group of its own, logged, and ended as a group."""
+def run_child(arguments, log, environment=None, timeout=None):
+    """Run the command line in a process group of its own, logged, and ended as a group; gives its exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     errors = log.with_suffix(".stderr")
     settings = os.environ | (environment or {})
-    start = time.monotonic()
     with log.open("wb") as out, errors.open("wb") as err:
         streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
         child = subprocess.Popen(command_line(arguments), **streams, env=settings, start_new_session=True)
@@ -58,7 +59,7 @@ def run_child(name, arguments, log, environment=None, timeout=None):
     with log.open("ab") as out:
         out.write(b"[STDERR]\n" + errors.read_bytes())
     errors.unlink()
-    return Ended(name, code, round(time.monotonic() - start, 2), log)
+    return code
 
 
 def _end(child):
@@ -68,44 +69,95 @@ def _end(child):
             os.killpg(child.pid, order)
         except ProcessLookupError:
             break
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
     child.wait()
 
 
 # --- a matrix: variants of a command, run one after another, then compared
 
 
-@dataclass(frozen=True)
-class Variant:
+def _word(value):
+    """Take any value as a word of a command."""
+    text = str(value)
+    if "\0" in text:
+        raise ValueError(f"{text!r}: no command takes a NUL character")
+    return text
+
+
+def _setting(name):
+    if not name or "=" in name:
+        raise ValueError(f"{name!r}: no name of a setting")
+    return name
+
+
+def _allowed(name):
+    try:
+        return valid_name(name)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def _metric(name):
+    try:
+        return canonical(name) and name
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+Word = Annotated[str, BeforeValidator(_word)]
+Setting = Annotated[Word, AfterValidator(_setting)]
+Name = Annotated[str, AfterValidator(_allowed)]
+
+
+class _Table(BaseModel):
+    """Keys and values, the keys in any letter case; keys that mean nothing are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _small(cls, value):
+        return {str(key).lower(): item for key, item in value.items()} if isinstance(value, dict) else value
+
+
+class Variant(_Table):
     """One command of a matrix."""
 
-    name: str
-    args: tuple
-    env: dict = field(default_factory=dict)
-    timeout: float | None = None
+    name: Name
+    args: list[Word] = Field(min_length=1)
+    env: dict[Setting, Word] | None = None
+    timeout: float | None = Field(
+        None, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("timeoutseconds", "timeout")
+    )
 
 
-@dataclass(frozen=True)
-class Matrix:
+class After(_Table):
+    """What follows the variants."""
+
+    compare_metric: Annotated[str, AfterValidator(_metric)] = Field("ndcg@3", validation_alias="comparemetric")
+    top: int = Field(10, ge=1)
+    write_compare: bool = Field(True, validation_alias="writecompare")
+    promote_best: bool = Field(False, validation_alias="promotebest")
+    open_output: bool = Field(False, validation_alias="openoutput")
+    domain_key: Name | None = Field(None, validation_alias="domainkey")
+
+
+class Matrix(_Table):
     """Variants, and what follows them."""
 
-    variants: list
-    stop_on_failure: bool
-    after: dict
+    variants: list[Variant] = Field(min_length=1)
+    stop_on_failure: bool = Field(True, validation_alias="stoponfailure")
+    after: After = After()
+
+    @field_validator("variants")
+    @classmethod
+    def _apart(cls, variants):
+        if len({variant.name.lower() for variant in variants}) < len(variants):
+            raise ValueError("two variants share a name (letter case aside)")
+        return variants
 
 
-_VARIANT = {"name": "", "args": (), "env": {}, "timeoutSeconds": None, "timeout": None}
-_AFTER = {
-    "compareMetric": "ndcg@3",
-    "top": 10,
-    "writeCompare": True,
-    "promoteBest": False,
-    "openOutput": False,
-    "domainKey": None,
-}
 _STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])')
 
@@ -114,15 +166,12 @@ def read_matrix(path):
     """Read the specification of a matrix: YAML, or JSON that may hold comments and trailing commas."""
     path = Path(path)
     value = read_yaml(path, "matrix file") if path.suffix.lower() != ".json" else _commented_json(path)
-    spec = _filled(path, value, {"variants": None, "stopOnFailure": True, "after": None})
-    if not isinstance(spec["variants"], list) or not spec["variants"]:
-        raise InputError(f"{path}: a matrix needs a list of variants")
-    if not isinstance(spec["stoponfailure"], bool):
-        raise InputError(f"{path}: stopOnFailure must be true or false")
-    variants = [_variant(f"{path}: variant {n}", row) for n, row in enumerate(spec["variants"], 1)]
-    if len({variant.name.lower() for variant in variants}) < len(variants):
-        raise InputError(f"{path}: two variants share a name (letter case aside)")
-    return Matrix(variants, spec["stoponfailure"], _after(f"{path}: after", spec["after"] or {}))
+    try:
+        return Matrix.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = " ".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+        raise InputError(f"{path}: {place or 'keys and values'}: {' '.join(first['msg'].split())}") from None
 
 
 def _commented_json(path):
@@ -135,60 +184,6 @@ def _commented_json(path):
         raise InputError(f"{path}: not JSON: {error}") from None
 
 
-def _filled(where, value, known):
-    """Give a table with keys in small letters and defaults; keys that mean nothing are refused."""
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: expected keys and values")
-    found = {str(key).lower(): item for key, item in value.items()}
-    defaults = {key.lower(): item for key, item in known.items()}
-    unknown = sorted(set(found) - set(defaults))
-    if unknown:
-        raise InputError(f"{where}: unknown {', '.join(unknown)}; known: {', '.join(sorted(known))}")
-    return defaults | found
-
-
-def _variant(where, row):
-    row = _filled(where, row, _VARIANT)
-    args, env = row["args"], row["env"] or {}
-    timeout = row["timeout"] if row["timeoutseconds"] is None else row["timeoutseconds"]
-    if not isinstance(args, list) or not args:
-        raise InputError(f"{where}: args must be a list of arguments")
-    if not isinstance(env, dict):
-        raise InputError(f"{where}: env must hold names and values")
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (number and 0 < timeout < math.inf):
-        raise InputError(f"{where}: timeout must be a number of seconds above 0")
-    args = tuple(map(str, args))
-    env = {str(name): str(value) for name, value in env.items()}
-    for text in (*args, *env, *env.values()):
-        if "\0" in text:
-            raise InputError(f"{where}: {text!r}: no command takes a NUL character")
-        try:
-            os.fsencode(text)
-        except UnicodeEncodeError:
-            raise InputError(f"{where}: {text!a}: not text in UTF-8") from None
-    for name in env:
-        if not name or "=" in name:
-            raise InputError(f"{where}: env {name!r}: no name of a setting")
-    return Variant(valid_name(row["name"], f"{where}: name"), args, env, timeout)
-
-
-def _after(where, value):
-    """Check what follows the variants before any of them runs."""
-    after = _filled(where, value, _AFTER)
-    if not isinstance(after["comparemetric"], str):
-        raise InputError(f"{where}: compareMetric must be the name of a metric")
-    canonical(after["comparemetric"])
-    if not isinstance(after["top"], int) or isinstance(after["top"], bool) or after["top"] < 1:
-        raise InputError(f"{where}: top must be a whole number of at least 1")
-    for name in ("writeCompare", "promoteBest", "openOutput"):
-        if not isinstance(after[name.lower()], bool):
-            raise InputError(f"{where}: {name} must be true or false")
-    if after["domainkey"] is not None:
-        valid_name(after["domainkey"], f"{where}: domainKey")
-    return after
-
-
 def run_matrix(matrix, folder, environment=None, report=print):
     """Run the variants one after another; logs and a summary lie in the folder."""
     rows = [
@@ -197,34 +192,28 @@ def run_matrix(matrix, folder, environment=None, report=print):
             "exitCode": None,
             "seconds": None,
             "log": f"{variant.name}.log",
-            "arguments": list(variant.args),
-            "settings": sorted(variant.env),  # their values may be keys of services
+            "arguments": variant.args,
+            "settings": sorted(variant.env or {}),  # their values may be keys of services
             "timeoutSeconds": variant.timeout,
         }
         for variant in matrix.variants
     ]
     for row, variant in zip(rows, matrix.variants, strict=True):
         report(f"running {variant.name}: casebook {' '.join(variant.args)}")
-        settings = {**(environment or {}), **variant.env}
-        ended = run_child(variant.name, variant.args, folder / row["log"], settings, variant.timeout)
-        row |= {"exitCode": ended.exit_code, "seconds": ended.seconds}
+        settings, start = {**(environment or {}), **(variant.env or {})}, time.monotonic()
+        code = run_child(variant.args, folder / row["log"], settings, variant.timeout)
+        row |= {"exitCode": code, "seconds": round(time.monotonic() - start, 2)}
         write_json(folder / "summary.json", rows)
         write_text(folder / "_summary.txt", "".join(map(_summary_line, rows)))
-        report(f"{'FAILED ' if ended.exit_code else 'done   '} {variant.name}")
-        if ended.exit_code and matrix.stop_on_failure:
+        report(f"{'FAILED ' if code else 'done   '} {variant.name}")
+        if code and matrix.stop_on_failure:
             break
     return rows
 
 
 def _summary_line(row):
-    if row["exitCode"] is None:
-        return f"{row['name']}: left out\n"
-    return f"{row['name']}: exit {row['exitCode']}, {row['seconds']} s\n"
-
-
-def commands(matrix):
-    """Give the commands of a matrix without running them."""
-    return [f"{variant.name}: {' '.join(command_line(list(variant.args))[1:])}" for variant in matrix.variants]
+    how = "left out" if row["exitCode"] is None else f"exit {row['exitCode']}, {row['seconds']} s"
+    return f"{row['name']}: {how}\n"
 
 
 # --- a run again, from its recorded inputs
@@ -233,29 +222,14 @@ _SETTINGS = ("CASEBOOK_", "EMBEDDINGSHIFT_", "EMBEDDING_")
 _NEVER = ("KEY", "TOKEN", "SECRET", "PASSWORD", "ROOT", "TENANT")
 
 
-@dataclass(frozen=True)
-class Request:
-    """What makes a run again."""
-
-    arguments: list
-    environment: dict = field(default_factory=dict)
-    record: str | None = None
-
-    @property
-    def line(self):
-        """The command as one would type it."""
-        settings = [f"{name}={shlex.quote(v)}" for name, v in self.environment.items()]
-        return " ".join([*settings, "casebook", shlex.join(self.arguments)])
-
-
 def request_of(folder, name=None):
-    """Find out how a run was made: by a command that it recorded, or as a cell of a report."""
+    """Find out how a run was made, by a command or as a cell of a report: arguments, settings, and where it goes."""
     if (folder / REQUEST).is_file():
         if name:
             raise InputError(
                 "--as is for the runs of a report: this one was made by a command, which names its run itself"
             )
-        return _recorded(folder / REQUEST)
+        return *_recorded(folder / REQUEST), None
     labels = read_record(folder / "run.json").labels
     inputs, cell = labels.get("Inputs"), labels.get("Cell")
     if not isinstance(inputs, dict) or not isinstance(cell, str):
@@ -268,7 +242,7 @@ def request_of(folder, name=None):
     arguments = ["run", chosen, "--run", report, "--force"]
     for key, value in parameters.items():
         arguments += ["-p", f"{key}={json.dumps(value)}"]
-    return Request(arguments, record=f"{report}/runs/{cell}")
+    return arguments, {}, f"{report}/runs/{cell}"
 
 
 def _recorded(path):
@@ -284,7 +258,12 @@ def _recorded(path):
         for name, value in settings.items()
         if name.startswith(_SETTINGS) and not any(word in name for word in _NEVER)
     }
-    return Request(list(map(str, arguments)), kept)
+    return list(map(str, arguments)), kept
+
+
+def request_line(arguments, settings):
+    """Give a command as one would type it."""
+    return " ".join([*(f"{name}={shlex.quote(v)}" for name, v in settings.items()), "casebook", shlex.join(arguments)])
 
 
 def differences(before, after):
@@ -301,18 +280,15 @@ def differences(before, after):
 
 
 def choose_system(record, name=None):
-    """Choose one system of a run, whose metric keys are ``<dataset>.<system>.<measure>``; gives name and measures."""
-    systems = {}
-    for metric, value in record.metrics.items():
-        head, bracket, tail = metric.partition("(")  # a number in brackets, rbp(p=0.9), may hold a point too
-        prefix, _, measure = head.rpartition(".")
-        systems.setdefault(prefix or record.workflow.lower(), {})[measure + bracket + tail] = value
+    """Choose one system of a run, whose metric keys are ``<dataset>.<system>.<measure>``."""
+    # A number in brackets, rbp(p=0.9), may hold a point too.
+    systems = {metric.partition("(")[0].rpartition(".")[0] or record.workflow.lower() for metric in record.metrics}
     wanted = (name or "").lower()
-    fits = [s for s in systems if not name or s == wanted or s.endswith("." + wanted)]
+    fits = [system for system in systems if not name or system == wanted or system.endswith("." + wanted)]
     if len(fits) != 1:
         known = ", ".join(sorted(systems)[:8]) or "none"
         raise InputError(f"choose one system with --system; the run holds {known}")
-    return fits[0], systems[fits[0]]
+    return fits[0]
 
 
 def ir_metadata(record, tag):

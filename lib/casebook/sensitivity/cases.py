@@ -1,104 +1,146 @@
-"""Cases and texts that somebody annotated: which fact types decide a case, and which facts a text tells."""
+"""Cases to edit and the documents to search: annotated, extracted from a data set, or planted; and gold texts."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from casebook import paths
+from casebook.data.folders import read_collection
+from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.readers import read_jsonl
-from casebook.sensitivity.citations import INDIA, SINGAPORE
-from casebook.sensitivity.facts import FACT_TYPES, FactSheet, from_dict, present_types
+from casebook.sensitivity.citations import neighbours, neighbours_or_next
+from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
+from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.facts import FACT_TYPES, FactSheet, contradictions, from_dict, present_types
 
 CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 GOLD = paths.DATA / "counterfactual" / "extraction"
+PLANTED = "planted"
+
+
+@dataclass(frozen=True, eq=False)
+class CaseCollection:
+    """Cases, documents, and what is known of the cases: annotations, neighbours of sections, precedents by case."""
+
+    name: str
+    sheets: list = field(repr=False)
+    documents: pd.DataFrame = field(repr=False)
+    annotations: pd.DataFrame = field(repr=False)
+    neighbours: object = field(repr=False)
+    account: dict
+    precedents: dict = field(default_factory=dict, repr=False)
+
+
+def case_collection(name, **planted):
+    """Give a collection by name: ``planted`` (sizes as in `plant_cases`) or a data set whose questions are cases."""
+    return plant_cases(**planted) if name == PLANTED else extracted_collection(load(name))
+
+
+def annotated_collection(documents, name):
+    """Take the project's own annotated cases against some collection."""
+    cases = read_cases()
+    counts = account(cases) | {"annotated by": "the project, not validated by experts"}
+    sheets, annotations = [case.sheet for case in cases], annotation_frame(case.record for case in cases)
+    return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts)
+
+
+def own_collection(path, corpus):
+    """Take cases from a file, annotated or not, against the documents of a folder."""
+    if corpus is None:
+        raise InputError(f"{path}: the cases need documents to search: name their folder too (corpus)")
+    cases, documents = sorted(read_cases(path), key=lambda case: not case.annotated), read_collection(corpus)
+    annotations = annotation_frame(case.record for case in cases if case.annotated)
+    sheets = [case.sheet for case in cases]
+    return CaseCollection(Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases))
+
+
+def extracted_collection(dataset):
+    """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
+    poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
+    counts = {"judgments without an extracted fact, left out": 0, "sheets that contradict themselves, left out": 0}
+    empty, contradictory = counts
+    counts[poor] = 0
+    sheets, known = [], Vocabulary(dataset.documents["text"])
+    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
+        sheet = extract_sheet(text, name).sheet
+        if not present_types(sheet):
+            counts[empty] += 1
+        elif contradictions(sheet):
+            counts[contradictory] += 1
+        elif len(known.terms(sheet)) < LEAST_TERMS:
+            counts[poor] += 1
+        else:
+            sheets.append(sheet)
+    if not sheets:
+        counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
+        raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
+    counts["fingerprint"] = dataset.fingerprint[:16]
+    relevant = {case: [d for d, grade in judged.items() if grade > 0] for case, judged in dataset.qrels.items()}
+    nobody = annotation_frame([])
+    return CaseCollection(dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, counts, relevant)
+
+
+# ---- annotated cases: what decides them
+
 DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
 KEYS = ("case_id", "fact_sheet", DECIDES, NOT, RANKING, "title", "citation", "court", "jurisdiction", "facts")
 KEYS += ("rationale", "annotation", "split")
 """What a line of a file of cases may hold; the first two it must."""
 
 
-# ---- cases: what decides them
-
-
-@dataclass(frozen=True)
-class Case:
-    """One case: its sheet and what somebody said of its facts."""
+class Case(NamedTuple):
+    """The sheet of one case, and its line of the file."""
 
     sheet: FactSheet
-    dispositive: tuple
-    non_dispositive: tuple
-    ranking: dict
-    title: str = ""
-    citation: str = ""
-    facts: str = ""
-    rationale: str = ""
-    jurisdiction: str = ""
+    record: dict
 
     @property
-    def record(self):
-        """The annotations as `annotation_frame` takes them."""
-        told = {DECIDES: self.dispositive, NOT: self.non_dispositive, RANKING: self.ranking}
-        return {"case_id": self.sheet.case_id} | told
-
-    @property
-    def untestable(self):
-        """The annotated types of which the sheet holds no fact to change; evidence can always be added."""
-        named = {*self.dispositive, *self.non_dispositive, *self.ranking}
-        return tuple(n for n in FACT_TYPES if n in named - {*present_types(self.sheet), "Evidence"})
+    def annotated(self):
+        """Whether somebody said what decides it."""
+        return any(self.record.get(key) for key in (DECIDES, NOT, RANKING))
 
 
-@dataclass(frozen=True)
-class CaseSet:
-    """Annotated cases, and those that nobody annotated."""
-
-    cases: tuple
-    unannotated: tuple
-
-    def annotations(self):
-        """The annotations in rows."""
-        return annotation_frame(case.record for case in self.cases)
-
-    def account(self):
-        """Count what was read."""
-        return {
-            "read": len(self.cases) + len(self.unannotated),
-            "annotated": len(self.cases),
-            "without annotations": len(self.unannotated),
-            "pairs": sum(len(c.dispositive) + len(c.non_dispositive) for c in self.cases),
-            "untestable_types": sum(len(case.untestable) for case in self.cases),
-        }
-
-
-def read_cases(path=CASES, documented=False):
-    """Read annotated cases from JSON lines; errors name file, line and field."""
-    cases, unannotated, seen = [], [], set()
+def read_cases(path=CASES):
+    """Read cases from JSON lines; errors name file, line and field."""
+    cases = {}
     for number, record in read_jsonl(path, {"case_id": str, "fact_sheet": dict}):
         name = record["case_id"]
-        if problem := _annotation_problem(record, documented):
+        if problem := _annotation_problem(record):
             raise InputError.at(path, number, problem)
-        sheet = from_dict({"case_id": name, **record["fact_sheet"]}, f"{path}:{number}", documented)
-        if sheet.case_id in seen:
+        sheet = from_dict({"case_id": name, **record["fact_sheet"]}, f"{path}:{number}")
+        if sheet.case_id in cases:
             raise InputError.at(path, number, f"case {name!r} comes twice")
-        seen.add(sheet.case_id)
-        told = [str(record.get(f) or "") for f in ("title", "citation", "facts", "rationale", "jurisdiction")]
-        sides = [tuple(record.get(side) or ()) for side in (DECIDES, NOT)]
-        case = Case(sheet, *sides, record.get(RANKING) or {}, *told)
+        cases[sheet.case_id] = Case(sheet, record | {"case_id": sheet.case_id})
         try:
-            annotation_frame([case.record])
+            annotation_frame([record])
         except InputError as error:
             raise InputError.at(path, number, str(error)) from error
-        (cases if any(sides) or case.ranking else unannotated).append(case)
-    if not seen:
+    if not cases:
         raise InputError(f"{path}: holds no cases")
-    return CaseSet(tuple(cases), tuple(unannotated))
+    return list(cases.values())
 
 
-def _annotation_problem(record, documented):
-    unknown = [key for key in record if key not in KEYS]
-    if unknown and not documented:
+def account(cases):
+    """Count cases, annotations, and annotated types of which a sheet has nothing to change (evidence can be added)."""
+    annotated = [case for case in cases if case.annotated]
+    named = [(case, {*(case.record.get(DECIDES) or ()), *(case.record.get(NOT) or ())}) for case in annotated]
+    ranked = [(case, types | set(case.record.get(RANKING) or ())) for case, types in named]
+    return {
+        "read": len(cases),
+        "annotated": len(annotated),
+        "without annotations": len(cases) - len(annotated),
+        "pairs": sum(len(types) for _, types in named),
+        "untestable_types": sum(len(types - {*present_types(case.sheet), "Evidence"}) for case, types in ranked),
+    }
+
+
+def _annotation_problem(record):
+    if unknown := [key for key in record if key not in KEYS]:
         return f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}"
     for side in (DECIDES, NOT):
         types = record.get(side) or []
@@ -117,12 +159,9 @@ def _annotation_problem(record, documented):
 
 def annotation_frame(records):
     """Bring annotations into rows of case_id, fact_type, dispositive (True, False, None) and importance (1 is most)."""
-    rows, seen = [], set()
+    rows = []
     for record in records:
         case, ranks = record["case_id"], record.get(RANKING) or {}
-        if case in seen:
-            raise InputError(f"annotations: case {case!r} comes twice")
-        seen.add(case)
         sides = {True: record.get(DECIDES) or (), False: record.get(NOT) or ()}
         named = [*sides[True], *sides[False], *ranks]
         if unknown := [name for name in named if name not in FACT_TYPES]:
@@ -142,6 +181,95 @@ def annotations_of_weights(weights):
     return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
 
 
+# ---- planted cases: in each area of law two fact types decide, one more than the other, and two are noise
+#
+# Documents come in lines of precedent: those of one line share the values of the deciding types and say them several
+# times, the heavier more often; the values of noise types are drawn at random and said once, exactly as filing month
+# and counsel are. So an edit of a deciding fact leads to another line of precedent, and an edit of a noise fact moves
+# results as a placebo does.
+
+WEIGHTS = {
+    "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
+    "guardianship": {"Numerical": 2, "PartyType": 1, "Section": 0, "Evidence": 0},
+    "tenancy": {"PartyType": 2, "Section": 1, "Evidence": 0, "Numerical": 0},
+    "custody": {"Evidence": 2, "Numerical": 1, "Section": 0, "PartyType": 0},
+}
+"""Weight of each fact type by area; 0 is noise."""
+VALUES = {  # the first ones make lines of precedent, all are drawn as noise
+    "Section": tuple(f"IPC-{number}" for number in range(302, 308)),
+    "Evidence": ("MedicalReport", "Confession", "DyingDeclaration", "Witness", "FIR", "Document"),
+    "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
+    "Numerical": (18, 17, 21, 60, 20, 11),
+}
+_SENTENCES = {"Section": "Sections cited: {}.", "Evidence": "Evidence: {}."}
+_SENTENCES |= {"PartyType": "The petition was brought by {}.", "Numerical": "Ages: {} years."}
+_AREA_WORDS = {
+    "homicide": "deceased assault culpable",
+    "guardianship": "ward welfare guardian",
+    "tenancy": "premises rent eviction",
+    "custody": "detention bail warrant",
+}
+REPEATS = 3  # sentences about a fact for each unit of its weight, above the first
+_INERT = (MONTHS[:6], DOCKETS[:6], COUNSEL[:6])  # a document names one of each: as rare as a value of a noise type
+
+
+def plant_cases(cases=6, values=4, per_line=12, seed=0):
+    """Generate a corpus, cases, and which facts decide each."""
+    rng = np.random.default_rng([seed, 41])
+    rows = [_facts(area, line, rng) for area in WEIGHTS for line in np.ndindex(values, values) for _ in range(per_line)]
+    # Position breaks ties of retrieval, so it must not follow the lines.
+    rows = [rows[at] for at in rng.permutation(len(rows))]
+    documents = pd.DataFrame(rows)
+    documents.insert(0, "doc_id", [f"p{number:05d}" for number in range(len(rows))])
+    documents.insert(1, "title", "")
+    documents.insert(2, "text", [_text(row, rng) for row in rows])
+    chosen, sheets, truth, precedents = np.random.default_rng([seed, 42]), [], {}, {}
+    for area, weights in WEIGHTS.items():
+        for number in range(cases):
+            name, truth_of = f"{area}-{number + 1:02d}", _facts(area, chosen.integers(values, size=2), chosen)
+            sheets.append(_sheet(name, truth_of))
+            truth[name] = {kind: weights[kind] for kind in FACT_TYPES}
+            same = [documents[kind] == truth_of[kind] for kind in ("area", *filter(weights.get, weights))]
+            precedents[name] = documents.loc[np.logical_and.reduce(same), "doc_id"].tolist()
+    annotations = annotations_of_weights(pd.DataFrame.from_dict(truth, orient="index"))
+    counts = {"areas of law": len(WEIGHTS), "seed": seed}
+    return CaseCollection(PLANTED, sheets, documents, annotations, _next_value, counts, precedents)
+
+
+def _facts(area, line, rng):
+    """Draw the facts of one document: those of its line, and noise."""
+    facts = {name: VALUES[name][rng.integers(len(VALUES[name]))] for name in FACT_TYPES}
+    deciding = [name for name, weight in WEIGHTS[area].items() if weight]
+    return {"area": area, **facts} | {name: VALUES[name][at] for name, at in zip(deciding, line, strict=True)}
+
+
+def _text(row, rng):
+    """Write a document: each fact as often as its weight says, and inert words."""
+    sentences = []
+    for name, weight in WEIGHTS[row["area"]].items():
+        sentences += [_SENTENCES[name].format(row[name])] * (1 + REPEATS * weight)
+    order = rng.permutation(len(sentences))
+    month, docket, counsel = (kind[rng.integers(len(kind))] for kind in _INERT)
+    inert = f"Filed in {month}, docket {docket}. Counsel: {counsel}."
+    about = f"The matter: {_AREA_WORDS[row['area']]}."
+    return " ".join([*[about] * REPEATS, *(sentences[at] for at in order), inert])
+
+
+def _sheet(name, facts):
+    """Make the fact sheet of a case; the other side is not told."""
+    ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
+    told = {"case_id": name, "parties": {"petitioner_type": facts["PartyType"]}, "sections_cited": [facts["Section"]]}
+    told |= {"evidence_items": [{"evidence_type": facts["Evidence"]}], "numerical_facts": {"ages": ages}}
+    return from_dict(told, name)
+
+
+def _next_value(section):
+    """The sections next to one in the planted list."""
+    known = VALUES["Section"]
+    at = known.index(section) if section in known else -2
+    return [known[i] for i in (at - 1, at + 1) if 0 <= i < len(known)]
+
+
 # ---- texts: the facts that they tell
 
 
@@ -156,61 +284,36 @@ class GoldText:
     sheet: FactSheet
 
 
-SPLITS = ("dev", "heldout", "elsewhere", "real_dev", "real_heldout")
-COUNTRIES = (INDIA, SINGAPORE, "US", "GB")
-_FIELDS = {"id": str, "split": str, "jurisdiction": str, "sheet": dict}
-
-
 def read_gold(path=GOLD / "texts.jsonl"):
-    """Read annotated texts."""
-    return _gold(path, ((n, record, record["text"]) for n, record in read_jsonl(path, _FIELDS | {"text": str})))
+    """Read our annotated texts."""
+    return [_gold(record, record["text"]) for _, record in read_jsonl(path, {"id": str, "text": str})]
 
 
 def read_passages(texts, path=GOLD / "passages.jsonl"):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
-    rows = []
-    for number, record in read_jsonl(path, _FIELDS | {"document": str, "sha256": str}):
-        text = texts.get(record["document"], "")[record["start"] : record["end"]]
-        _check_hash(path, number, record, text, "does not hold the annotated passage")
-        rows.append((number, record, text))
-    return _gold(path, rows)
+    records = [record for _, record in read_jsonl(path, {"document": str, "sha256": str})]
+    parts = [texts.get(record["document"], "")[record["start"] : record["end"]] for record in records]
+    return [_gold(record, _same(record, part, "passage")) for record, part in zip(records, parts, strict=True)]
 
 
 def read_sides(texts, path=GOLD / "parties.jsonl"):
     """Read the sides of whole judgments that are not ours: list of record and text."""
-    found = []
-    for number, record in read_jsonl(path, {"document": str, "sha256": str}):
-        text = texts.get(record["document"], "")
-        _check_hash(path, number, record, text, "is not the annotated judgment")
-        found.append((record, text))
-    return found
+    records = [record for _, record in read_jsonl(path, {"document": str, "sha256": str})]
+    return [(record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records]
 
 
 def case_texts(cases):
     """Take annotated cases as texts with sheets."""
-    told = [case for case in cases.cases if case.facts]
-    return tuple(GoldText(c.sheet.case_id, "cases", c.jurisdiction, c.facts, c.sheet) for c in told)
+    told = [(case, case.record["facts"]) for case in cases if case.annotated and case.record.get("facts")]
+    return [GoldText(c.sheet.case_id, "cases", c.record.get("jurisdiction"), text, c.sheet) for c, text in told]
 
 
-def _check_hash(path, number, record, text, problem):
+def _gold(record, text):
+    sheet = from_dict({"case_id": record["id"], **record["sheet"]}, record["id"], empty=True)
+    return GoldText(record["id"], record["split"], record["jurisdiction"], text, sheet)
+
+
+def _same(record, text, what):
     if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
-        raise InputError.at(path, number, f"{record['document']} {problem}")
-
-
-def _gold(path, rows):
-    texts = {}
-    for number, record, text in rows:
-        name, split, country = (record[key] for key in ("id", "split", "jurisdiction"))
-        problem = (
-            (name in texts and f"id {name!r} comes twice")
-            or (split not in SPLITS and f"split {split!r} is not one of {', '.join(SPLITS)}")
-            or (country not in COUNTRIES and f"jurisdiction {country!r} is not one of {', '.join(COUNTRIES)}")
-            or (not text.strip() and f"{name!r} has no text")
-        )
-        if problem:
-            raise InputError.at(path, number, problem)
-        sheet = from_dict({"case_id": name, **record["sheet"]}, f"{path}:{number}", empty=True)
-        texts[name] = GoldText(name, split, country, text, sheet)
-    if not texts:
-        raise InputError(f"{path}: holds no records")
-    return tuple(texts.values())
+        raise InputError(f"{record['document']} of this data set does not hold the annotated {what}")
+    return text

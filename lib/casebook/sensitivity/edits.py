@@ -1,34 +1,32 @@
-"""Edits of a fact sheet that change exactly one fact, typed, counted in words, and put in order for a budget."""
+"""Edits of a fact sheet that change exactly one fact, their order for a budget, and placebos of the same size.
+
+Every query of a placebo-controlled tree ends with inert words of its case: filing month, docket number, names of
+counsel. A placebo leaves the facts as they are and exchanges, drops or adds such words, exactly as many as the edit it
+is matched to drops and adds. What moves then is what any change of that size moves.
+"""
 
 import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
+from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.citations import patterns
-from casebook.stats.samples import check_choice
+from casebook.sensitivity.citations import pattern, word_lists
 
 SWAPS = (
-    ("Individual", "Minor"),
-    ("Employee", "Contractor"),
-    ("Tenant", "Licensee"),
-    ("Individual", "Corporation"),
-    ("State", "UnionOfIndia"),
-    ("Policyholder", "Beneficiary"),
-    ("Insured", "Claimant"),
-    ("Insurer", "Reinsurer"),
-    ("Broker", "Underwriter"),
-    ("Adjuster", "Broker"),
+    *(("Individual", "Minor"), ("Employee", "Contractor"), ("Tenant", "Licensee"), ("Individual", "Corporation")),
+    *(("State", "UnionOfIndia"), ("Policyholder", "Beneficiary"), ("Insured", "Claimant"), ("Insurer", "Reinsurer")),
+    *(("Broker", "Underwriter"), ("Adjuster", "Broker")),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
 LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template
 BUDGETS = ("stratified", "first")
-_WORD = re.compile(r"\d+(?:\.\d+)+|\w+")
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,8 @@ class Edit:
     @property
     def description(self):
         """What changed, in a few words."""
-        if self.operation == "add":
-            return f"{self.fact_type}: {self.new} added"
-        if self.operation == "remove":
-            return f"{self.fact_type}: {self.old} removed"
-        return f"{self.fact_type}: {self.old} to {self.new}"
+        change = {"add": f"{self.new} added", "remove": f"{self.old} removed"}
+        return f"{self.fact_type}: {change.get(self.operation, f'{self.old} to {self.new}')}"
 
 
 def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types=facts.FACT_TYPES, bounded=True):
@@ -62,31 +57,32 @@ def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query; `bounded` keeps numbers
     within legal sense (the documented edits are not).
     """
-    for name in fact_types:
-        check_choice("fact type", name, facts.FACT_TYPES)
-    query = write(sheet)
-    changes = [change for change in _changes(sheet, neighbours, bounded) if change[0] in fact_types]
-    changes.sort(key=lambda change: facts.FACT_TYPES.index(change[0]))
-    return [edit_fact(sheet, item, new, write, query) for _, item, new in changes]
+    query, changes = write(sheet), list(_changes(sheet, neighbours, bounded))
+    chosen = [change for name in facts.FACT_TYPES if name in fact_types for change in changes if change[0] == name]
+    return [edit_fact(sheet, item, new, write, query) for _, item, new in chosen]
 
 
 def edit_fact(sheet, item, new, write=facts.query_text, query=None):
     """Make the edit of one fact, named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``."""
-    kind, _, which = item.partition("/")
-    operation = "replace"
+    (kind, _, which), operation, evidence = item.partition("/"), "replace", sheet.evidence_items
     if kind == "sections_cited":
-        fact_type, old, changed = "Section", which, facts.replace_section(sheet, which, new)
+        fact_type, old = "Section", which
+        changed = {kind: tuple(new if name == which else name for name in sheet.sections_cited)}
     elif kind == "parties":
         fact_type, old = "PartyType", getattr(sheet.parties, f"{which}_type")
-        changed = facts.replace_party(sheet, which, new)
+        changed = {kind: replace(sheet.parties, **{f"{which}_type": new})}
     elif which.startswith("+"):
-        fact_type, operation, old, changed = "Evidence", "add", None, facts.add_evidence(sheet, new)
+        fact_type, operation, old = "Evidence", "add", None
+        changed = {kind: (*evidence, facts.EvidenceItem(new))}
     elif kind == "evidence_items":
-        fact_type, operation, changed = "Evidence", "remove", facts.remove_evidence(sheet, int(which))
-        old = sheet.evidence_items[int(which)].evidence_type
+        fact_type, operation, at = "Evidence", "remove", int(which)
+        old, changed = evidence[at].evidence_type, {kind: evidence[:at] + evidence[at + 1 :]}
     else:
-        fact_type, old = "Numerical", facts.number_text(getattr(sheet.numerical_facts, kind)[int(which)].value)
-        changed, new = facts.replace_number(sheet, kind, int(which), new), facts.number_text(new)
+        fact_type, at, numbers = "Numerical", int(which), getattr(sheet.numerical_facts, kind)
+        values = (*numbers[:at], replace(numbers[at], value=facts.whole(new)), *numbers[at + 1 :])
+        old, new = facts.number_text(numbers[at].value), facts.number_text(new)
+        changed = {"numerical_facts": replace(sheet.numerical_facts, **{kind: values})}
+    changed = replace(sheet, **changed)
     before, after = query or write(sheet), write(changed)
     words = changed_words(before, after)
     return Edit(fact_type, item, operation, old, new, changed, after, *words, noop=after == before)
@@ -94,7 +90,8 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
 
 def changed_words(before, after):
     """Count the words that a query loses and gains, labels of the template apart."""
-    a, b = (Counter(w for w in _WORD.findall(text.lower()) if w not in LABELS) for text in (before, after))
+    words = (re.findall(r"\d+(?:\.\d+)+|\w+", text.lower()) for text in (before, after))
+    a, b = (Counter(word for word in found if word not in LABELS) for found in words)
     return (a - b).total(), (b - a).total()
 
 
@@ -104,11 +101,9 @@ def ordered(edits, budget="stratified", seed=0):
     ``first`` is the documented order; ``stratified`` takes one edit of each type in turn, within a type one of each
     fact, shuffled by the seed and the edits alone.
     """
-    check_choice("budget", budget, BUDGETS)
     if budget == "first":
         return list(edits)
-    names = "\n".join(f"{edit.item} {edit.description}" for edit in edits)
-    rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(names.encode()).digest()[:8])])
+    rng = _rng(seed, "\n".join(f"{edit.item} {edit.description}" for edit in edits))
     strata = defaultdict(lambda: defaultdict(list))
     for edit in (edits[place] for place in rng.permutation(len(edits))):
         strata[edit.fact_type][edit.item].append(edit)
@@ -136,6 +131,12 @@ def _changes(sheet, neighbours, bounded):
     for kind in facts.NUMBERS:
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
             yield from (("Numerical", f"{kind}/{at}", value) for value in targets(kind, fact, bounded))
+
+
+def _rng(seed, *purpose):
+    """Random stream of one purpose, the same on every machine."""
+    digest = hashlib.sha256("\0".join(purpose).encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8])])
 
 
 # ---- what a number is changed to: across legal limits, doubled, halved
@@ -212,11 +213,11 @@ def out_of_bounds(kind, fact, value):
 def _age_bound(fact, value):
     if value != int(value) or value > OLDEST:
         return f"nobody is {value} years old"
-    if patterns()["infant"].search(fact.descriptor) and value > 3:
+    if pattern("infant").search(fact.descriptor) and value > 3:
         return f"no infant is {value} years old"
-    if patterns()["grown_up"].search(fact.descriptor):
+    if pattern("grown_up").search(fact.descriptor):
         return None if value >= 16 else f"{fact.descriptor} is no child of {value}"
-    if patterns()["child"].search(fact.descriptor) and value > 21:
+    if pattern("child").search(fact.descriptor) and value > 21:
         return f"{fact.descriptor} is not {value} years old"
     return None
 
@@ -238,3 +239,112 @@ def _plain(value):
     """Round what conversion of units leaves behind; whole numbers are integers."""
     value = round(value, 7)
     return int(value) if value == int(value) else value
+
+
+# ---- placebos
+
+MONTHS, COUNSEL = (tuple(word_lists()["inert"][kind]) for kind in ("months", "counsel"))
+DOCKETS = tuple(map(str, range(2101, 10_000)))  # neither a year nor the number of a section of the usual acts
+SIZE = 4  # inert words of a query: one month, one docket number, names
+LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
+VACUOUS = "the collection holds no inert words (months, dockets, counsel) for placebos"
+_TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days", "section", "article", "order", "rule"}
+
+
+class Vocabulary:
+    """Document frequencies of the words of a collection, in lower case."""
+
+    def __init__(self, texts):
+        self.n, self.df = 0, Counter()
+        for text in texts:
+            self.n += 1
+            self.df.update(set(re.findall(r"\w+", text.lower())))
+
+    def informative(self, word):
+        """Tell whether a word stands in some document, and in at most half of them."""
+        return 0 < self.df[word.lower()] <= self.n / 2
+
+    def terms(self, sheet):
+        """Give the informative terms of a sheet's query, labels of the template apart."""
+        found = dict.fromkeys(re.findall(r"\w+", facts.query_text(sheet).lower()))
+        return tuple(word for word in found if len(word) > 1 and word not in _TEMPLATE and self.informative(word))
+
+
+class Inert(NamedTuple):
+    """Inert words to draw from, by kind."""
+
+    months: tuple = MONTHS
+    dockets: tuple = DOCKETS
+    counsel: tuple = COUNSEL
+
+
+def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
+    """Choose inert words, out of those that tell the documents of a collection (texts or `Vocabulary`) apart."""
+    known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
+    kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
+    kinds = [kind if len(kind) > 2 else () for kind in kinds]
+    return Inert(*kinds) if sum(map(len, kinds)) >= 2 * size else Inert((), (), ())
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Write the query of a sheet, with inert words at its end."""
+
+    context: tuple = ()
+    outcome: bool = False
+    caps: bool = True
+
+    def __call__(self, sheet):
+        """Give the query of a sheet."""
+        query = facts.query_text(sheet, self.outcome, self.caps)
+        return f"{query} Month, docket and counsel: {', '.join(self.context)}." if self.context else query
+
+
+def with_context(case_id, inert, seed=0, size=SIZE, **options):
+    """Give the writer of one case: its inert words depend on case and seed alone."""
+    rng = _rng(seed, "context", case_id)
+    chosen = [str(rng.choice(kind)) for kind in inert if kind][:size]
+    for kind in reversed(inert):
+        left = [word for word in kind if word not in chosen]
+        chosen += map(str, rng.choice(left, min(size - len(chosen), len(left)), replace=False))
+    return Writer(tuple(chosen), **options)
+
+
+def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
+    """Make placebos that drop and add as many query words as a real edit; none if there are too few words."""
+    if not write.context:
+        raise InputError("placebo edits need a writer with inert words")
+    query, found = write(sheet), []
+    for draw in range(draws):
+        rng = _rng(seed, "placebo", query, str(removed), str(added), str(draw))
+        chosen = _exchange(write.context, removed, added, inert, rng)
+        if chosen is None:
+            return []
+        item, old, new = f"placebo/-{removed}+{added}/{draw}", f"{removed} inert word(s)", f"{added} other(s)"
+        text = replace(write, context=chosen)(sheet)
+        found.append(Edit("Placebo", item, "replace", old, new, sheet, text, removed, added))
+    return found
+
+
+def _exchange(context, removed, added, inert, rng):
+    """Drop and add words, in place by one of their kind; None if there are too few."""
+    if removed > len(context):
+        return None
+    words, taken = dict(enumerate(context)), set(context)
+
+    def drawn(kind):
+        """Draw a word that was not used yet, of a kind if that has any left; None if there is none."""
+        for known in (kind, sum(inert, ())):
+            order = rng.permutation(len(known))
+            word = next((known[at] for at in order if known[at] not in taken), None)
+            taken.add(word)
+            if word is not None:
+                return word
+        return None
+
+    for count, place in enumerate(rng.permutation(len(context))[:removed]):
+        gone = words.pop(place)
+        if count < added:
+            words[place] = drawn(next(kind for kind in inert if gone in kind))
+    words = [words[place] for place in sorted(words)] + [drawn(inert.counsel) for _ in range(added - removed)]
+    return None if None in words else tuple(words)

@@ -10,93 +10,58 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resample_tables, too_few, unit_counts
-from casebook.stats.samples import check_choice, number_or_none
+from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm, paired_randomization
 
 THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
-CLUSTERS = ("case", "item")
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
+LEFT_OUT = (NOOP, INVALID, EMPTY, POOR)
 
 
 # ---- sensitivity of retrieval to each fact type
 
 
 def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=0):
-    """Aggregate the edges of each fact type, beside their placebos.
+    """Aggregate the edges of each fact type, beside their placebos; a type without an edge is not assessed.
 
-    Parameters
-    ----------
-    edges : pandas.DataFrame
-        From `casebook.sensitivity.tree.edge_frame`.
-    measure : str
-        One of `casebook.sensitivity.tree.MEASURES`; the normalised footrule, in [0, 1], by default.
-    clusters : {"case", "item"}
-        What is resampled together; an item is one fact of a case.
-    n_boot, seed : int
-        Resamples of intervals and tests.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per fact type: edges and cases, counts of edges left out, ``sensitivity``, ``placebo`` and ``excess`` in
-        the units of the measure with 95 % intervals, ``p`` (sign-flip test over clusters), ``p_holm``, and ``reason``
-        where something is undefined. A type without an edge is not assessed, which is not 0.
-
-    Raises
-    ------
-    InputError
-        If `clusters` is unknown.
-
-    Examples
-    --------
-    >>> edges = pd.DataFrame({"case_id": ["a", "b"], "fact_type": "Section", "status": "ok", "depth": 1})
-    >>> edges = edges.assign(parent="r", item="s/0", footrule=[0.6, 0.2], placebo_footrule=[0.1, 0.1])
-    >>> found = sensitivity(edges).set_index("fact type")
-    >>> found.loc["Section", ["sensitivity", "excess", "p"]].astype(float).round(2).tolist()
-    [0.4, 0.3, 0.5]
-    >>> found.loc["Evidence", "reason"]
-    'not assessed: no edge'
+    `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
     """
-    check_choice("clusters", clusters, CLUSTERS)
     options, rows = {"n_boot": n_boot, "seed": seed}, []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK]
         row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= {status: int((part["status"] == status).sum()) for status in (NOOP, INVALID, EMPTY, POOR)}
+        row |= {status: int((part["status"] == status).sum()) for status in LEFT_OUT}
         row |= _aggregate(used, measure, clusters, options)
         if not len(used) and row[POOR]:
             row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
-    return frame.astype(
-        {c: float for c in frame if c.startswith(("sensitivity", "excess", "placebo", "p_")) or c == "p"}
-    )
+    return frame.astype(dict.fromkeys(frame.columns[frame.columns.get_loc("sensitivity") : -1], float))
 
 
 def _aggregate(used, measure, clusters, options):
     """Mean, placebo mean, excess and p of one type."""
-    case = used["case_id"]
-    frame = pd.DataFrame({"cluster": case if clusters == "case" else case + "\0" + used["item"]})
-    values = frame.assign(value=used[measure].astype(float)).dropna()
-    beyond = frame.assign(value=excess(used, measure)).dropna()
-    found, more = (
-        bootstrap_mean(v["value"].to_numpy(float), clusters=v["cluster"].tolist(), **options) for v in (values, beyond)
-    )
-    reason = found.reason or more.reason
+    cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
+    frame = pd.DataFrame({"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)})
+    values, beyond = frame.dropna(subset="value"), frame.dropna(subset="excess")
+    found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
+    more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
+    reason, placebo, p = found.reason or more.reason, None, None
     if not len(values):
         reason = NOT_ASSESSED
     elif not len(beyond):
         reason = used["no_placebo"].dropna().mode().get(0, NO_PLACEBO) if "no_placebo" in used else NO_PLACEBO
-    means, p = beyond.groupby("cluster", sort=False)["value"].mean(), None
+    else:
+        placebo = used[f"placebo_{measure}"].astype(float).mean()
+    means = beyond.groupby("cluster", sort=False)["excess"].mean()
     if len(means) > 1:
         p = paired_randomization(means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]).pvalue
-    placebo = used[f"placebo_{measure}"].astype(float).mean() if len(beyond) else None
     told = bounded("sensitivity", found) | {"placebo": placebo} | bounded("excess", more)
     return told | {"p": p, "reason": reason}
 
@@ -119,22 +84,20 @@ def _by_case(edges, used, values):
     return means.reindex(index=edges["case_id"].unique().tolist(), columns=list(FACT_TYPES)).astype(float)
 
 
-def coverage(edges, cases, least=1):
-    """Count the cases, of so many, in which each fact type was assessed by at least so many edges."""
+def coverage(edges, cases):
+    """Count the cases, of so many, in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
     count = used.pivot_table("node", "case_id", "fact_type", aggfunc="count").reindex(columns=list(FACT_TYPES))
     count = np.vstack([count.fillna(0), np.zeros((cases - len(count), len(FACT_TYPES)))])
-    frame = pd.DataFrame({"fact type": FACT_TYPES, "assessed": (count >= least).sum(0), "cases": cases})
+    frame = pd.DataFrame({"fact type": FACT_TYPES, "assessed": (count > 0).sum(0), "cases": cases})
     return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
 
 
 def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
-    groups = {
-        "facts that decide": used[used["dispositive"].eq(True)],
-        "other facts": used[used["dispositive"].eq(False)],
-    }
+    decides = used["dispositive"]
+    groups = {"facts that decide": used[decides.eq(True)], "other facts": used[decides.eq(False)]}
     groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
     shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
@@ -146,30 +109,7 @@ def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
 def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
     """Score as documented: shares called correctly, averaged over cases, a case without annotations counting 0.
 
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Cases x fact types, from `documented_scores`.
-    annotations : pandas.DataFrame
-        From `casebook.sensitivity.cases.annotation_frame`.
-    threshold : float
-        Above it a type is called decisive.
-    edges : int
-        Number of edges; the documented accept rate is 1 with any and 0 without.
-
-    Returns
-    -------
-    dict
-        ``dispositive_accuracy``, ``non_dispositive_accuracy``, ``mean_spearman`` (ties broken by the alphabet; None
-        where no case ranks three types) and ``llm_accept_rate``, rounded to four digits.
-
-    Examples
-    --------
-    >>> from casebook.sensitivity.cases import annotation_frame
-    >>> decides = {"case_id": "a", "dispositive_facts": ["Section"], "non_dispositive_facts": ["Numerical"]}
-    >>> scores = pd.DataFrame({"Section": [2.0], "Numerical": [1.4]}, index=["a"])
-    >>> documented_evaluation(scores, annotation_frame([decides]))["dispositive_accuracy"]
-    1.0
+    Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
     """
     shares, rhos = {True: [], False: []}, []
     for case in scores.index:
@@ -193,26 +133,10 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
 
 
 def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
-    """Score sensitivities against annotations over pairs of case and fact type.
+    """Score sensitivities (cases x fact types) against annotations over pairs of case and fact type.
 
-    Parameters
-    ----------
-    scores : pandas.DataFrame
-        Cases x fact types, NaN where a type was not assessed.
-    annotations : pandas.DataFrame
-        From `casebook.sensitivity.cases.annotation_frame`.
-    threshold : float, optional
-        A score above it counts as high; without one only what needs none is computed.
-    n_boot, seed : int
-        Bootstrap of cases.
-
-    Returns
-    -------
-    dict of dict
-        ``auroc``, ``balanced_accuracy``, ``mcc``, ``dispositive`` and ``non_dispositive`` (shares called correctly,
-        pooled over pairs), each with value, ci (by case), n (pairs), control (of a scorer that knows nothing) and
-        reason; ``spearman`` likewise, with ``p`` from the exact null and the number of ``undefined`` cases; its n
-        counts cases.
+    Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of the exact null; and
+    with a threshold, above which a score is high, ``balanced_accuracy``, ``mcc``, ``dispositive``, ``non_dispositive``.
     """
     pairs = score_pairs(scores, annotations)
     decided = pairs.dropna(subset=["score", "dispositive"])
@@ -292,23 +216,13 @@ def score_pairs(scores, annotations):
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
 
 
-def auroc_contrasts(scores, against, annotations, level=0.95):
-    """Contrast the AUROC of one system with that of simple ones, on the pairs that both assessed.
-
-    ``scores`` and the values of ``against`` are cases x fact types; the intervals hold together (Bonferroni).
-    """
-    rows = []
-    for name, simple in against.items():
-        pairs = score_pairs(scores, annotations).assign(simple=score_pairs(simple, annotations)["score"])
-        pairs = pairs.dropna(subset=["score", "simple", "dispositive"])
-        truth, cases = pairs["dispositive"].astype(bool), pairs["case_id"].tolist()
-        sides = [pairs[column].to_numpy(float) for column in ("score", "simple")]
-        found = auroc_difference(truth, *sides, level=1 - (1 - level) / len(against), clusters=cases)
-        areas = [auroc(truth, side).estimate for side in sides]
-        bounds = (np.nan if bound is None else bound for bound in (found.low, found.high))
-        rows.append((name, found.estimate, *bounds, found.n, len(set(cases)), *areas, found.reason))
-    columns = ["against", "difference", "low", "high", "n", "groups", "level", "baseline", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"reason": object})
+def auroc_contrast(truth, score, baseline, clusters, level=0.95):
+    """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
+    truth, sides = np.asarray(truth, bool), [np.asarray(side, float) for side in (score, baseline)]
+    found = auroc_difference(truth, *sides, level=level, clusters=clusters)
+    row = {"difference": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+    areas = [auroc(truth, side).estimate for side in sides]
+    return row | {"groups": len(set(clusters)), "level": areas[0], "baseline": areas[1], "reason": found.reason}
 
 
 def type_scores(scores, annotations):

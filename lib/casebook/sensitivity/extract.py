@@ -1,4 +1,4 @@
-"""Fact sheets from the text of judgments by rules, each fact with the place that tells it.
+"""Fact sheets from the text of judgments by rules, each fact with the place that tells it, and how well they are read.
 
 The rules are tables of words and patterns in ``data/counterfactual/words.yml``; what stands here is how they are put
 together. They know acts, parties and procedure of India and Singapore. Negation of evidence follows NegEx (Chapman et
@@ -9,9 +9,16 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 from casebook.sensitivity import citations, facts
+from casebook.sensitivity.citations import alternatives, pattern
+from casebook.stats.intervals import clustered_wilson
+from casebook.stats.samples import stream
 from casebook.text import fold, sentences
 
 WORDS = citations.word_lists()
@@ -25,8 +32,7 @@ _WHY_PARTIAL = {
 }
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """One fact, found at ``text[start:end]``."""
 
     fact: object
@@ -34,8 +40,7 @@ class Found:
     end: int
 
 
-@dataclass(frozen=True)
-class FactSpan:
+class FactSpan(NamedTuple):
     """Where a fact of the sheet stands in the text."""
 
     field: str
@@ -123,76 +128,52 @@ def _distinct(found, field):
         about = getattr(one.fact, field)
         seen[about] += 1
         if about and seen[about] > 1:
-            one = replace(one, fact=replace(one.fact, **{field: f"{about} {seen[about]}"}))
+            one = one._replace(fact=replace(one.fact, **{field: f"{about} {seen[about]}"}))
         result.append(one)
     return result
 
 
-def _search(name, text, *bounds):
-    return citations.patterns()[name].search(text, *bounds)
-
-
-# ---- which part is read
-
-
-def facts_region(text, documented=False):
+def facts_region(text):
     """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
-    heading, inline = _search("heading", text), _search("facts_of", text)
-    if not heading and len(text) <= SHORT and not documented:
+    heading, inline = pattern("heading").search(text), pattern("facts_of").search(text)
+    if not heading and len(text) <= SHORT:
         return 0, len(text)
     if not heading and not inline:
         return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
     start = heading.end() if heading else inline.start()
-    following = _search("next_heading", text, start)
+    following = pattern("next_heading").search(text, start)
     return start, min(following.start() if following else len(text), start + LONGEST)
 
 
 # ---- quantities, sums of money, ages, lengths of time
 
 _TENS = {word: 10 * tens for tens, word in enumerate(WORDS["numbers"][20:], 2)}
-SPELLED = {word: value for value, word in enumerate(WORDS["numbers"][:20])} | _TENS
-SCALES = WORDS["scales"]
-
-
-def _any(names):
-    return "|".join(sorted(names, key=len, reverse=True))
-
-
-_FIGURE = r"\d{1,3}(?:,\d{2,3}){1,5}(?:\.\d+)?|\d{1,15}(?:\.\d{1,6})?"
-_SCALE = "|".join(rf"{name}s?" for name in sorted(SCALES, key=len, reverse=True))
-_LONG = "|".join(rf"{name}s?" for name in WORDS["spelled_scales"])
-_SPELLED = rf"(?:a\s(?=(?:{_LONG})\b)|(?:{_any(SPELLED)}))(?:[\s-]+(?:and\s)?(?:{_any(SPELLED)}|{_LONG})\b){{0,9}}"
-QUANTITY = (
-    rf"(?:(?:{_FIGURE})(?:\s?(?:{_SCALE})\b\.?)?(?:\s(?:and\s)?(?:{_FIGURE})\s(?:{_LONG})\b){{0,3}}"
-    rf"|\b{_SPELLED}\b)(?:\sand\sa\shalf)?"
-)
-_TOKEN = re.compile(rf"({_FIGURE})|([a-z]+)")
+_SPELLED = {word: value for value, word in enumerate(WORDS["numbers"][:20])} | _TENS
+_REACH = 70  # characters in which a word says what a number is for
+OLDEST = 110
 
 
 def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
-    total, current, half = 0.0, 0.0, 0.0
-    for figure, word in _TOKEN.findall(text.lower()):
-        word = word if word in SCALES or word in SPELLED else word.rstrip("s")
+    total, current, half, scales = 0.0, 0.0, 0.0, WORDS["scales"]
+    for figure, word in pattern("number_or_word").findall(text.lower()):
+        word = word if word in scales or word in _SPELLED else word.rstrip("s")
         if figure:
             current += float(figure.replace(",", ""))
-        elif word in SPELLED:
-            current += SPELLED[word]
+        elif word in _SPELLED:
+            current += _SPELLED[word]
         elif word == "half":
             half = 0.5
         elif word == "hundred":  # stays open: two hundred and ten
             current = (current or 1) * 100
-        elif word in SCALES:
-            total, current = total + (current or 1) * SCALES[word], 0.0
+        elif word in scales:
+            total, current = total + (current or 1) * scales[word], 0.0
     return facts.whole(total + current + half)
-
-
-_REACH = 70  # characters in which a word says what a number is for
 
 
 def _set_by_law(text, start):
     """Tell whether what follows is a limit that a statute sets."""
-    return bool(_search("limit", text, max(0, start - 60), start))
+    return bool(pattern("limit").search(text, max(0, start - 60), start))
 
 
 def _about(text, match, kind):
@@ -201,10 +182,9 @@ def _about(text, match, kind):
     after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
     near = []
     for word in WORDS["purposes"][kind]:
-        pattern = re.compile(rf"\b{re.escape(word)}")
-        gaps = [before[m.end() :] for m in pattern.finditer(before)]
-        gaps += [after[: m.start()] for m in pattern.finditer(after)]
-        near += [(len(gap) + (_REACH if _search("clause_end", gap) else 0), word) for gap in gaps]
+        known = re.compile(rf"\b{re.escape(word)}")
+        gaps = [before[m.end() :] for m in known.finditer(before)] + [after[: m.start()] for m in known.finditer(after)]
+        near += [(len(gap) + (_REACH if pattern("clause_end").search(gap) else 0), word) for gap in gaps]
     return min(near)[1] if near else ""
 
 
@@ -212,19 +192,10 @@ def _unit(written, table):
     return next(name for name, forms in WORDS[table].items() if re.fullmatch("|".join(forms), written, re.IGNORECASE))
 
 
-_CURRENCY = "|".join(f"(?:{'|'.join(forms)})" for forms in WORDS["currencies"].values())
-_AMOUNT = re.compile(
-    rf"(?<![a-z])(?P<before>{_CURRENCY})\s?\.?\s?(?P<figure>{QUANTITY})(?:/-)?"
-    rf"|(?<![\w.,-])(?P<words>{QUANTITY})\s(?P<after>(?:{'|'.join(WORDS['foreign_dollars'])})\sdollars"
-    r"|rupees|dollars|pounds|euros|ringgit|yen)\b",
-    re.IGNORECASE,
-)
-
-
 def amounts(text, country="IN"):
     """Find sums of money; ``$`` alone is Singapore's in Singapore."""
     found = {}
-    for match in _AMOUNT.finditer(text):
+    for match in pattern("amount").finditer(text):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
         unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
@@ -234,34 +205,11 @@ def amounts(text, country="IN"):
     return list(found.values())
 
 
-_YEARS = r"(?:years?|yrs?)\b\.?"
-_PEOPLE = "|".join(WORDS["people"])
-_ROUGHLY = r"(?:about|around|only|just|nearly|approximately)?\s?"
-
-
-def _n(place):
-    return rf"(?P<n{place}>(?:\d{{1,3}}(?![\d,/.-]\d))|(?:{QUANTITY}))"
-
-
-_AGES = re.compile(
-    rf"\baged\s{_ROUGHLY}{_n(1)}(?:\s?{_YEARS})?(?P<more>(?:,\s\w+|\sand\s\w+){{1,3}})?"
-    rf"|\b(?:at )?(?:the|an) age of {_ROUGHLY}{_n(2)}"
-    rf"|(?<![\w.,/-]){_n(3)}[\s-]?{_YEARS}[\s-](?:(?:,|and|[\w-]+)\s){{0,6}}?(?:old\b|of age\b)"
-    rf"|\b(?P<who>{_PEOPLE}) of {_ROUGHLY}{_n(4)}(?=[\s,.;)])(?!\s(?:per|%))"
-    rf"|(?<!there\s)(?<!it\s)\b(?:is|was|were|being|then|now|only)\s(?:then\s|now\s|only\s|still\s){{0,2}}"
-    rf"{_n(5)}(?=[,.;)]\s|\sand\b|\sat the time|\sby then)"
-    rf"|\b(?P<who2>{_PEOPLE}),\s(?:then\s|now\s)?{_n(6)},",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(rf"\b(?:{_PEOPLE})\b", re.IGNORECASE)
-OLDEST = 110
-
-
 def ages(text):
     """Find ages, each with the person noun nearest before or inside it."""
     found = {}
-    for match in _AGES.finditer(text):
-        people = _PERSON.findall(text[max(0, match.start() - 50) : match.end() + 25])
+    for match in pattern("age").finditer(text):
+        people = pattern("person").findall(text[max(0, match.start() - 50) : match.end() + 25])
         who = match["who"] or match["who2"] or (people[-1] if people else "")
         written = next(match[f"n{place}"] for place in range(1, 7) if match[f"n{place}"])
         more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
@@ -271,28 +219,15 @@ def ages(text):
     return list(found.values())
 
 
-_TIME = "|".join(f"(?:{'|'.join(forms)})" for forms in WORDS["time_units"].values())
-_DURATION = re.compile(
-    rf"(?<![\w.,/$-])(?P<value>{QUANTITY}|\ba(?=\syear\sand\sa\shalf))[\s-](?P<unit>{_TIME})\b"
-    rf"(?P<half>\sand\sa\shalf)?(?:'s?)?"
-    rf"(?:\s?,?\s?(?:and\s)?(?P<value2>{QUANTITY})\s(?P<unit2>{_TIME})\b)?"
-    r"(?!\s(?:old|of age))",
-    re.IGNORECASE,
-)
-_LIST = re.compile(
-    rf"(?<![\w.,/$-])(?P<all>\d{{1,3}}(?:, \d{{1,3}})* and \d{{1,3}}) (?P<unit>{_TIME})\b", re.IGNORECASE
-)
-
-
 def durations(text):
     """Find lengths of time; ages and limits set by law are none."""
-    taken = [match.span() for match in _AGES.finditer(text)]
+    taken = [match.span() for match in pattern("age").finditer(text)]
     lengths = [
         (int(value), _unit(match["unit"], "time_units"), match)
-        for match in _LIST.finditer(text)
+        for match in pattern("durations").finditer(text)
         for value in re.findall(r"\d+", match["all"])
     ]
-    for match in _DURATION.finditer(text):
+    for match in pattern("duration").finditer(text):
         inside = any(low < match.end() and match.start() < high for low, high in taken)
         value, unit = _length(match)
         if value and not inside and not _set_by_law(text, match.start()):
@@ -317,49 +252,31 @@ def _length(match):
 
 # ---- evidence that a text says was given, and how the proceeding ended
 
-
-def _alternatives(forms, before=r"\b(?:", after=r")\b"):
-    return re.compile(before + "|".join(forms) + after, re.IGNORECASE)
-
-
-def _filled(forms):
-    lists = {"DOCUMENT": "documents", "GIVEN": "given", "NATION": "nations", "PERSON": "persons"}
-    for name, key in lists.items():
-        forms = [pattern.replace(name, f"(?:{'|'.join(WORDS[key])})") for pattern in forms]
-    return forms
-
-
 _SCOPE = 6  # words between trigger and term
-_EVIDENCE = {
-    name: _alternatives(_filled(WORDS["evidence"][name]), r"(?<!\w)(?:", r")(?!\w)") for name in facts.EVIDENCE_TYPES
+_EVIDENCE = {name: alternatives(WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)") for name in facts.EVIDENCE_TYPES}
+_VERDICTS = {
+    name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)" for at, (name, forms) in enumerate(WORDS["verdicts"].items())
 }
-_NEGATED_BEFORE = _alternatives(WORDS["negation"]["before"])
-_NEGATED_AFTER = _alternatives(WORDS["negation"]["after"])
+_VERDICT = alternatives(_VERDICTS.values())
+TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 
 def evidence(text):
     """Find the types of evidence that a text says were given, not those that are missing."""
     found = {}
     for start, end in sentences(text):
-        for name, pattern in _EVIDENCE.items():
-            for match in pattern.finditer(text, start, end):
+        for name, forms in _EVIDENCE.items():
+            for match in forms.finditer(text, start, end):
                 if name not in found and not _negated(text, match, start, end):
                     found[name] = Found(facts.EvidenceItem(name, match.group()), *match.span())
     return sorted(found.values(), key=lambda one: one.start)
 
 
 def _negated(text, match, start, end):
-    lead = citations.patterns()["clause"].split(text[start : match.start()])[-1].split()[-_SCOPE:]
-    tail = citations.patterns()["clause"].split(text[match.end() : end])[0].split()[:_SCOPE]
+    lead = pattern("clause").split(text[start : match.start()])[-1].split()[-_SCOPE:]
+    tail = pattern("clause").split(text[match.end() : end])[0].split()[:_SCOPE]
     after = [" ".join(tail), match.group()]
-    return bool(_NEGATED_BEFORE.search(" ".join(lead)) or any(map(_NEGATED_AFTER.search, after)))
-
-
-_VERDICTS = re.compile(
-    "|".join(rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)" for at, forms in enumerate(WORDS["verdicts"].values())),
-    re.IGNORECASE,
-)
-TAIL = 12_000  # characters at the end of a judgment in which it ends
+    return bool(pattern("negated_before").search(" ".join(lead)) or any(map(pattern("negated_after").search, after)))
 
 
 def outcome(text):
@@ -367,14 +284,22 @@ def outcome(text):
     last, skipped = None, max(0, len(text) - TAIL)
     for first, stop in sentences(text[skipped:]):
         start, end = skipped + first, skipped + stop
-        for match in _VERDICTS.finditer(text, start, end):
-            negated = _search("negated_verdict", text, start, match.start())
-            if _search("proceeding", text, start, end) and not negated:
-                last = Found(list(WORDS["verdicts"])[int(match.lastgroup[1:])], *match.span())
+        for match in _VERDICT.finditer(text, start, end):
+            negated = pattern("negated_verdict").search(text, start, match.start())
+            if pattern("proceeding").search(text, start, end) and not negated:
+                last = Found(list(_VERDICTS)[int(match.lastgroup[1:])], *match.span())
     return last
 
 
 # ---- kinds of both sides: by cause title and procedure of a whole judgment, or by what a short text says of them
+
+_HEAD = 4_000  # characters in which a cause title stands
+_GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
+_NAMED = {kind: alternatives(forms) for kind, forms in WORDS["named"].items()}
+_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORDS["described"].items()}
+_ORDER = list(_DESCRIBED)
+_CALLED = {word: kind for kind, names in WORDS["called"].items() for word in names}
+_COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "respondents?"}
 
 
 def parties(text, start=0, end=None):
@@ -384,41 +309,21 @@ def parties(text, start=0, end=None):
     return found if len(found) == 2 else _told(text[start:end]) | found
 
 
-_HEAD = 4_000  # characters in which a cause title stands
-_GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
-
-
 def cause_title(text):
     """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
-    match = citations.patterns()["title_line"].match(head) or _search("title_of_roles", head)
+    match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
         return {}
-    before = citations.patterns()["court"].match(match["a"])
+    before = pattern("court").match(match["a"])
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
     return {side: Found(_kind_of_name(text[a:b]), a, b) for side, (a, b) in spans.items() if text[a:b].strip()}
 
 
-_NAMED = {kind: _alternatives(forms, "", "") for kind, forms in WORDS["named"].items()}
-
-
 def _kind_of_name(name):
     name = " ".join(name.split())
-    return next((kind for kind, pattern in _NAMED.items() if pattern.search(name)), "Individual")
-
-
-# What a side is called beside its role: ``respondent-State``, ``appellant company``.
-_CALLED = {word: kind for kind, names in WORDS["called"].items() for word in names}
-_COMPOUND = {
-    side: re.compile(
-        rf"\b{role}(?:\s?nos?\.?\s?[1i]\b)?\s?[-–/]?\s?(?:the\s)?(?P<w>{_any(_CALLED)})\b"
-        rf"|\b(?P<w2>{_any(_CALLED)})\s?[-–/]\s?{role}\b"
-        rf"|\b(?P<w3>{_any(_CALLED)})\b[^.;,]{{0,12}}, (?:the )?{role}\b",
-        re.IGNORECASE,
-    )
-    for side, role in zip(facts.SIDES, ("(?:appellant|petitioner)s?", "respondents?"), strict=True)
-}
+    return next((kind for kind, forms in _NAMED.items() if forms.search(name)), "Individual")
 
 
 def _sides(text):
@@ -426,46 +331,45 @@ def _sides(text):
     title = cause_title(text)
     if len(title) == 2:
         return title
-    found = {side: _most_called(text, pattern) for side, pattern in _COMPOUND.items()}
-    if filed := _search("filed", text[:_HEAD]):
+    found = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
+
+    def lacking(side, kind, match):
+        found[side] = found[side] or Found(kind, *match.span())
+
+    if filed := pattern("filed").search(text[:_HEAD]):
         found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    taxed, general, counsel = (_search(name, text) for name in ("assessee", "solicitor", "counsel"))
-    convicted = _search("convicted", text[: 3 * _HEAD])
+    taxed, general, counsel = (pattern(name).search(text) for name in ("assessee", "solicitor", "counsel"))
+    convicted = pattern("convicted").search(text[: 3 * _HEAD])
     if convicted:
-        found["petitioner"] = found["petitioner"] or Found("Individual", *convicted.span())
+        lacking("petitioner", "Individual", convicted)
     if taxed:  # the other side of an assessee is the Revenue
-        side = "petitioner" if (taxed["role"] or taxed["role2"]).lower() == "respondent" else "respondent"
-        found[side] = found[side] or Found("UnionOfIndia", *taxed.span())
+        role = (taxed["role"] or taxed["role2"]).lower()
+        lacking("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
     if general:
-        side = "respondent" if general["role"].lower() == "respondent" else "petitioner"
-        found[side] = found[side] or Found("UnionOfIndia", *general.span())
+        lacking("respondent" if general["role"].lower() == "respondent" else "petitioner", "UnionOfIndia", general)
     kind = found["petitioner"] and found["petitioner"].fact
     if not found["respondent"] and kind != "State" and counsel:
-        department = counsel["w"].lower() == "department"
-        other = "UnionOfIndia" if department else _kind_of_name(counsel["w"])
+        other = "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
         found["respondent"] = Found(other, *counsel.span()) if other != kind else None
-    if not found["respondent"] and convicted:  # who appeals against a conviction was accused, and the State opposes
-        found["respondent"] = Found("Individual" if kind in _GOVERNMENT else "State", *convicted.span())
+    if convicted:  # who appeals against a conviction was accused, and the State opposes
+        lacking("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
     return {side: one for side, one in found.items() if one}
 
 
-def _most_called(text, pattern):
-    """Give the kind that a side is called most often, at its first mention."""
-    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m) for m in pattern.finditer(text)]
+def _most_called(text, role):
+    """Give the kind that a side is called most often beside its role, at its first mention."""
+    matches = pattern("called", ROLE=role).finditer(text)
+    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m.span()) for m in matches]
     if not hits:
         return None
     kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]
-    return Found(kind, *next(match for other, match in hits if other == kind).span())
-
-
-_DESCRIBED = {kind: _alternatives(_filled(forms), "", "") for kind, forms in WORDS["described"].items()}
-_ORDER = list(_DESCRIBED)
+    return Found(kind, *next(span for other, span in hits if other == kind))
 
 
 def _told(text):
     """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
     petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
-    owner = _first_kind(text, citations.patterns()["owner"], citations.patterns()["mover"])
+    owner = _first_kind(text, "owner", "mover")
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         swapped = respondent is None or respondent.fact == owner.fact
         respondent = petitioner if swapped else respondent
@@ -478,26 +382,26 @@ def _told(text):
 
 def _other_side(text, petitioner):
     """Give the respondent by what it does, or by whose counterpart it is."""
-    opposer = _first_kind(text, citations.patterns()["opposer"], citations.patterns()["against"])
+    opposer = _first_kind(text, "opposer", "against")
     governs = opposer and opposer.fact in _GOVERNMENT
     if petitioner is None or governs:
         return opposer if governs else None
-    counterpart = citations.patterns().get(f"counterpart_{petitioner.fact}")
-    for match in counterpart.finditer(text) if counterpart else ():
+    counterpart = f"counterpart_{petitioner.fact}"
+    for match in pattern(counterpart).finditer(text) if counterpart in WORDS["patterns"] else ():
         found = _kind(match["who"], match.start("who"))
         if found and found.fact != petitioner.fact:
             return found
-    spouses = {match.group().lower(): match for match in citations.patterns()["spouses"].finditer(text)}
+    spouses = {match.group().lower(): match for match in pattern("spouses").finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
         return Found("Individual", *list(spouses.values())[-1].span())
     return opposer if opposer and opposer.fact != "Individual" else None
 
 
-def _first_kind(text, *forms):
-    for pattern in forms:
-        for match in pattern.finditer(text):
-            found = None if _search("nobodys_kind", match["who"]) else _kind(match["who"], match.start("who"))
-            if found:
+def _first_kind(text, *names):
+    for name in names:
+        for match in pattern(name).finditer(text):
+            nobodys = pattern("nobodys_kind").search(match["who"])
+            if found := None if nobodys else _kind(match["who"], match.start("who")):
                 return found
     return None
 
@@ -505,19 +409,10 @@ def _first_kind(text, *forms):
 def _described(text, roles):
     """Give the kind of the side that is called by some roles: introduced, named as, or by what it does."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
-    near = (
-        rf"(?P<w>(?:\b\w+[ -])?\b{role}(?:[ -](?!was|is|were|are|had|has)\w+)?)",
-        rf"\b{role}(?:-\w+)?, (?P<w>(?:(?:an?|the|then|now)\b|M/s|Ms|Mr|\w+ly\b)[^.;,]{{0,60}})",
-    )
-    said = (
-        rf"\b{role} (?P<w>(?:was|is|were|worked|held|retired|served|trades?)\b[^.;,]{{0,60}})",
-        rf"\b{role}[^.;]{{0,80}}?, (?P<w>an? [^.;,]{{0,60}})",
-    )
-    person = (rf"\b{role}(?P<w>[^.]{{0,200}}\.?[^.]{{0,40}})",)
-    for windows, excluded in ((near, {"Individual"}), (said, {"Individual"}), (near + said, ())):
-        if found := _best(text, windows, excluded):
-            return found
-    return _best(text, person, {kind for kind in _ORDER if kind != "Individual"})
+    windows = [citations.filled(window, ROLE=role) for window in WORDS["windows"]]
+    person = set(_ORDER) - {"Individual"}
+    choices = ((windows[:2], {"Individual"}), (windows[2:4], {"Individual"}), (windows[:4], ()), (windows[4:], person))
+    return next(filter(None, (_best(text, *choice) for choice in choices)), None)
 
 
 def _best(text, windows, excluded):
@@ -527,8 +422,8 @@ def _best(text, windows, excluded):
 
 
 def _kind(text, offset, excluded=()):
-    for kind, pattern in _DESCRIBED.items():
-        match = kind not in excluded and pattern.search(text)
+    for kind, forms in _DESCRIBED.items():
+        match = kind not in excluded and forms.search(text)
         if match:
             return Found(kind, offset + match.start(), offset + match.end())
     return None
@@ -550,7 +445,7 @@ Judgment:
 def extract_with_model(text, model, case_id="case", country=None):
     """Extract a fact sheet with a language model; after two unusable answers the rules are used, and it is said."""
     by_rules = extract_sheet(text, case_id, country)
-    start, end = by_rules.region
+    part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
     schema = json.loads(json.dumps(facts.sheet_schema()))
     del schema["properties"]["case_id"]
@@ -559,7 +454,7 @@ def extract_with_model(text, model, case_id="case", country=None):
     again, notes = "", []
     for attempt in (1, 2):
         try:
-            answer = model.complete_json(_PROMPT.format(text=text[start:end], again=again), schema)
+            answer = model.complete_json(_PROMPT.format(text=part, again=again), schema)
         except InputError as problem:  # the model has tried again by itself
             notes.append(f"attempt {attempt}: {problem}")
             break
@@ -568,11 +463,11 @@ def extract_with_model(text, model, case_id="case", country=None):
         except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
-        else:
-            spans = _placed(sheet, text[start:end], by_rules)
-            if missing := len(list(facts.fact_fields(sheet))) - len(spans):
-                notes.append(f"{missing} facts of {name} were not found in the text")
-            return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
+            continue
+        spans = _placed(sheet, part, by_rules)
+        if missing := len(list(facts.fact_fields(sheet))) - len(spans):
+            notes.append(f"{missing} facts of {name} were not found in the text")
+        return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
     notes.append(f"{name} gave no usable fact sheet: the rules were used")
     return replace(by_rules, notes=(*by_rules.notes, *notes))
 
@@ -592,3 +487,74 @@ def _placed(sheet, part, by_rules):
         if span:
             spans.append(FactSpan(field, *span))
     return spans
+
+
+# ---- how well facts are read: precision, recall and F1 against sheets that somebody wrote
+
+_NUMBERS = ("Amount", "Age", "Duration")
+IN_PASSAGES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS, "Section": ("Section",)}
+IN_PASSAGES |= {"Evidence": ("Evidence",), "all facts": (*_NUMBERS, "Section", "Evidence")}
+"""Kinds of fact that each row of the table pools, for passages, whose sides and outcome are not annotated."""
+TYPES = {name: IN_PASSAGES[name] for name in (*_NUMBERS, "Numerical", "Section")} | {"PartyType": ("PartyType",)}
+TYPES |= {"Evidence": ("Evidence",), "Outcome": ("Outcome",)}
+TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}  # the outcome is no fact
+N_SHUFFLES = 200
+
+
+def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
+    """Score an extractor by split and type of fact, beside the sheets of other texts as control.
+
+    Facts are compared as sets per text, without contexts and descriptions; texts are the clusters of the intervals.
+    """
+    if not gold:
+        raise InputError("there are no annotated texts to measure extraction with")
+    keys = [(one.split, _keys(extract(one.text, one.id).sheet), _keys(one.sheet)) for one in gold]
+    rows = []
+    for split in dict.fromkeys(one.split for one in gold):
+        for name, kinds in types.items():
+            part = [sides for of, *sides in keys if of == split]
+            found, true = ([{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1))
+            rows += [{"split": split, "type": name} | row for row in _scores(found, true, seed)]
+    return pd.DataFrame(rows)
+
+
+def extraction_errors(gold, extract=extract_sheet):
+    """List every fact that was missed or made up."""
+    rows = []
+    for one in gold:
+        found, true = _keys(extract(one.text, one.id).sheet), _keys(one.sheet)
+        for error, wrong in (("missed", true - found), ("extra", found - true)):
+            for kind, value in sorted(wrong, key=str):
+                shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                rows.append((one.id, one.split, kind, error, shown))
+    return pd.DataFrame(rows, columns=["id", "split", "type", "error", "fact"])
+
+
+def _keys(sheet):
+    return frozenset(facts.fact_key(sheet, field) for field in facts.fact_fields(sheet))
+
+
+def _scores(found, true, seed):
+    counts, control = _counts(found, true), {}
+    if len(true) > 1:
+        rng, draws = np.random.Generator(stream(seed, "shuffled sheets")), []
+        for _ in range(N_SHUFFLES):
+            order = rng.permutation(len(true))
+            moved = np.empty_like(order)
+            moved[order] = np.roll(order, 1)  # one cycle through all: nobody stays
+            draws.append(_counts(found, [true[at] for at in moved]).sum(axis=0))
+        shares = _shares(*map(float, np.mean(draws, axis=0)))
+        control = {name: wins / units if units else None for name, (wins, units) in shares.items()}
+    for measure, (wins, units) in _shares(*counts.T).items():
+        share = clustered_wilson(wins, units)
+        row = {"measure": measure, "value": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
+        yield row | {"texts": int((units > 0).sum()), "control": control.get(measure), "reason": share.reason}
+
+
+def _counts(found, true):
+    """Give hits, extracted and written facts of each text."""
+    return np.array([(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)])
+
+
+def _shares(hits, extracted, written):
+    return {"precision": (hits, extracted), "recall": (hits, written), "F1": (2 * hits, extracted + written)}

@@ -1,4 +1,4 @@
-"""Fact sheets: read and checked at the door, told as a query, and changed by exactly one fact."""
+"""Fact sheets: read and checked at the door, hashed, compared fact by fact, and told as a query."""
 
 import hashlib
 import json
@@ -13,8 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from casebook.errors import InputError
 from casebook.readers import read_json
-from casebook.sensitivity.citations import documented_section, normalise_section
-from casebook.stats.samples import check_choice
+from casebook.sensitivity.citations import normalise_section
 
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 """Canonical fact types, in the documented order."""
@@ -125,29 +124,27 @@ class FactSheet(_Strict):
 # ---- reading, checking, writing
 
 
-def read_sheet(path, documented=False):
+def read_sheet(path):
     """Read a fact sheet from a JSON file."""
-    return from_dict(read_json(path), str(path), documented)
+    return from_dict(read_json(path), str(path))
 
 
-def from_dict(record, where="fact sheet", documented=False, empty=False):
-    """Build a fact sheet from plain data; errors name the field.
-
-    `documented` takes what the published cases hold (unknown parties and evidence, contradictions); `empty` allows a
-    sheet without a fact.
-    """
-    parties = record.get("parties") if isinstance(record, dict) else None
-    if documented and isinstance(parties, dict):
-        known = {name: value if value in PARTY_TYPES else "Unknown" for name, value in parties.items()}
-        record = record | {"parties": known}
+def from_dict(record, where="fact sheet", empty=False):
+    """Build a fact sheet from plain data; errors name the field. `empty` allows a sheet without a fact."""
     try:
         sheet = _adapter().validate_python(record)
     except pydantic.ValidationError as error:
         raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
-    normal = documented_section if documented else lambda section: normalise_section(section) or section
-    sheet = replace(sheet, sections_cited=tuple(map(normal, sheet.sections_cited)))
-    if not documented:
-        _check(sheet, where, empty)
+    sheet = replace(sheet, sections_cited=tuple(normalise_section(one) or one for one in sheet.sections_cited))
+    items = sheet.evidence_items
+    unknown = [(at, e.evidence_type) for at, e in enumerate(items) if e.evidence_type not in EVIDENCE_TYPES]
+    known = ", ".join(EVIDENCE_TYPES)
+    problems = [f"evidence_items.{at}.evidence_type: {name!r} is unknown: choose from {known}" for at, name in unknown]
+    problems += contradictions(sheet)
+    if not (problems or empty or present_types(sheet)):
+        problems = ["(whole): has no fact, so nothing to change"]
+    if problems:
+        raise InputError(f"{where}: field {problems[0]}")
     return sheet
 
 
@@ -157,7 +154,7 @@ def to_dict(sheet):
 
 
 def canonical_json(sheet):
-    """Write a sheet's facts in one way only, whatever way they were read; the case id is left out."""
+    """Write a sheet's facts in one way only; the case id is left out."""
     facts = to_dict(sheet)
     del facts["case_id"]
     for kind in NUMBERS:
@@ -192,18 +189,6 @@ def _problem(error):
         node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
     names = node.get("properties", ())
     return f"{told}; the keys there are {', '.join(names)}" if names else told
-
-
-def _check(sheet, where, empty):
-    for at, item in enumerate(sheet.evidence_items):
-        if item.evidence_type not in EVIDENCE_TYPES:
-            known = ", ".join(EVIDENCE_TYPES)
-            place = f"field evidence_items.{at}.evidence_type"
-            raise InputError(f"{where}: {place}: {item.evidence_type!r} is unknown: choose from {known}")
-    for problem in contradictions(sheet):
-        raise InputError(f"{where}: field {problem}")
-    if not (empty or present_types(sheet)):
-        raise InputError(f"{where}: field (whole): has no fact, so nothing to change")
 
 
 def present_types(sheet):
@@ -323,48 +308,3 @@ def _told(fact, unit, about):
 def number_text(value):
     """Write a number plainly: no exponent, no trailing ``.0``."""
     return str(int(value)) if value == int(value) else f"{value:.10f}".rstrip("0").rstrip(".")
-
-
-# ---- a sheet with exactly one fact replaced, added or removed
-
-
-def replace_party(sheet, side, party_type):
-    """Give the sheet with another kind of party."""
-    check_choice("side", side, SIDES)
-    return replace(sheet, parties=replace(sheet.parties, **{f"{side}_type": party_type}))
-
-
-def replace_section(sheet, old, new):
-    """Give the sheet with another section in the place of a cited one."""
-    cited = sheet.sections_cited
-    if old not in cited:
-        raise InputError(f"{sheet.case_id}: {old} is not cited, so not replaced")
-    if new in cited and new != old:
-        raise InputError(f"{sheet.case_id}: {new} is cited already")
-    return replace(sheet, sections_cited=tuple(new if name == old else name for name in cited))
-
-
-def add_evidence(sheet, evidence_type, description=""):
-    """Give the sheet with one more item of evidence."""
-    return replace(sheet, evidence_items=(*sheet.evidence_items, EvidenceItem(evidence_type, description)))
-
-
-def remove_evidence(sheet, at):
-    """Give the sheet without one item of evidence."""
-    items = sheet.evidence_items
-    _check_position(sheet, "evidence_items", at, items)
-    return replace(sheet, evidence_items=items[:at] + items[at + 1 :])
-
-
-def replace_number(sheet, kind, at, value):
-    """Give the sheet with another value of one number; unit and context stay."""
-    check_choice("kind", kind, NUMBERS)
-    facts = getattr(sheet.numerical_facts, kind)
-    _check_position(sheet, kind, at, facts)
-    changed = (*facts[:at], replace(facts[at], value=whole(value)), *facts[at + 1 :])
-    return replace(sheet, numerical_facts=replace(sheet.numerical_facts, **{kind: changed}))
-
-
-def _check_position(sheet, name, at, facts):
-    if not 0 <= at < len(facts):
-        raise InputError(f"{sheet.case_id}: {name} has no position {at}")

@@ -1,15 +1,15 @@
 """Whether an edited case could exist: accept, reject, or undetermined, by rules or by a language model."""
 
-import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
 from casebook import paths
-from casebook.errors import CasebookError, InputError
+from casebook.errors import CasebookError
 from casebook.readers import read_jsonl
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import read_cases, read_gold
+from casebook.sensitivity.citations import acts_marked, pattern
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
@@ -18,8 +18,7 @@ OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
 LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """What a validator says of one edit."""
 
     outcome: str
@@ -35,16 +34,14 @@ _BODY = range(299, 378)  # sections of the penal codes on offences against the b
 
 def rules(before, edit):
     """Judge an edit of a sheet by rules, without a model: `Decision`."""
-    new = [problem for problem in facts.contradictions(edit.sheet) if problem not in facts.contradictions(before)]
-    if new:
+    known = facts.contradictions(before)
+    if new := [problem for problem in facts.contradictions(edit.sheet) if problem not in known]:
         return Decision(REJECT, f"contradiction: {new[0]}")
+    if edit.operation == "add":
+        return _added_evidence(before, edit.new)
     judge = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
     reason = judge(before, edit) if judge else None
-    if reason:
-        return Decision(REJECT, reason)
-    if edit.fact_type == "Evidence" and edit.operation == "add":
-        return _added_evidence(before, edit.new)
-    return Decision(ACCEPT, "no rule speaks against it")
+    return Decision(REJECT, reason) if reason else Decision(ACCEPT, "no rule speaks against it")
 
 
 def _number(before, edit):
@@ -59,7 +56,7 @@ def _number(before, edit):
         return f"the {fact.descriptor} is a Minor of {edit.new} years"
     if party in {"Employee", "Contractor", "Tenant", "Licensee"} and value < LEAST_EMPLOYED:
         return f"no {party} is {edit.new} years old"
-    offences = _acts_of(before) & citations.acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
+    offences = _acts_of(before) & acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
     if side and offences and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
@@ -80,7 +77,7 @@ def _section(_, edit):
 def _party(before, edit):
     side = edit.item.partition("/")[2]
     ages = [age.value for age in before.numerical_facts.ages if _side_of(age.descriptor) == side]
-    if edit.new == "UnionOfIndia" and _country(before) == citations.SINGAPORE:
+    if edit.new == "UnionOfIndia" and _in_singapore(before):
         return "the Union of India in a case of Singapore"
     if edit.new == "Minor" and ages and min(ages) >= facts.ADULT:
         return f"the {side} is {min(ages)} years old"
@@ -88,9 +85,9 @@ def _party(before, edit):
         return None
     if ages:
         return "a company has no age"
-    if _acts_of(before) & citations.acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
+    if _acts_of(before) & acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
         return "a company has no family"
-    if any(citations.patterns()["prison"].search(one.context) for one in before.numerical_facts.durations):
+    if any(pattern("prison").search(one.context) for one in before.numerical_facts.durations):
         return "a company is not imprisoned"
     if any(map(_against_body, before.sections_cited)):
         return "a company commits or suffers no offence against the body"
@@ -98,60 +95,52 @@ def _party(before, edit):
 
 
 def _added_evidence(before, name):
-    acts_cited, death = _acts_of(before), _speaks_of_death(before)
-    parties = {before.parties.petitioner_type, before.parties.respondent_type}
-    criminal = bool(acts_cited & citations.acts_marked("criminal"))
-    civil = (
-        acts_cited <= citations.acts_marked("civil")
-        if acts_cited
-        else bool(parties & {"Tenant", "Licensee", "Contractor"})
-    )
+    cited, death = _acts_of(before), _speaks_of_death(before)
+    disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {"Tenant", "Licensee", "Contractor"}
+    civil = cited <= acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
         if death:
             return Decision(ACCEPT, "the case speaks of a death")
-        if not before.sections_cited and not civil:
+        if not cited and not civil:
             return Decision(UNDETERMINED, "no section tells whether somebody died")
         return Decision(REJECT, "a dying declaration where nobody died")
     if name == "Confession":
-        if criminal:
+        if cited & acts_marked("criminal"):
             return Decision(ACCEPT, "a criminal act is cited")
         if civil:
             return Decision(REJECT, "a confession in a civil dispute")
         return Decision(UNDETERMINED, "no section tells whether the case is criminal")
-    if name == "MedicalReport" and civil and not (acts_cited & citations.acts_marked("injury") or death):
+    if name == "MedicalReport" and civil and not (cited & acts_marked("injury") or death):
         return Decision(REJECT, "a medical report where nobody was hurt")
     return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _side_of(descriptor):
     """Name the side that an age belongs to, or None."""
-    return next((side for side in facts.SIDES if citations.patterns()[side].search(descriptor.casefold())), None)
+    return next((side for side in facts.SIDES if pattern(side).search(descriptor.casefold())), None)
 
 
 def _against_body(section):
     parsed = citations.parse_section(section)
     if parsed is None or parsed.act not in {"IPC", "SGPC"}:
         return parsed is not None and parsed.act in {"POCSO", "COFEPOSA"}
-    return int(re.match(r"\d+", parsed.number)[0]) in _BODY
+    return citations.leading(parsed.number) in _BODY
 
 
 def _acts_of(sheet):
     return {cited.split("-")[0] for cited in sheet.sections_cited}
 
 
-def _country(sheet):
-    """Give the country of a sheet by its acts and currency; India by default."""
+def _in_singapore(sheet):
     known = {citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()}
-    units = {amount.unit for amount in sheet.numerical_facts.amounts}
-    return citations.SINGAPORE if citations.SINGAPORE in known or "Singapore dollars" in units else citations.INDIA
+    return citations.SINGAPORE in known or "Singapore dollars" in {one.unit for one in sheet.numerical_facts.amounts}
 
 
 def _speaks_of_death(sheet):
-    cited = (name.split("-") for name in sheet.sections_cited)
-    if any(parts[-1] in citations.word_lists()["homicide"].get(parts[0], ()) for parts in cited):
-        return True
-    post_mortem = any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
-    return post_mortem or bool(citations.patterns()["death"].search(facts.canonical_json(sheet)))
+    homicide, cited = citations.word_lists()["homicide"], (name.split("-") for name in sheet.sections_cited)
+    told = any(parts[-1] in homicide.get(parts[0], ()) for parts in cited)
+    told = told or any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
+    return told or bool(pattern("death").search(facts.canonical_json(sheet)))
 
 
 # ---- by a language model
@@ -186,8 +175,7 @@ class ModelValidator:
     def __call__(self, before, edit):
         """Judge one edit; see `rules` for arguments and result."""
         key = (edit.fact_type, edit.old, edit.new)
-        if not self._documented:
-            key = (*key, edit.item, facts.sheet_hash(before))
+        key += () if self._documented else (edit.item, facts.sheet_hash(before))
         if key not in self._known:
             self._known[key] = self._ask(before, edit)
         return self._known[key]
@@ -197,17 +185,15 @@ class ModelValidator:
         try:
             answer = self._model.complete_json(QUESTIONS.format(change=edit.description, **told), SCHEMA)
             plausible, operative = (answer[name] for name in SCHEMA["required"])
+            if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
+                raise ValueError
         except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
-            return self._failed(getattr(error, "cause", None) or "nonsense")
-        if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
-            return self._failed("nonsense")
+            cause = getattr(error, "cause", None) or "nonsense"
+            self.failures[cause] = self.failures.get(cause, 0) + 1
+            return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
         if plausible and operative:
             return Decision(ACCEPT, "plausible and operative")
         return Decision(REJECT, "not operative" if plausible else "not plausible")
-
-    def _failed(self, cause):
-        self.failures[cause] = self.failures.get(cause, 0) + 1
-        return Decision(ACCEPT if self._documented else UNDETERMINED, f"no answer: {cause}")
 
 
 # ---- how much is accepted, and how good a validator is
@@ -218,10 +204,10 @@ def accept_rates(decisions):
     rows = []
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts()
+        count = part["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
         rows.append(
-            {"fact type": name, "n": len(part), "accepted": count.get(ACCEPT, 0), "rejected": count.get(REJECT, 0)}
-            | {"undetermined": count.get(UNDETERMINED, 0)}
+            {"fact type": name, "n": len(part)}
+            | dict(zip(("accepted", "rejected", "undetermined"), count, strict=True))
             | bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT))
             | bounded("undetermined share", _share(part, UNDETERMINED))
         )
@@ -229,42 +215,33 @@ def accept_rates(decisions):
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
-def _share(part, outcome):
+def _share(part, outcome, cluster="case_id"):
     hits = part["outcome"] == outcome
-    if "case_id" not in part:
+    if cluster not in part:
         return wilson(int(hits.sum()), len(part))
-    by = hits.groupby(part["case_id"])
+    by = hits.groupby(part[cluster])
     return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
 
 
 def labelled_edits(path=LABELLED):
     """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
-    sheets = {one.id: one.sheet for one in read_gold()}
-    sheets |= {case.sheet.case_id: case.sheet for case in read_cases().cases}
-    found = []
-    for number, record in read_jsonl(path, {"sheet": str, "fact": str, "split": str}):
-        if record["sheet"] not in sheets:
-            raise InputError.at(path, number, f"no sheet {record['sheet']!r}")
-        sheet = sheets[record["sheet"]]
-        found.append((record, sheet, edit_fact(sheet, record["fact"], record["new"])))
-    return found
+    sheets = {one.id: one.sheet for one in read_gold()} | {case.sheet.case_id: case.sheet for case in read_cases()}
+    records = [(record, sheets[record["sheet"]]) for _, record in read_jsonl(path, {"sheet": str, "fact": str})]
+    return [(record, sheet, edit_fact(sheet, record["fact"], record["new"])) for record, sheet in records]
 
 
 def validator_table(validator=rules, edits=None):
     """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
     rows = [(r["split"], r["sheet"], r["sensible"], validator(s, e).outcome) for r, s, e in edits or labelled_edits()]
     frame = pd.DataFrame(rows, columns=["split", "sheet", "sensible", "outcome"])
-    frame["right"] = frame["outcome"] == frame["sensible"].map({True: ACCEPT, False: REJECT})
     table = []
     for split in ("dev", "heldout"):
-        for label, measure in ((True, "sensible accepted"), (False, "absurd rejected")):
+        for label, right, measure in ((True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")):
             part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
-            right = part.groupby("sheet")["right"]
-            share = clustered_wilson(right.sum().to_numpy(), right.size().to_numpy())
             table.append(
                 {"edits": split, "measure": measure}
-                | bounded("share", share)
-                | {"n": len(part), "sheets": right.ngroups}
+                | bounded("share", _share(part, right, "sheet"))
+                | {"n": len(part), "sheets": part["sheet"].nunique()}
                 | {"undetermined": int((part["outcome"] == UNDETERMINED).sum()), "accepting all": float(label)}
             )
     return pd.DataFrame(table)

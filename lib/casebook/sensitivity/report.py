@@ -14,6 +14,7 @@ from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity.citations import neighbours_or_next
+from casebook.sensitivity.edits import VACUOUS
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     coverage,
@@ -24,7 +25,6 @@ from casebook.sensitivity.evaluation import (
 )
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, read_sheet, to_dict
-from casebook.sensitivity.placebo import VACUOUS
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
 from casebook.sensitivity.study import ABOVE
 from casebook.sensitivity.tree import INVALID, PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame

@@ -1,15 +1,12 @@
-"""The sensitivity experiment: the same cases edited under several retrieval systems."""
+"""The sensitivity experiment: the same cases edited under several retrieval systems; and the same question reworded."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
-from casebook.data.folders import read_collection
-from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.frames import estimates
 from casebook.plugins import is_plugin
@@ -19,115 +16,34 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
-from casebook.sensitivity.cases import annotation_frame, annotations_of_weights, read_cases
-from casebook.sensitivity.citations import neighbours, neighbours_or_next
-from casebook.sensitivity.evaluation import (
-    THRESHOLD,
-    auroc_contrasts,
-    case_scores,
-    development_threshold,
-    evaluate,
-    placebo_threshold,
-    sensitivity,
-    shares_above,
-    type_scores,
-)
-from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import FACT_TYPES, contradictions, present_types
-from casebook.sensitivity.placebo import LEAST_TERMS, Vocabulary, inert_words
-from casebook.sensitivity.planted import plant_cases
+from casebook.sensitivity import evaluation
+from casebook.sensitivity.edits import Vocabulary, inert_words
+from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate
+from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import rules
-from casebook.sensitivity.tree import OK, PRIMARY, CaseSearch, TreeSettings, edge_frame, grow_trees, placebo_frame
+from casebook.sensitivity.tree import (
+    OK,
+    PRIMARY,
+    CaseSearch,
+    TreeSettings,
+    distances,
+    edge_frame,
+    grow_trees,
+    placebo_frame,
+)
+from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.tests import paired_randomization
 
 SYSTEMS = ("bm25", "dense", "full")
 CONTROL = "random"
-PLANTED = "planted"
 TYPE_ALONE = "type alone"
 SIMPLE = "bm25"  # the simple system that others are compared with
 ABOVE = f"share of placebos above {THRESHOLD}"
 
 
-# ---- cases and the collection that they are run against
-
-
-@dataclass(frozen=True, eq=False)
-class CaseCollection:
-    """Cases, documents, and what is known of the cases: annotations, neighbours of sections, precedents."""
-
-    name: str
-    sheets: list = field(repr=False)
-    documents: pd.DataFrame = field(repr=False)
-    annotations: pd.DataFrame = field(repr=False)
-    neighbours: object = field(repr=False)
-    account: dict
-    precedents: dict = field(default_factory=dict, repr=False)
-
-
-def case_collection(name, **planted):
-    """Give a collection by name: ``planted`` (sizes as in `plant_cases`) or a data set whose questions are cases."""
-    return planted_collection(**planted) if name == PLANTED else extracted_collection(load(name))
-
-
-def planted_collection(cases=6, values=4, per_line=12, seed=0):
-    """Give the planted cases with the weights that were planted."""
-    made = plant_cases(cases, values, per_line, seed)
-    weights = annotations_of_weights(made.truth)
-    account = {"areas of law": len(set(made.areas.values())), "seed": seed}
-    return CaseCollection(PLANTED, made.sheets, made.documents, weights, made.neighbours, account, made.precedents)
-
-
-def extracted_collection(dataset):
-    """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
-    poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    account = {
-        "judgments without an extracted fact, left out": 0,
-        "sheets that contradict themselves, left out": 0,
-        poor: 0,
-    }
-    empty, contradictory, _ = account
-    sheets, known = [], Vocabulary(dataset.documents["text"])
-    for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
-        sheet = extract_sheet(text, name).sheet
-        if not present_types(sheet):
-            account[empty] += 1
-        elif contradictions(sheet):
-            account[contradictory] += 1
-        elif len(known.terms(sheet)) < LEAST_TERMS:
-            account[poor] += 1
-        else:
-            sheets.append(sheet)
-    if not sheets:
-        counted = ", ".join(f"{n} {why}" for why, n in account.items() if n)
-        raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    account["fingerprint"] = dataset.fingerprint[:16]
-    relevant = {case: [d for d, grade in judged.items() if grade > 0] for case, judged in dataset.qrels.items()}
-    nobody = annotation_frame([])
-    return CaseCollection(dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, account, relevant)
-
-
-def annotated_collection(documents, name):
-    """Take the project's own annotated cases against some collection."""
-    found = read_cases()
-    account = found.account() | {"annotated by": "the project, not validated by experts"}
-    sheets = [case.sheet for case in found.cases]
-    return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, found.annotations(), neighbours, account)
-
-
-def own_collection(cases, corpus):
-    """Take cases from a file, annotated or not, against the documents of a folder."""
-    if corpus is None:
-        raise InputError(f"{cases}: the cases need documents to search: name their folder too (corpus)")
-    found, documents = read_cases(cases), read_collection(corpus)
-    sheets, account = [case.sheet for case in (*found.cases, *found.unannotated)], found.account()
-    return CaseCollection(Path(cases).stem, sheets, documents, found.annotations(), neighbours_or_next, account)
-
-
-# ---- the study
-
-
 @dataclass(frozen=True, eq=False)
 class SensitivityStudy:
-    """Trees of the same cases under several systems, their edges and placebos as frames."""
+    """Trees of the same cases by system, the control last, and their edges and placebos as frames."""
 
     name: str
     trees: dict = field(repr=False)
@@ -135,22 +51,16 @@ class SensitivityStudy:
     placebos: dict = field(repr=False)
     annotations: pd.DataFrame = field(repr=False)
     documents: pd.DataFrame = field(repr=False)
-    seed: int = 0
-    n_boot: int = 10_000
+    options: dict = field(default_factory=dict)  # resamples and seed of every interval and test
 
     @property
     def systems(self):
         """System keys, the control last: list of str."""
         return list(self.trees)
 
-    @property
-    def options(self):
-        """Resamples and seed of every interval and test of the study: dict."""
-        return {"n_boot": self.n_boot, "seed": self.seed}
-
     def sensitivity(self, system):
         """Aggregate the edges of one system; see `evaluation.sensitivity`."""
-        return sensitivity(self.edges[system], **self.options)
+        return evaluation.sensitivity(self.edges[system], **self.options)
 
     def scores(self, system, measure=PRIMARY, over_placebo=True):
         """Give the sensitivity of each case to each fact type; see `evaluation.case_scores`."""
@@ -158,34 +68,43 @@ class SensitivityStudy:
 
     def evaluated(self, system, over_placebo=True, threshold=None):
         """Score one system against the annotations; see `evaluation.evaluate`."""
-        scores = self.scores(system, over_placebo=over_placebo)
-        return evaluate(scores, self.annotations, threshold, **self.options)
+        return evaluate(self.scores(system, over_placebo=over_placebo), self.annotations, threshold, **self.options)
+
+    def shares_above(self, system):
+        """Give the share of edits above the documented threshold, case by case; see `evaluation.shares_above`."""
+        return evaluation.shares_above(self.edges[system], self.placebos[system], self.annotations)
 
     def against_simple(self, system):
-        """Contrast the AUROC of a system with the simple baselines, the best first; see `auroc_contrasts`."""
-        scores = self.scores(system)
-        simple = {TYPE_ALONE: type_scores(scores, self.annotations)}
+        """Contrast the AUROC of a system with the simple baselines, on the pairs that both assessed, the best first.
+
+        The intervals hold together (Bonferroni).
+        """
+        scores, rows = self.scores(system), []
+        simple = {TYPE_ALONE: evaluation.type_scores(scores, self.annotations)}
         if SIMPLE in self.edges and system != SIMPLE:
             simple[SIMPLE] = self.scores(SIMPLE)
-        found = auroc_contrasts(scores, simple, self.annotations)
-        found.insert(0, "system", system)
-        return found.sort_values("baseline", ascending=False, kind="stable").reset_index(drop=True)
-
-    def shares_above(self, system, threshold=THRESHOLD):
-        """Give the share of edits above a displacement, case by case; see `evaluation.shares_above`."""
-        return shares_above(self.edges[system], self.placebos[system], self.annotations, threshold)
+        for name, baseline in simple.items():
+            pairs = evaluation.score_pairs(scores, self.annotations)
+            pairs["simple"] = evaluation.score_pairs(baseline, self.annotations)["score"]
+            pairs = pairs.dropna(subset=["score", "simple", "dispositive"])
+            sides = pairs["dispositive"], pairs["score"], pairs["simple"], pairs["case_id"]
+            row = evaluation.auroc_contrast(*sides, level=1 - 0.05 / len(simple))
+            rows.append({"system": system, "against": name} | row)
+        frame = pd.DataFrame(rows).astype({"low": float, "high": float, "reason": object})
+        return frame.sort_values("baseline", ascending=False, kind="stable").reset_index(drop=True)
 
     def agreement(self):
         """Score every system against the annotations, and a control that knows the fact type alone; empty without any.
 
         Thresholds of the held-out columns are chosen on every second case and tested on the others.
         """
-        rows = []
-        for system in self.systems if len(self.annotations) else ():
+        rows, known = [], self.annotations
+        for system in self.systems if len(known) else ():
             scores, found = self.scores(system), self.evaluated(system)
-            limit = development_threshold(scores.iloc[::2], self._annotations_of(scores.index[::2]))
-            held = evaluate(scores.iloc[1::2], self._annotations_of(scores.index[1::2]), limit, **self.options)
-            quantile = placebo_threshold(self.placebos[system], PRIMARY)
+            seen, unseen = (known[known["case_id"].isin(scores.index[start::2])] for start in (0, 1))
+            limit = evaluation.development_threshold(scores.iloc[::2], seen)
+            held = evaluate(scores.iloc[1::2], unseen, limit, **self.options)
+            quantile = evaluation.placebo_threshold(self.placebos[system], PRIMARY)
             raw = self.evaluated(system, over_placebo=False, threshold=quantile)
             columns = {
                 "AUROC of excess": found["auroc"],
@@ -196,13 +115,10 @@ class SensitivityStudy:
             }
             rows.append(_against(system, columns, found))
         if rows:
-            alone = type_scores(self.scores(self.systems[0]), self.annotations)
-            found = evaluate(alone, self.annotations, **self.options)
+            alone = evaluation.type_scores(self.scores(self.systems[0]), known)
+            found = evaluate(alone, known, **self.options)
             rows.append(_against(TYPE_ALONE, {"AUROC of excess": found["auroc"]}, found))
         return pd.DataFrame(rows, columns=None if rows else ["system", "pairs", "AUROC of excess"])
-
-    def _annotations_of(self, cases):
-        return self.annotations[self.annotations["case_id"].isin(cases)]
 
     def decisions(self, system):
         """Give what the validator said: DataFrame, one row per edit judged."""
@@ -226,16 +142,17 @@ class SensitivityStudy:
             found = self.evaluated(system) if len(self.annotations) else {}
             fields = ("value", "ci", "n", "control", "reason")
             known = {name: number for name, number in found.items() if number["value"] is not None}
-            table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
-            shares, used = self.shares_above(system)[["placebos"]].dropna(), self.placebos[system]["status"] == OK
-            for row in estimates(shares, **self.options).to_dict("records") if len(shares) else ():
-                above = {"edges": int(used.sum()), "above": row["value"], "above low": row["low"]}
-                above |= {"above high": row["high"], "reason": row["reason"]}
-                table[system][ABOVE] = number_of(above, "above", 0.0)
+            numbers = table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
+            shares = self.shares_above(system)[["placebos"]].dropna()
+            if len(shares):
+                above = estimates(shares, **self.options).iloc[0]
+                edges = int((self.placebos[system]["status"] == OK).sum())
+                above = above.rename({"value": ABOVE, "low": f"{ABOVE} low", "high": f"{ABOVE} high"})
+                numbers[ABOVE] = number_of(dict(above) | {"edges": edges}, ABOVE, 0.0)
             for row in self.sensitivity(system).to_dict("records"):
                 label = f"{PRIMARY} {row['fact type']}"
-                table[system][label] = number_of(row, "sensitivity", row["placebo"])
-                table[system][f"{label} over placebo"] = number_of(row, "excess", 0.0)
+                numbers[label] = number_of(row, "sensitivity", row["placebo"])
+                numbers[f"{label} over placebo"] = number_of(row, "excess", 0.0)
         return table
 
 
@@ -243,9 +160,9 @@ def _against(system, columns, found):
     """Write a row of numbers with their bounds; NaN where a number is undefined."""
     row, rho = {"system": system, "pairs": found["auroc"]["n"]}, found["spearman"]
     for name, number in (columns | {"mean Spearman": rho}).items():
-        low, high = number["ci"] if number else (None, None)
-        values = {name: number and number["value"], f"{name} low": low, f"{name} high": high}
-        row |= {column: float("nan") if value is None else value for column, value in values.items()}
+        values = [number["value"], *number["ci"]] if number else [None] * 3
+        labels = (name, f"{name} low", f"{name} high")
+        row |= {label: np.nan if value is None else value for label, value in zip(labels, values, strict=True)}
     return row | {"exact p": rho["p"], "cases ranked": rho["n"]}
 
 
@@ -258,44 +175,10 @@ def number_of(row, name, control):
 
 
 def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, inert=None, encoder=None, **options):
-    """Grow the trees of a collection of cases under several systems and the random control.
+    """Grow the trees of a collection of cases under several systems, or retrievers of your own, and random order.
 
-    Parameters
-    ----------
-    cases : CaseCollection
-        From `case_collection` or `annotated_collection`.
-    systems : list of str
-        Named systems of `casebook.retrieval.pipeline.HybridRetriever`, or ``module:object`` of a retriever of your own.
-    settings : TreeSettings, optional
-        How trees grow.
-    validator : callable
-        Judges edits; only accepted ones are tried.
-    k : int
-        Length of the lists compared.
-    inert : Inert, optional
-        Words of placebos; by default those that tell the documents apart.
-    encoder : str, optional
-        Model of the dense lists.
-    options
-        ``n_boot`` resamples; the rest goes to the retriever.
-
-    Returns
-    -------
-    SensitivityStudy
-
-    Raises
-    ------
-    InputError
-        If a system is unknown or the collection holds fewer than `k` cases.
-
-    Examples
-    --------
-    >>> study = run_study(planted_collection(1, 2, 4), ["bm25"], n_boot=100)
-    >>> study.systems
-    ['bm25', 'random']
-    >>> found = study.sensitivity("bm25").set_index("fact type")
-    >>> bool(found.loc["Section", "sensitivity"] > found.loc["Section", "placebo"])
-    True
+    `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_boot`` and what
+    goes to the retriever.
     """
     settings, n_boot = settings or TreeSettings(), options.pop("n_boot", 10_000)
     index = CorpusIndex(cases.documents, encoder)
@@ -303,9 +186,8 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     inert = inert_words(known) if inert is None else inert
     trees = dict.fromkeys([*systems, CONTROL])
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
-    for system in track(
-        sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None), "systems"
-    ):
+    order = sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None)
+    for system in track(order, "systems"):
         own = is_plugin(system)
         retriever = load_retriever(system, index.documents) if own else HybridRetriever(index, mode=system, **options)
         search = CaseSearch(retriever, k, index.documents)
@@ -313,9 +195,8 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
         trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
-    return SensitivityStudy(
-        cases.name, trees, edges, placebos, cases.annotations, index.documents, settings.seed, n_boot
-    )
+    drawn = {"n_boot": n_boot, "seed": settings.seed}
+    return SensitivityStudy(cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn)
 
 
 # ---- single edits, for the page that shows them one by one
@@ -342,21 +223,19 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         "texts": sorted(shown),
         "systems": study.systems,
         "controls": [CONTROL],
-        "depth": next(iter(study.trees.values()))[0].k,
+        "depth": trees[0].k,
         "precedents": bool(precedents),
         "asked": len(items),
         "remark": f"{len(noops)} edits leave the query as it was and are not among them." if noops else None,
     }
     texts = {}
-    for row in study.documents.to_dict("records"):
-        facts = [str(row[name]) for name in FACT_TYPES if name in row]
-        texts[row["doc_id"]] = ", ".join(facts) or row["text"]
+    for row in study.documents.to_dict("records") if "documents" in shown else ():
+        texts[row["doc_id"]] = ", ".join(str(row[name]) for name in FACT_TYPES if name in row) or row["text"]
 
     def collect(chosen, opening):
         places = {}
         kept = [_numbered(items[row], places) for row in chosen]
-        told = "documents" in shown
-        documents = [[n, shortened(texts[n], opening) if told and n in texts else None] for n in places]
+        documents = [[n, shortened(texts[n], opening) if n in texts else None] for n in places]
         return known | {"documents": documents, "items": kept}
 
     return fitting(collect, _of_interest(items), OPENINGS, most_bytes)
@@ -366,10 +245,9 @@ def _of_interest(items):
     """Give the places of the edits to keep: all of the cases, and of edited ones those that moved most."""
 
     def moved_beyond(row):
-        result = items[row]["results"][0]
-        if result is None or None in (result["moved"], result["placebo_moved"]):
-            return 0.0
-        return abs(result["moved"] - result["placebo_moved"])
+        result = items[row]["results"][0] or {}
+        moved = (result.get("moved"), result.get("placebo_moved"))
+        return 0.0 if None in moved else abs(moved[0] - moved[1])
 
     further, kept = Counter(), []
     for row in sorted(range(len(items)), key=lambda row: (-moved_beyond(row), row)):
@@ -384,13 +262,16 @@ def _items(study, precedents, shown):
     """Give every edit that changes a query, with document ids."""
     decides = {(row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()}
     rows = {s: study.edges[s].set_index(["case_id", "node"]).to_dict("index") for s in study.systems}
-    placebos, tried, alike = {}, defaultdict(dict), defaultdict(set)
+    placebos, tried, alike = defaultdict(list), defaultdict(dict), defaultdict(set)
+
+    def alike_in_size(system, case, node):
+        return placebos[system, case, node.parent.name, node.edit.removed, node.edit.added]
+
     for system, trees in study.trees.items():
-        placebos[system] = defaultdict(list)
         for tree in trees:
             for node in tree.placebos:
                 if not node.found.error:
-                    placebos[system][_size(tree.case_id, node)].append(node)
+                    alike_in_size(system, tree.case_id, node).append(node)
             for node in tree.nodes[1:]:
                 if not node.edit.noop:
                     edit = (tree.case_id, node.parent.query, node.query)
@@ -398,77 +279,136 @@ def _items(study, precedents, shown):
                     alike[tree.case_id, node.name].add(edit)
     items = []
     for (case, before, after), nodes in tried.items():
-        system, node = next(iter(nodes.items()))
-        edit, blank = node.edit, placebos[system].get(_size(case, node), [])
-        effect = partial(_effect, case, precedents=precedents.get(case))
+        first, node = next(iter(nodes.items()))
+        edit, blank, wanted = node.edit, alike_in_size(first, case, node), precedents.get(case)
+        results = dict.fromkeys(study.systems)
+        for system, one in nodes.items():
+            inert = [each.found for each in alike_in_size(system, case, one)]
+            results[system] = _effect(one, rows[system][case, one.name], inert, wanted, system == CONTROL)
         items.append(
             {
-                "id": f"{case} {node.name}" + (f" ({system})" if len(alike[case, node.name]) > 1 else ""),
+                "id": f"{case} {node.name}" + (f" ({first})" if len(alike[case, node.name]) > 1 else ""),
                 "case": case,
-                "fact_type": edit.fact_type,
-                "operation": edit.operation,
-                "old": edit.old,
-                "new": edit.new,
+                **{name: getattr(edit, name) for name in ("fact_type", "operation", "old", "new")},
                 "depth": node.depth,
                 "decides": decides.get((case, edit.fact_type)),
                 "change": changed(before, after) if shown else None,
                 "placebo": changed(before, blank[0].query) if shown and blank else None,
-                "results": [effect(nodes.get(s), rows[s], placebos[s], control=s == CONTROL) for s in study.systems],
+                "results": list(results.values()),
             }
         )
     return items
 
 
-def _size(case, node):
-    """Give what an edit shares with its placebos."""
-    return case, node.parent.name, node.edit.removed, node.edit.added
-
-
-def _effect(case, node, rows, placebos, precedents, control):
+def _effect(node, row, placebos, wanted, control):
     """Give what one edit did under one system, beside its placebos."""
-    if node is None:
-        return None
     before, after = node.parent.found, node.found
     if error := before.error or after.error:
         return {"error": error}
-    row, blank = rows[case, node.name], [one.found for one in placebos.get(_size(case, node), [])]
     moved, placebo_moved = (None if x != x else round(float(x), 3) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
     return {
         "error": None,
         "moved": moved,
         "placebo_moved": placebo_moved,
-        "left": None if control else _beyond(before, after, precedents),
-        "entered": None if control else _beyond(after, before, precedents),
+        "left": None if control else _beyond(before, after, wanted),
+        "entered": None if control else _beyond(after, before, wanted),
         "new": len(_beyond(after, before)),
-        "placebo_new": [len(_beyond(one, before)) for one in blank],
-        "found": _ranked(before, precedents),
-        "still_found": _ranked(after, precedents),
-        "placebo_found": [_ranked(one, precedents) for one in blank],
+        "placebo_new": [len(_beyond(one, before)) for one in placebos],
+        "found": _ranked(before, wanted),
+        "still_found": _ranked(after, wanted),
+        "placebo_found": [_ranked(one, wanted) for one in placebos],
     }
 
 
-def _beyond(one, other, precedents=None):
+def _beyond(one, other, wanted=None):
     """Give what stands in one list only: case, rank, whether it is a precedent."""
     ranked = enumerate(one.cases, 1)
-    return [[case, rank, int(case in (precedents or ()))] for rank, case in ranked if case not in other.cases]
+    return [[case, rank, int(case in (wanted or ()))] for rank, case in ranked if case not in other.cases]
 
 
-def _ranked(found, precedents):
+def _ranked(found, wanted):
     """Give the best rank of the precedents, None if none is listed, and their number."""
-    if not precedents:
-        return None
-    ranks = [rank for rank, case in enumerate(found.cases, 1) if case in precedents]
-    return [min(ranks, default=None), len(ranks)]
+    ranks = [rank for rank, case in enumerate(found.cases, 1) if case in (wanted or ())]
+    return [min(ranks, default=None), len(ranks)] if wanted else None
 
 
 def _numbered(item, places):
     """Put places in the list of documents for their ids."""
-    results = []
-    for result in item["results"]:
-        lists = {
-            name: [[places.setdefault(case, len(places)), *rest] for case, *rest in result[name]]
-            for name in ("left", "entered")
-            if result and result.get(name) is not None
-        }
-        results.append(result and result | lists)
+
+    def numbered(listed):
+        return listed and [[places.setdefault(case, len(places)), *rest] for case, *rest in listed]
+
+    lists = ("left", "entered")
+    results = [r and r | {name: numbered(r[name]) for name in lists if name in r} for r in item["results"]]
     return item | {"results": results}
+
+
+# ---- the same question in other words: results should stay
+
+LEAST_COSINE = 0.45  # below it two wordings do not ask the same
+PARAPHRASE, STRANGER = "paraphrase", "other question"
+_SHOWN = ("footrule", "displacement", "rbo_distance", "jaccard_distance")
+
+
+def wording_pairs(dataset, encoder):
+    """Pair the wordings of a question: next to each other, of one group and answer, and each other's nearest in it."""
+    if dataset.groups is None:
+        raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
+    texts, groups = dataset.queries["text"].to_numpy(), dataset.queries["query_id"].map(dataset.groups).to_numpy()
+    answers = dataset.queries["answer"].tolist() if "answer" in dataset.queries else None
+    vectors, pairs, at = np.asarray(encoder.encode_queries(texts.tolist()), float), [], 0
+    while at < len(texts) - 1:
+        same = groups[at] == groups[at + 1] and (answers is None or answers[at] == answers[at + 1])
+        if same:
+            pairs.append((at, at + 1))
+        at += 2 if same else 1
+    if answers is not None:
+        pairs = [pair for pair in pairs if _mutual(groups, vectors, *pair)]
+    rows = [(texts[a], texts[b], groups[a], float(vectors[a] @ vectors[b])) for a, b in pairs]
+    return pd.DataFrame(rows, columns=["first", "second", "group", "cosine"]).astype({"cosine": float})
+
+
+def _mutual(groups, vectors, a, b):
+    """Tell whether two questions are near, and each other's nearest in their group."""
+    if vectors[a] @ vectors[b] < LEAST_COSINE:
+        return False
+    rows = np.flatnonzero(groups == groups[a])
+    rest = {one: rows[rows != one] for one in (a, b)}
+    return all(rest[one][np.argmax(vectors[rest[one]] @ vectors[one])] == other for one, other in ((a, b), (b, a)))
+
+
+def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
+    """Measure how far results move from one wording to the other, and to the wording of another group's question."""
+    groups = pairs["group"].tolist()
+    if len(set(groups)) < 2:
+        raise InputError("a control needs pairs of at least two groups")
+    order = np.random.default_rng([seed, 7]).permutation(len(groups))
+    strangers = [next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)]
+    index, rows = CorpusIndex(documents, encoder), []
+    for system in systems:
+        search = CaseSearch(HybridRetriever(index, mode=system), k)
+        first, second = search(pairs["first"].tolist()), search(pairs["second"].tolist())
+        for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
+            for group, one, other in zip(groups, first, others, strict=True):
+                moved = distances(one.cases, other.cases, k)
+                same = bool(one.cases) and one.cases[:1] == other.cases[:1]
+                rows.append((system, kind, group, *(moved[name] for name in _SHOWN), same))
+    return pd.DataFrame(rows, columns=["system", "kind", "group", *_SHOWN, "same_first"])
+
+
+def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
+    """Summarise paraphrases and their control per system, questions of one group drawn together."""
+    found, options = [], {"n_boot": n_boot, "seed": seed}
+    for system, part in rows.groupby("system", sort=False):
+        own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
+        clusters = own["group"].tolist()
+        gain = pd.Series(other[measure].to_numpy() - own[measure].to_numpy())
+        means = gain.groupby(np.asarray(clusters, dtype=object)).mean()
+        found.append(
+            {"system": system, "pairs": len(own), "groups": own["group"].nunique()}
+            | bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options))
+            | bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options))
+            | {"same first document": own["same_first"].mean()}
+            | {"p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue}
+        )
+    return pd.DataFrame(found)

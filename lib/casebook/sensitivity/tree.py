@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
-from casebook.sensitivity import placebo
+from casebook.sensitivity import edits
 from casebook.sensitivity.edits import BUDGETS, ordered, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
@@ -28,7 +28,7 @@ class TreeSettings:
     threshold: float = EXPAND
     budget: str = "stratified"
     placebo_draws: int = 4
-    context_words: int = placebo.SIZE
+    context_words: int = edits.SIZE
     revisit: bool = False
     bounded: bool = True
     outcome: bool = False
@@ -36,17 +36,14 @@ class TreeSettings:
     seed: int = 0
 
     def __post_init__(self):
-        for name, least in (("max_depth", 1), ("placebo_draws", 0), ("context_words", 1), ("seed", 0)):
-            check_count(name, getattr(self, name), least=least)
-        if self.children is not None:
-            check_count("children", self.children)
+        check_count("max_depth", self.max_depth)
         check_choice("budget", self.budget, BUDGETS)
 
     @classmethod
     def documented(cls, **changes):
         """Give the documented settings: the first five edits, states may return, any number, no placebo."""
         own = {"budget": "first", "placebo_draws": 0, "revisit": True, "bounded": False, "outcome": True}
-        return cls(**{**own, **changes})
+        return cls(**own | changes)
 
 
 @dataclass(frozen=True)
@@ -85,14 +82,14 @@ class Tree:
     case_id: str
     k: int
     settings: TreeSettings
-    write: placebo.Writer
-    terms: tuple = ()
-    nodes: list = field(default_factory=list)
+    write: edits.Writer
+    terms: tuple
+    nodes: list
+    seen: set = field(repr=False)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
-    seen: set = field(default_factory=set, repr=False)
 
     @property
     def root(self):
@@ -102,19 +99,17 @@ class Tree:
     @property
     def poor(self):
         """Why the case is too poor to be a query: str, or None."""
-        if len(self.terms) >= placebo.LEAST_TERMS:
+        if len(self.terms) >= edits.LEAST_TERMS:
             return None
-        return (
-            f"the query has {len(self.terms)} informative term(s) in the collection, "
-            f"fewer than {placebo.LEAST_TERMS}: too poor to be scored"
-        )
+        few = f"the query has {len(self.terms)} informative term(s) in the collection, fewer than {edits.LEAST_TERMS}"
+        return f"{few}: too poor to be scored"
 
     @property
     def no_placebo(self):
         """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return "no matched placebo" if self.write.context else placebo.VACUOUS
+        return "no matched placebo" if self.write.context else edits.VACUOUS
 
 
 def grow_tree(sheet, search, **options):
@@ -153,7 +148,7 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     Examples
     --------
     >>> from casebook.retrieval.pipeline import HybridRetriever
-    >>> from casebook.sensitivity.planted import plant_cases
+    >>> from casebook.sensitivity.cases import plant_cases
     >>> planted = plant_cases(1, 2, 4)
     >>> search = CaseSearch(HybridRetriever(planted.documents, mode="bm25"))
     >>> (tree,) = grow_trees(planted.sheets[:1], search, TreeSettings(max_depth=1), planted.neighbours)
@@ -161,7 +156,7 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     (6, 'Evidence: Confession removed')
     """
     settings = settings or TreeSettings()
-    inert = placebo.inert_words(search.vocabulary) if inert is None else inert
+    inert = edits.inert_words(search.vocabulary) if inert is None else inert
     trees = [_rooted(sheet, search, settings, inert) for sheet in sheets]
     counts = Counter(tree.case_id for tree in trees)
     if twice := [name for name, count in counts.items() if count > 1]:
@@ -190,12 +185,12 @@ def _rooted(sheet, search, settings, inert):
     if problems := contradictions(sheet):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     told = {"outcome": settings.outcome, "caps": settings.caps}
-    write = placebo.Writer(**told)
-    if settings.placebo_draws and any(inert.kinds):
-        write = placebo.with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
+    write = edits.Writer(**told)
+    if settings.placebo_draws and any(inert):
+        write = edits.with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
-    return Tree(sheet.case_id, search.k, settings, write, terms, [root], seen={sheet_hash(sheet)})
+    return Tree(sheet.case_id, search.k, settings, write, terms, [root], {sheet_hash(sheet)})
 
 
 def _search_level(search, level):
@@ -207,13 +202,13 @@ def _search_level(search, level):
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    edits = single_fact_edits(node.sheet, neighbours, tree.write, bounded=settings.bounded)
-    tree.counts["candidates"] += len(edits)
+    found = single_fact_edits(node.sheet, neighbours, tree.write, bounded=settings.bounded)
+    tree.counts["candidates"] += len(found)
     if not settings.revisit:
-        tree.noops += [(node, edit) for edit in edits if edit.noop]
-        edits = [edit for edit in edits if not edit.noop]
+        tree.noops += [(node, edit) for edit in found if edit.noop]
+        found = [edit for edit in found if not edit.noop]
     children = []
-    for edit in ordered(edits, settings.budget, settings.seed):
+    for edit in ordered(found, settings.budget, settings.seed):
         if len(children) == settings.children:
             break
         state = sheet_hash(edit.sheet)
@@ -231,13 +226,11 @@ def _children(tree, node, neighbours, validator):
 
 def _placebos(tree, node, sizes, inert):
     """Make the placebos of one node: a few for each size that its edits have."""
-    found, settings = [], tree.settings
+    found, draws, seed = [], tree.settings.placebo_draws, tree.settings.seed
     for removed, added in sorted(sizes - {(0, 0)}) if tree.write.context else ():
-        edits = placebo.placebo_edits(
-            node.sheet, tree.write, removed, added, inert, settings.placebo_draws, settings.seed
-        )
-        tree.counts["unmatched"] += not edits
-        found += [Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1) for e in edits]
+        made = edits.placebo_edits(node.sheet, tree.write, removed, added, inert, draws, seed)
+        tree.counts["unmatched"] += not made
+        found += [Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1) for e in made]
     return found
 
 
@@ -259,21 +252,18 @@ class CaseSearch:
     """
 
     def __init__(self, retriever, k=10, documents=None):
-        self.retriever, self.k = retriever, k
+        self.retriever, self.k, self._known = retriever, k, {}
         self.documents = documents = retriever.index.documents if documents is None else documents
-        column = "case_id" if "case_id" in documents else "doc_id"
-        self._case = documents[column].astype(str).to_numpy(dtype=object)
+        self._case = documents["case_id" if "case_id" in documents else "doc_id"].astype(str).to_numpy(dtype=object)
         self._document = documents["doc_id"].to_numpy(dtype=object)
         if (cases := len(set(self._case))) < k:
-            raise InputError(
-                f"the collection holds {cases} cases, fewer than the {k} to be compared: lower K or add documents"
-            )
-        self._known = {}
+            few = f"the collection holds {cases} cases, fewer than the {k} to be compared"
+            raise InputError(f"{few}: lower K or add documents")
 
     @cached_property
     def vocabulary(self):
         """Words of the collection: `Vocabulary`."""
-        return placebo.Vocabulary(self.documents["text"])
+        return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
         """Retrieve cases for queries, those not seen before in one batch: list of Found."""
@@ -324,7 +314,7 @@ class CaseSearch:
         places = {document: place for place, document in enumerate(self._document)}
         name = getattr(self.retriever, "__qualname__", type(self.retriever).__name__)
         try:
-            answers = list(zip(*self.retriever(list(queries), fetch), strict=True))
+            answers = zip(*self.retriever(list(queries), fetch), strict=True)
             lists = [(np.array([places[i] for i in ids], int), np.array(scores, float)) for ids, scores in answers]
         except KeyError as error:
             raise InputError(f"{name}: {error} is the id of no document") from None
@@ -352,8 +342,6 @@ class CaseSearch:
 PRIMARY = "footrule"
 PARITY = "displacement"
 OK, NOOP, INVALID, EMPTY, POOR = "ok", "noop", "invalid", "both_empty", "poor_query"
-_COLUMNS = ["case_id", "parent", "node", "depth", "fact_type", "item", "operation", "old", "new"]
-_COLUMNS += ["removed", "added", "status", "reason", "n_parent", "n_child"]
 
 
 def distances(before, after, k):
@@ -374,6 +362,8 @@ def distances(before, after, k):
 
 
 MEASURES = tuple(distances((), (), 10))
+_FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
+_COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", "n_parent", "n_child", *MEASURES]
 
 
 def edge_frame(trees):
@@ -383,25 +373,23 @@ def edge_frame(trees):
         rows += [_row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]]
         for count, (parent, edit) in enumerate(tree.noops, 1):
             rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.found))
-    frame = pd.DataFrame(rows, columns=[*_COLUMNS, *MEASURES]).astype(dict.fromkeys(MEASURES, float))
-    placebos = placebo_frame(trees)
+    frame, placebos = pd.DataFrame(rows, columns=_COLUMNS), placebo_frame(trees)
     size = ["case_id", "parent", "removed", "added"]
     valid = placebos[placebos["status"] == OK].groupby(size)
     means = valid[list(MEASURES)].mean().add_prefix("placebo_")
     frame = frame.join(means.assign(placebos=valid.size()), on=size)
     frame["placebos"] = frame["placebos"].fillna(0)
-    frame = frame.astype(dict.fromkeys(means.columns, float))
+    frame = frame.astype(dict.fromkeys([*MEASURES, *means.columns], float))
     frame = frame.astype(dict.fromkeys(["depth", "removed", "added", "placebos"], int))
     why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
-    frame["no_placebo"] = why.astype(object).where(frame["placebos"] == 0, None)
-    return frame
+    return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
 
 
 def placebo_frame(trees):
     """Measure every placebo edge of some trees."""
     rows = [_row(tree, node.parent, node.name, node.edit, node.found) for tree in trees for node in tree.placebos]
     keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *MEASURES]
-    return pd.DataFrame(rows, columns=[*_COLUMNS, *MEASURES])[keep].astype(dict.fromkeys(MEASURES, float))
+    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(MEASURES, float))
 
 
 def excess(edges, measure=PRIMARY):
@@ -414,7 +402,8 @@ def _row(tree, parent, name, edit, found):
     empty = not before.cases and not found.cases
     status = INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
     reason = error or ("both lists are empty" if empty else tree.poor)
-    told = [tree.case_id, parent.name, name, parent.depth + 1, edit.fact_type, edit.item, edit.operation]
-    told += [edit.old, edit.new, edit.removed, edit.added, status, reason, len(before.cases), len(found.cases)]
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
-    return [*told, *moved.values()]
+    fact = {name: getattr(edit, name) for name in _FACT}
+    lengths = {"n_parent": len(before.cases), "n_child": len(found.cases)}
+    place = {"case_id": tree.case_id, "parent": parent.name, "node": name, "depth": parent.depth + 1}
+    return place | fact | {"status": status, "reason": reason} | lengths | moved

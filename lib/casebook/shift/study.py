@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.sets import drift_stages
+from casebook.errors import InputError
 from casebook.frames import UNTESTED, contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
@@ -71,6 +72,25 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
         leaking[name] = data.score(leak.shifted(data))
     scores = {measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()}) for measure in MEASURES}
     return ShiftStudy(data, scores, fits, leaking, spread, by, seed)
+
+
+def check_questions(dataset, values):
+    """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
+    groups = len(set(group_labels(embed(dataset, _NoEncoder()), values["by"])))
+    if groups < 3:
+        raise InputError(
+            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: at least 3 are needed, to "
+            "learn from one, choose on another and hold out the third"
+        )
+
+
+class _NoEncoder:
+    """Vectors of no length."""
+
+    def encode_queries(self, texts):
+        return np.zeros((len(texts), 1))
+
+    encode_documents = encode_queries
 
 
 def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):

@@ -8,15 +8,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.samples import (
-    ROUNDING,
-    check_choice,
-    check_count,
-    check_share,
-    number_or_none,
-    score_matrix,
-    stream,
-)
+from casebook.stats.samples import ROUNDING, check_count, check_share, number_or_none, score_matrix, stream
 
 FEWEST = 6
 """Units, or clusters of units, below which no interval is given."""
@@ -225,8 +217,6 @@ def too_few(groups, clusters):
 
 def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
     """Percentile interval of any statistic of the rows of a table."""
-    check_share("level", level)
-    check_count("n_boot", n_boot)
     n = len(data)
     rows = data.iloc if isinstance(data, pd.DataFrame) else np.asarray(data)
     estimate = number_or_none(statistic(data)) if n else None
@@ -271,7 +261,6 @@ def unit_counts(cells, n_cells, clusters=None):
 
 def resample_tables(units, *, n_boot=1000, seed=0):
     """Draw bootstrap tables [n_boot, cells], each by one multinomial draw of the kinds of units."""
-    check_count("n_boot", n_boot)
     if units.n_units < FEWEST:
         return np.empty((0, units.rows.shape[1]), dtype=np.int64)
     rng = np.random.Generator(stream(seed, "counts"))
@@ -280,7 +269,6 @@ def resample_tables(units, *, n_boot=1000, seed=0):
 
 def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     """Percentile interval from the values of a statistic on the resamples."""
-    check_share("level", level)
     estimate = number_or_none(estimate)
     if estimate is None:
         why = reason or TOO_SMALL.get(n, "undefined_in_resamples")
@@ -331,7 +319,9 @@ def wilson(successes, n, level=0.95):
     >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}]"
     '0.8 [0.490, 0.943]'
     """
-    _check_counts(successes, n, level)
+    check_share("level", level)
+    if not 0 <= successes <= n:
+        raise InputError(f"{successes} successes in {n} trials are impossible")
     if n == 0:
         return Interval(None, None, None, level, 0, "wilson", "no_units")
     share, z = successes / n, special.ndtri((1 + level) / 2)
@@ -358,8 +348,6 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
     wins, units = np.asarray(successes, float), np.asarray(sizes, float)
-    if wins.shape != units.shape or (wins < 0).any() or (wins > units).any():
-        raise InputError("each cluster needs 0 to its size successes")
     wins, units = wins[units > 0], units[units > 0]
     n, clusters = int(units.sum()), len(units)
     if not n:
@@ -373,12 +361,6 @@ def clustered_wilson(successes, sizes, level=0.95):
         size = float(n / max(1.0, variance / (share * (1 - share) / n)))
     found = wilson(share * size, size, level)
     return Interval(share, min(found.low, share), max(found.high, share), level, n, "clustered wilson")
-
-
-def _check_counts(successes, trials, level):
-    check_share("level", level)
-    if not 0 <= successes <= trials:
-        raise InputError(f"{successes} successes in {trials} trials are impossible")
 
 
 # Items and raters that are both drawn anew.
@@ -395,8 +377,6 @@ class Crossed:
 
 def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.inf, np.inf)):
     """Interval of a mean [items, raters] for other items and other raters of the same kind."""
-    check_share("level", level)
-    check_choice("weights", weights, ("items", "votes"))
     method = "t, items and raters crossed"
     values = np.asarray(table, dtype=float)
     values = values[np.isfinite(values).any(axis=1)]
