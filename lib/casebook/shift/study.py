@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -76,21 +77,15 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
 
 def check_questions(dataset, values):
     """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
-    groups = len(set(group_labels(embed(dataset, _NoEncoder()), values["by"])))
+    nothing = SimpleNamespace(
+        **dict.fromkeys(("encode_queries", "encode_documents"), lambda texts: np.zeros((len(texts), 1)))
+    )
+    groups = len(set(group_labels(embed(dataset, nothing), values["by"])))
     if groups < 3:
         raise InputError(
             f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: at least 3 are needed, to "
             "learn from one, choose on another and hold out the third"
         )
-
-
-class _NoEncoder:
-    """Vectors of no length."""
-
-    def encode_queries(self, texts):
-        return np.zeros((len(texts), 1))
-
-    encode_documents = encode_queries
 
 
 def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):
