@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ class EmbeddedDataset:
     def __len__(self):
         return len(self.query_ids)
 
-    @property
+    @cached_property
     def doc_ids(self):
         """Ids of the documents, in the order of their vectors."""
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)

@@ -20,7 +20,7 @@ from casebook.stats.tests import difference_intervals
 BASELINE, CHANCE = "baseline", "chance"
 RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
 SHOWN_APART = (DOCUMENTED, RIDGE)  # also in-sample, and by leaking folds
-POLICIES, QUERIES, STAGES, TRAIN_STAGE = 80, 160, 3, 1  # of a generated collection that drifts
+TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 _DRIFT = ["seed", "stage", "system", "query_id", "group", "baseline", "shifted"]
 
 
@@ -129,11 +129,11 @@ def gains(study, measure=SELECTION, n_resamples=10_000, margin=0.0):
     )
 
 
-def run_drift(seeds, encoder="minilm", *, sizes=(POLICIES, QUERIES), k=5):
+def run_drift(seeds, encoder="minilm", *, k=5):
     """Learn on stage 1 of generated collections, and run on all: rows of query, stage and system."""
     encoder, parts = load_encoder(encoder) if isinstance(encoder, str) else encoder, [pd.DataFrame(columns=_DRIFT)]
     for seed in seeds:
-        stages = [embed(dataset, encoder) for dataset in drift_stages(*sizes, seed=seed, stages=STAGES)]
+        stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
         for system in SHOWN_APART:
             fit = cross_fit(stages[TRAIN_STAGE], LEARNERS[system], k=k, seed=seed)
             for stage, data in enumerate(stages):  # the same questions in the same order
