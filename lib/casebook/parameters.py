@@ -63,8 +63,9 @@ def check(cell, source):
     values = usual | cell.parameters
     ours = not Path(cell.notebook).is_absolute()
     named = {*DATA, *MODELS, *paths, *(PLUGINS if ours else ())}
+    optional = {name for name, each in declared(source).items() if "None" in ast.unparse(each)} | {"reranker"}
     for name in sorted(named & values.keys()):
-        _check_name(name, values[name], usual.get(name), ours)
+        _check_name(name, values[name], usual.get(name), name in optional, ours)
     _check_numbers(values, usual, LEAST if ours else {"resamples": LEAST["resamples"]})
     if ours:
         _check_systems(values)
@@ -120,11 +121,11 @@ def check_lengths(data, _values):
         raise InputError(f"{data.name}: no question is longer than the others, so there is nothing to compare")
 
 
-def _check_name(name, value, usual, ours):
+def _check_name(name, value, usual, optional, ours):
     """Refuse what is no name where one has to stand."""
     many = isinstance(value, list) and (name in MANY or isinstance(usual, list) or not ours)
     for each in value if many else [value]:
-        lacking = each is None and isinstance(usual, str) and usual and name != "reranker"
+        lacking = each is None and isinstance(usual, str) and usual and not optional
         if not isinstance(each, str | None) or (each == "" and name in PLUGINS) or lacking:
             raise InputError(f"{name}: {each!r} is no name: give text, or leave it out")
 

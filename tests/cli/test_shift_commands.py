@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shutil
 from pathlib import Path
 
@@ -9,7 +10,6 @@ import pytest
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import write_mini_insurance
 from casebook.paths import DATA
 from casebook.runs.record import read_record
 from casebook.shift.segments import decisions_of
@@ -65,7 +65,7 @@ def test_run_records_two_comparable_runs(casebook, trained):
 
 
 def test_a_folder_of_ones_own_with_a_blank_in_its_name(casebook, tmp_path, monkeypatch):
-    write_mini_insurance(load("smoke"), tmp_path / "my tickets")
+    runpy.run_path(str(DATA / "make" / "mini_insurance.py"))["write"](load("smoke"), tmp_path / "my tickets")
     monkeypatch.chdir(tmp_path)
     code, out, _ = casebook("shift", "train", "my tickets", *FAST)
     assert code == 0 and "my_tickets-posneg-training_" in out

@@ -65,7 +65,7 @@ def test_stemming_and_stop_lists_change_what_matches():
 def test_queries_without_a_known_word_retrieve_nothing():
     lists = BM25Index(TEXTS).search(["", "of the", "quasar"], 3)
     assert lists.lengths.tolist() == [0, 0, 0]
-    assert BM25Index(TEXTS).search([], 3).shape == (0, 3)
+    assert BM25Index(TEXTS).search([], 3).shape[0] == 0
 
 
 def test_equal_texts_keep_the_order_of_the_collection():

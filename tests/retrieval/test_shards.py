@@ -214,24 +214,18 @@ def test_two_that_encode_to_one_place_at_once_leave_one_whole_corpus(place):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda shards: shards.reverse(),
-        lambda shards: shards.pop(0),
-        lambda shards: shards[0].update(key="0" * 64),
-        lambda shards: shards[1].update(dims=4),
-        lambda shards: shards[1].update(n=10),
-        lambda shards: shards[0].update(name="../../secret"),
-        lambda shards: shards[0].update(name="shard-0000000000-0000000020"),
-        lambda shards: shards[0].pop("key"),
-        lambda shards: shards.insert(0, None),
-        lambda shards: shards[0].update(key=None),
+        lambda index: index["shards"].reverse(),
+        lambda index: index["shards"][0].update(name="../../secret"),
+        lambda index: index.update(model="another"),
+        lambda index: index.pop("seal"),
     ],
 )
-def test_a_list_that_is_not_of_these_shards_is_refused(tmp_path, change):
+def test_a_list_that_was_changed_by_hand_is_refused(tmp_path, change):
     encode_model(tmp_path, Model(1))
     index = json.loads((tmp_path / INDEX).read_text())
-    change(index["shards"])
+    change(index)
     (tmp_path / INDEX).write_text(json.dumps(index))
-    with pytest.raises(InputError, match=r"does not name its shards by what they hold"):
+    with pytest.raises(InputError, match="changed by hand"):
         search_shards(ShardStore(tmp_path), np.ones((1, 3)), 3)
     encode_model(tmp_path, Model(1))
     assert seen(tmp_path) == {1}

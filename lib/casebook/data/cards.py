@@ -172,12 +172,19 @@ def load_card(path):
     try:
         card = Card.model_validate(read_yaml(path, "card"))
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "card"
-        raise InputError(f"{path}: field {where}: {first['msg']}") from error
+        raise InputError(f"{path}: {first_problem(error)}") from error
     if card.key != path.stem:
         raise InputError(f"{path}: field key: is {card.key!r}, the file name differs")
     return card
+
+
+def first_problem(error):
+    """First wrong field of what pydantic refused, in words; any other error as it is."""
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"field {where}: {first['msg']}" if where else first["msg"]
 
 
 @cache

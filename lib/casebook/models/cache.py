@@ -15,8 +15,9 @@ import numpy as np
 from casebook.files import replacing
 from casebook.models.tokens import TokenVectors, checked_texts, text_key
 from casebook.paths import cache_dir
+from casebook.progress import track
 
-SLAB = 2048  # texts that are computed and kept at once
+SLAB = 512  # texts that are computed and kept at once
 _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError, OSError)
 _KEY_BYTES = 32
 
@@ -42,40 +43,21 @@ class CachedEncoder(EncoderWrapper):
 
     def encode_queries(self, texts):
         """Encode queries; see `casebook.models.encoders.SentenceEncoder`."""
-        return self._pooled(texts, "query", self.encoder.encode_queries)
+        return self._look_up(texts, "query").vectors
 
     def encode_documents(self, texts):
         """Encode documents; see `casebook.models.encoders.SentenceEncoder`."""
-        return self._pooled(texts, "document", self.encoder.encode_documents)
+        return self._look_up(texts, "document").vectors
 
     def token_vectors(self, texts, role="document"):
         """Encode tokens, and keep the pooled vectors that come with them."""
+        return self._look_up(texts, f"{role}-tokens")
+
+    def _look_up(self, texts, kind):
+        """Assemble rows from the cache and from what is computed for it."""
         texts = checked_texts(texts)
         if not texts:
-            return self.encoder.token_vectors(texts, role)
-
-        def compute(keys, missing):
-            pooled, tokens = self.encoder.encode_both(missing, role)
-            self.cache.store(self.model_hash, role, keys, _one_token_each(pooled))
-            self.cache.store(self.model_hash, f"{role}-tokens", keys, tokens)
-            return tokens
-
-        return self._look_up(texts, f"{role}-tokens", compute)
-
-    def _pooled(self, texts, role, encode):
-        texts = checked_texts(texts)
-        if not texts:
-            return encode(texts)
-
-        def compute(keys, missing):
-            block = _one_token_each(encode(missing))
-            self.cache.store(self.model_hash, role, keys, block)
-            return block
-
-        return self._look_up(texts, role, compute).vectors
-
-    def _look_up(self, texts, kind, compute):
-        """Assemble rows from the cache and from what `compute` adds to it."""
+            return self._compute([], kind)[kind]
         keys = [text_key(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         rows, stored = self.cache.load(self.model_hash, kind, text_of)
@@ -83,11 +65,23 @@ class CachedEncoder(EncoderWrapper):
         # The longest first, in slabs that are kept at once: an interrupted run goes
         # on where it stopped, and batches hold texts of one length.
         missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
-        for start in range(0, len(missing), SLAB):
+        for start in track(range(0, len(missing), SLAB), f"encoding {SLAB} texts at a time"):
             slab = missing[start : start + SLAB]
             rows.update({key: len(rows) + place for place, key in enumerate(slab)})
-            blocks.append(compute(slab, [text_of[key] for key in slab]))
+            computed = self._compute([text_of[key] for key in slab], kind)
+            for name, block in computed.items():
+                self.cache.store(self.model_hash, name, slab, block)
+            blocks.append(computed[kind])
         return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
+
+    def _compute(self, texts, kind):
+        """Vectors of one kind, and those that come with them."""
+        role, _, tokens = kind.partition("-")
+        if tokens:
+            pooled, found = self.encoder.encode_both(texts, role)
+            return {role: _one_token_each(pooled), kind: found}
+        encode = self.encoder.encode_queries if role == "query" else self.encoder.encode_documents
+        return {kind: _one_token_each(encode(texts))}
 
 
 def _one_token_each(vectors):
@@ -105,14 +99,15 @@ class EmbeddingCache:
 
     def load(self, model_hash, kind, keys):
         """{key: row} of what is stored for some texts, and the rows as TokenVectors, None without any."""
-        wanted, rows, blocks = set(keys), {}, []
+        rows, blocks = {}, []
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
-            held = [(row, key) for row, key in enumerate(self._shard_keys(path)) if key in wanted and key not in rows]
-            block = self._guarded(path, _vectors_of) if held else None
-            if block is None:
-                continue
-            rows.update({key: len(rows) + place for place, (_, key) in enumerate(held)})
-            blocks.append(block.take([row for row, _ in held]))
+            if path not in self._keys:
+                self._keys[path] = self._read(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
+            held = {key: row for row, key in enumerate(self._keys[path]) if key in keys and key not in rows}
+            block = self._read(path, _vectors_of) if held else None
+            if block is not None:
+                rows.update({key: len(rows) + place for place, key in enumerate(held)})
+                blocks.append(block.take(list(held.values())))
         return rows, TokenVectors.concatenate(blocks) if blocks else None
 
     def store(self, model_hash, kind, keys, block):
@@ -126,12 +121,7 @@ class EmbeddingCache:
         except OSError as error:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
-    def _shard_keys(self, path):
-        if path not in self._keys:
-            self._keys[path] = self._guarded(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
-        return self._keys[path]
-
-    def _guarded(self, path, read):
+    def _read(self, path, read):
         """Read from a shard; None if it is gone, or damaged and so set aside and counted as absent."""
         try:
             # Opened here, since numpy leaves a truncated file open.

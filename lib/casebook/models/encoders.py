@@ -16,18 +16,17 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
 from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
 from casebook.plugins import called, is_plugin, plugin, source_of
-from casebook.progress import track
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
+ROLES = ("query", "document")
 BATCH, SLAB = 16, 512
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
@@ -67,30 +66,33 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
     >>> encoder.encode_documents(["The tenant may sublet.", "Rent is due."]).shape
     (2, 384)
     """
-    text = os.fspath(name)
-    if is_plugin(text):
-        return PluggedEncoder(text)
-    if text.startswith(("query=", "context=")):
-        encoder = DualEncoder.parse(text, allow_download)
-    else:
-        encoder = SentenceEncoder(text, allow_download=allow_download)
+    if is_plugin(name):
+        return PluggedEncoder(str(name))
+    encoder = SentenceEncoder(name, allow_download)
     if cache is False:
         return encoder
     return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
 
 
 class SentenceEncoder:
-    """One model for queries and documents (bi-encoder with shared weights)."""
+    """One model for queries and documents, or two towers: one reads queries, the other documents."""
 
-    def __init__(self, name=PACKAGED, pooling="mean", allow_download=None):
-        self.name = os.fspath(name)
-        self.folder = locate_model(name, allow_download)
-        self.model_hash = hashlib.sha256(f"{model_fingerprint(self.folder)} {pooling}".encode()).hexdigest()
-        self.pooling = pooling
+    def __init__(self, name=PACKAGED, allow_download=None):
+        self.name, self.pooling = os.fspath(name), "mean"
+        towers = dict.fromkeys(ROLES, self.name)
+        if pair := self.name.startswith(("query=", "context=")):
+            towers, self.pooling = _pair(self.name), "cls"
+            self.name = f"query={towers['query']},context={towers['document']}"
+        self.folders = {role: locate_model(tower, allow_download) for role, tower in towers.items()}
+        known = {folder: model_fingerprint(folder) for folder in set(self.folders.values())}
+        hashes = [_hashed(f"{known[folder]} {self.pooling}") for folder in self.folders.values()]
+        self.model_hash = _hashed(" ".join(hashes)) if pair else hashes[0]
+        self.folder = self.folders["document"]
+        self._loaded = functools.cache(lambda folder: _sentence_transformer(folder, self.pooling))
 
-    @cached_property
+    @property
     def _model(self):
-        return _sentence_transformer(self.folder, self.pooling)
+        return self._loaded(self.folder)
 
     @cached_property
     def _tokenizer(self):
@@ -139,80 +141,44 @@ class SentenceEncoder:
 
     def encode_both(self, texts, role="document"):
         """Encode texts and their tokens in one pass."""
-        texts = checked_texts(texts)
-        if role not in ("query", "document"):
-            raise InputError(f"unknown role {role!r}: choose query or document")
-        if not texts:
+        outputs = self._encode(texts, role, output_value=None)
+        if not len(outputs):
             none = np.zeros(0, dtype=np.int64)
-            pooled = self._encode(texts, role)
-            return pooled, TokenVectors(np.zeros((0, pooled.shape[1]), np.float16), none, none)
+            return outputs, TokenVectors(outputs.astype(np.float16), none, none)
         special = np.array(self._model.tokenizer.all_special_ids)
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        pooled, tokens = [], []
-        slabs, quiet = range(0, len(order), SLAB), not wants_progress(len(texts))
-        for start in track(tqdm(slabs, desc="Encoding", disable=quiet), f"encoding {SLAB} texts at a time"):
-            slab = [texts[row] for row in order[start : start + SLAB]]
-            outputs = self._call(slab, role, False, output_value=None)
-            pooled += [unit_rows(output["sentence_embedding"].float().numpy()[None]) for output in outputs]
-            tokens += [_ordinary_tokens(output, special) for output in outputs]
-        back = np.argsort(order)
-        return np.concatenate(pooled)[back], TokenVectors.concatenate(tokens).take(back)
+        pooled = [output["sentence_embedding"].float().numpy() for output in outputs]
+        return unit_rows(np.stack(pooled)), TokenVectors.concatenate([_tokens(one, special) for one in outputs])
 
-    def _encode(self, texts, role):
-        """Encode with the model's own prompt for the role."""
+    def _encode(self, texts, role, **options):
+        """Run the library's encoder with the model's own prompt for the role; batches are sorted by length."""
         texts = checked_texts(texts)
+        if role not in ROLES:
+            raise InputError(f"unknown role {role!r}: choose query or document")
+        model = self._loaded(self.folders[role])
         if not texts:
-            return np.zeros((0, self._model.get_embedding_dimension()), np.float32)
-        return self._call(texts, role, wants_progress(len(texts)))
-
-    def _call(self, texts, role, progress, **options):
-        """Run the library's encoder, whose batches are sorted by length."""
-        encode = getattr(self._model, f"encode_{role}")
-        return encode(texts, batch_size=BATCH, show_progress_bar=progress, normalize_embeddings=True, **options)
+            return np.zeros((0, model.get_embedding_dimension()), np.float32)
+        options |= {"batch_size": BATCH, "show_progress_bar": wants_progress(len(texts)), "normalize_embeddings": True}
+        return getattr(model, f"encode_{role}")(texts, **options)
 
 
-def _ordinary_tokens(output, special):
+def _pair(text):
+    """Both towers, from their spelling in parameters."""
+    parts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    if parts.keys() != {"query", "context"} or not all(parts.values()):
+        raise InputError(f"encoder {text!r} is no pair: write query=NAME,context=NAME")
+    return {"query": parts["query"], "document": parts["context"]}
+
+
+def _hashed(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tokens(output, special):
     """Token vectors of one text, special tokens and padding left out."""
     ids = output["input_ids"].numpy()
     keep = (output["attention_mask"].numpy() > 0) & ~np.isin(ids, special)
     vectors = unit_rows(output["token_embeddings"].float().numpy()[keep]).astype(np.float16)
     return TokenVectors(vectors, ids[keep].astype(np.int64), np.array([keep.sum()], dtype=np.int64))
-
-
-class DualEncoder:
-    """Two towers whose vectors are compared: one reads queries, the other documents."""
-
-    def __init__(self, query, context, allow_download=None):
-        self.query = SentenceEncoder(query, "cls", allow_download)
-        self.context = SentenceEncoder(context, "cls", allow_download)
-        self.name = f"query={self.query.name},context={self.context.name}"
-        hashes = f"{self.query.model_hash} {self.context.model_hash}"
-        self.model_hash = hashlib.sha256(hashes.encode()).hexdigest()
-
-    @classmethod
-    def parse(cls, text, allow_download=None):
-        """Build the pair from its spelling in parameters."""
-        parts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-        if parts.keys() != {"query", "context"} or not all(parts.values()):
-            raise InputError(f"encoder {text!r} is no pair: write query=NAME,context=NAME")
-        return cls(parts["query"], parts["context"], allow_download)
-
-    def __getattr__(self, name):
-        if name not in ("max_tokens", "vocabulary_size", "token_ids", "count_tokens", "encode_documents"):
-            raise AttributeError(name)
-        return getattr(self.context, name)
-
-    def encode_queries(self, texts):
-        """Encode queries with their tower."""
-        return self.query.encode_queries(texts)
-
-    def encode_both(self, texts, role="document"):
-        """Encode texts and tokens with the tower of a role."""
-        return (self.query if role == "query" else self.context).encode_both(texts, role)
-
-    def token_vectors(self, texts, role="document"):
-        """Encode tokens with the tower of a role."""
-        return self.encode_both(texts, role)[1]
 
 
 class PluggedEncoder(EncoderWrapper):
@@ -231,9 +197,8 @@ class PluggedEncoder(EncoderWrapper):
             raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
         self.name = name
         self._towers = towers if all(map(callable, towers)) else [made, made]
-        self.model_hash = (
-            hashlib.sha256(source_of(name).read_bytes()).hexdigest() if source_of(name).is_file() else name
-        )
+        source = source_of(name)
+        self.model_hash = sha256_file(source) if source.is_file() else name
         self._known = {}
 
     def encode_queries(self, texts):
@@ -316,8 +281,7 @@ def model_fingerprint(folder):
     names = sorted(path.relative_to(folder).as_posix() for path in files)
     if not any(name.endswith(".safetensors") for name in names):
         raise InputError(f"{folder} holds no safetensors weights; pickles are not read")
-    lines = [f"{sha256_file(folder / name)}  {name}\n" for name in names]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in names))
 
 
 def wants_progress(n_items):

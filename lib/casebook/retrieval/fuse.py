@@ -10,8 +10,7 @@ from casebook.errors import InputError
 from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth, stack
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
-# Queries handled together: enough to amortise the calls, few enough that they stay in the processor's cache.
-_FUSED_TOGETHER, _PICKED_TOGETHER = 128, 16
+_FUSED_TOGETHER, _PICKED_TOGETHER = 256, 16  # queries whose lists or vectors stay in the processor's cache
 
 
 def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
@@ -122,36 +121,29 @@ def _checked(lists, weights):
 
 
 def _sum_by_id(lists, parts):
-    """Add up the parts of each document of each query and rank the sums."""
+    """Add up the parts of each document of each query and rank the sums: best first, then by best rank, then by id."""
     ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
     # Parts of a document are added best rank first, so that the same ranks in other lists give the same sum to the last
     # bit, and a tie stays a tie.
     columns = np.argsort(ranks, kind="stable")
     ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, columns]
     values = np.concatenate(parts, axis=1)[:, columns]
-    if ids.size == 0:
-        return RankedLists(ids, np.full(ids.shape, -np.inf))
-    blocks = [slice(at, at + _FUSED_TOGETHER) for at in range(0, len(ids), _FUSED_TOGETHER)]
-    fused = [_fused(ids[block], values[block], ranks[columns]) for block in blocks]
-    return stack(fused, max(part.shape[1] for part in fused))
+    blocks = [slice(start, start + _FUSED_TOGETHER) for start in range(0, len(ids), _FUSED_TOGETHER)]
+    return stack([_ranked_sums(ids[block], values[block], ranks[columns]) for block in blocks or [slice(0)]])
 
 
-def _fused(ids, values, ranks):
-    """Fuse one block of queries: group by id, add, sort by sum, best rank and id."""
-    bits = ids.shape[1].bit_length()
-    # Sorting id and column as one integer is a stable sort by id, and a fast one.
-    keys = np.sort((ids << bits) | np.arange(ids.shape[1]), axis=1)
-    by_id, ids = keys & ((1 << bits) - 1), keys >> bits
-    first = np.ones(ids.shape, dtype=bool)
-    first[:, 1:] = ids[:, 1:] != ids[:, :-1]
-    totals = np.full(ids.shape, -np.inf)
-    values = np.take_along_axis(values, by_id, axis=1).ravel()
-    totals[first] = np.add.reduceat(values, np.flatnonzero(first))
-    totals[ids < 0] = -np.inf
-    order = np.lexsort((ranks[by_id], -totals), axis=1)  # stable: equal ones stay in the order of their ids
-    order = order[:, : max(1, int((totals > -np.inf).sum(axis=1).max()))]
-    totals = np.take_along_axis(totals, order, axis=1)
-    return RankedLists(np.where(totals > -np.inf, np.take_along_axis(ids, order, axis=1), ABSENT), totals)
+def _ranked_sums(ids, values, ranks):
+    rows, places = np.nonzero(ids >= 0)
+    if not rows.size:
+        return RankedLists.empty(len(ids))
+    # One number for query, document and place, whose order is that of all three.
+    documents, width = ids.max() + 1, ids.shape[1]
+    keys, places = np.divmod(np.sort((rows * documents + ids[rows, places]) * width + places), width)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    totals = np.add.reduceat(values[keys // documents, places], starts)
+    rows, ids = np.divmod(keys[starts], documents)
+    order = np.lexsort((ranks[places[starts]], -totals, rows))  # stable: equal ones stay in the order of their ids
+    return RankedLists.of(rows[order], ids[order], totals[order], len(values))
 
 
 def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False):

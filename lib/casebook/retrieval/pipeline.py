@@ -6,11 +6,9 @@ passages decide its scores. `HybridRetriever._ranked` reads from the first stage
 
 import contextlib
 import hashlib
-import resource
-import sys
 import time
 from collections import namedtuple
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -141,36 +139,26 @@ class HybridRetriever:
             if config.question_tokens is not None and (config.lists != ("bm25",) or config.reranker):
                 trust = config.trust(self.index.encoder().count_tokens(queries))
         parts = []
-        for used, rows in (
-            (config, np.flatnonzero(trust)),
-            (replace(config, **WORDS_ALONE), np.flatnonzero(trust == 0)),
-        ):
-            if rows.size or not (parts or queries):
+        for alone in (False, True):
+            rows = np.flatnonzero((trust == 0) == alone)
+            if rows.size or not (queries or alone):
+                used = config.model_copy(update=WORDS_ALONE) if alone else config
+                asked, mask = [queries[row] for row in rows], allowed
+                if allowed is not None and len(allowed) > 1:
+                    mask = allowed[rows]
                 # Fusion reads scores below the pool too.
-                batch = _Batch(
-                    [queries[row] for row in rows],
-                    max(depth, 2 * config.pool),
-                    allowed[rows] if allowed is not None and len(allowed) > 1 else allowed,
-                    trust[rows],
-                    whole_pools=candidates is not None,
-                )
+                batch = _Batch(asked, max(depth, 2 * config.pool), mask, trust[rows], candidates is not None)
                 parts.append((rows, *self._ranked(clock, used, batch)))
+        order = np.argsort(np.concatenate([rows for rows, _, _ in parts]))
         names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
         names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
-        stages = {}
-        for name in names:
-            found = []
-            for rows, own, _ in parts:
-                # Words alone go by the stages that they do not need, and have no other list.
-                passed = (
-                    RankedLists.empty(len(rows)) if name in config.lists else own["fused"].truncate(config.mmr_pool)
-                )
-                found.append((rows, own.get(name, passed)))
-            stages[name] = ranked.spread(found, len(queries))
-        final = stages["final"] = stages["final"].truncate(depth)
-        passages = np.full(final.shape, ABSENT)
-        for rows, _, decided in parts:
-            passages[rows, : decided.shape[1]] = decided[:, : final.shape[1]]
+        for rows, stages, _ in parts:  # words alone have no other list, and go by the stages that they do not need
+            passed = stages["fused"].truncate(config.mmr_pool)
+            for name in names:
+                stages.setdefault(name, RankedLists.empty(len(rows)) if name in config.lists else passed)
+        stages = {name: ranked.stack([own[name] for _, own, _ in parts], order) for name in names}
+        stages["final"] = final = stages["final"].truncate(depth)
+        passages = ranked.joined([decided for _, _, decided in parts], ABSENT)[order, : final.shape[1]]
         return RetrievalResult(queries, top_k, final, stages, passages, clock.table(), self.index, self.config)
 
     def _ranked(self, clock, config, batch):
@@ -353,7 +341,7 @@ class RetrievalResult:
     final: RankedLists
     stages: dict
     passages: np.ndarray
-    costs: pd.DataFrame  # wall_s, cpu_s and peak_mb of each stage
+    costs: pd.DataFrame  # wall_s and cpu_s of each stage
     index: CorpusIndex = field(repr=False)
     config: PipelineConfig
 
@@ -385,7 +373,7 @@ class RetrievalResult:
 
 
 class StageClock:
-    """Stop-watch that adds up wall time, processor time and peak memory of named stages."""
+    """Stop-watch that adds up wall and processor time of named stages."""
 
     def __init__(self):
         self._rows = {}
@@ -394,17 +382,11 @@ class StageClock:
     def stage(self, name):
         """Measure a block."""
         wall, cpu = time.perf_counter(), time.process_time()
-        try:
-            yield
-        finally:
-            row = self._rows.setdefault(name, [0.0, 0.0, 0.0])
-            row[0] += time.perf_counter() - wall
-            row[1] += time.process_time() - cpu
-            # Linux reports kilobytes, macOS bytes.
-            unit = 2**20 if sys.platform == "darwin" else 2**10
-            row[2] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+        yield
+        row = self._rows.setdefault(name, [0.0, 0.0])
+        row[0] += time.perf_counter() - wall
+        row[1] += time.process_time() - cpu
 
     def table(self):
         """Costs so far, a row per stage."""
-        frame = pd.DataFrame.from_dict(self._rows, orient="index", columns=["wall_s", "cpu_s", "peak_mb"])
-        return frame.rename_axis("stage")
+        return pd.DataFrame.from_dict(self._rows, orient="index", columns=["wall_s", "cpu_s"]).rename_axis("stage")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from casebook.errors import InputError
 
@@ -24,17 +25,25 @@ class RankedLists:
 
     def __post_init__(self):
         ids, scores = np.asarray(self.ids, np.int64), np.asarray(self.scores, np.float64)
-        filled = ids >= 0
         assert ids.ndim == 2 and ids.shape == scores.shape, "ids and scores must have one shape [queries, depth]"
-        assert not (filled[:, 1:] > filled[:, :-1]).any(), "padding must stand at the end of a row"
-        assert (filled == (scores > -np.inf)).all(), "id -1 and score -inf stand together; NaN is no score"
+        assert ((ids >= 0) == (scores > -np.inf)).all(), "id -1 and score -inf stand together; NaN is no score"
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "scores", scores)
 
     @classmethod
-    def empty(cls, rows, depth=1):
+    def empty(cls, rows):
         """Lists that hold nothing."""
-        return cls(np.full((rows, depth), ABSENT), np.full((rows, depth), -np.inf))
+        return cls(np.full((rows, 1), ABSENT), np.full((rows, 1), -np.inf))
+
+    @classmethod
+    def of(cls, rows, ids, scores, n_queries, depth=None):
+        """Lists of entries in order, queries ascending; of each query the first `depth`."""
+        place = np.arange(rows.size) - np.searchsorted(rows, rows)
+        depth = depth or place.max(initial=0) + 1
+        rows, ids, scores, place = (part[place < depth] for part in (rows, ids, scores, place))
+        padded = np.full((n_queries, depth), ABSENT), np.full((n_queries, depth), -np.inf)
+        padded[0][rows, place], padded[1][rows, place] = ids, scores
+        return cls(*padded)
 
     @property
     def shape(self):
@@ -51,29 +60,20 @@ class RankedLists:
         k = positive_depth(k)
         return RankedLists(self.ids[:, :k], self.scores[:, :k])
 
-    def reorder(self, order, scores=None):
-        """Pick entries by column, -1 for none; with other scores if they are given."""
-        order = np.asarray(order, np.int64)
-        if self.shape[1] == 0:
-            return self
-        ids = np.take_along_axis(self.ids, np.maximum(order, 0), axis=1)
-        own = np.take_along_axis(self.scores, np.maximum(order, 0), axis=1) if scores is None else scores
-        kept = (order >= 0) & (ids >= 0)
-        return RankedLists(np.where(kept, ids, ABSENT), np.where(kept, own, -np.inf))
+    def reorder(self, order, scores):
+        """Pick entries by column, -1 for none, and give them scores."""
+        ids = np.where(order >= 0, np.take_along_axis(self.ids, np.maximum(order, 0), axis=1), ABSENT)
+        return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
     def columns_of(self, wanted):
         """Column of each wanted id in the list of its own query; -1 where it is not listed."""
         wanted = np.asarray(wanted, np.int64)
-        rows, depth = self.shape
-        if wanted.size == 0 or depth == 0:
-            return np.full(wanted.shape, ABSENT)
         # Ids of different queries become different numbers, so that one search finds them all.
-        offset = (int(max(self.ids.max(), wanted.max())) + 2) * np.arange(rows)[:, None] + 1
-        order = np.argsort(self.ids, axis=1)
-        keys = (np.take_along_axis(self.ids, order, axis=1) + offset).ravel()
-        slot = np.searchsorted(keys, wanted + offset).clip(max=keys.size - 1)
-        found = (keys[slot] == wanted + offset) & (wanted >= 0)
-        return np.where(found, order.ravel()[slot], ABSENT)
+        size = max(self.ids.max(initial=0), wanted.max(initial=0)) + 1
+        rows, columns = np.nonzero(self.ids >= 0)
+        asked = np.arange(len(wanted))[:, None] * size + wanted
+        found = pd.Index(rows * size + self.ids[rows, columns]).get_indexer(asked.ravel()).reshape(wanted.shape)
+        return np.where(wanted >= 0, np.append(columns, ABSENT)[found], ABSENT)
 
     def ranks_of(self, wanted):
         """Rank of each wanted id, from 1; NaN where it is not listed."""
@@ -82,10 +82,8 @@ class RankedLists:
 
     def scores_of(self, wanted):
         """Score of each wanted id; NaN where it is not listed."""
-        columns = self.columns_of(wanted)
-        if self.shape[1] == 0:
-            return np.full(columns.shape, np.nan)
-        return np.where(columns >= 0, np.take_along_axis(self.scores, np.maximum(columns, 0), axis=1), np.nan)
+        scores = np.pad(self.scores, ((0, 0), (0, 1)), constant_values=np.nan)
+        return np.take_along_axis(scores, self.columns_of(wanted), axis=1)
 
 
 def positive_depth(k):
@@ -98,76 +96,60 @@ def positive_depth(k):
 def from_scores(scores, k):
     """Rank a collection by scores [queries, items] and keep the best k; -inf is not retrieved."""
     scores = np.atleast_2d(np.asarray(scores, np.float64))
-    rows, items = scores.shape
+    n_queries, items = scores.shape
     k = min(positive_depth(k), items)
     if np.isnan(scores).any():
         raise InputError("a retrieval score is NaN: check the vectors or the text")
-    ids, values = np.full((rows, k), ABSENT), np.full((rows, k), -np.inf)
-    if scores.size == 0:
-        return RankedLists(ids, values)
     # Everything at or above the k-th score competes, so that ties at the cut are settled by position and not by the
     # order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
-    row, item = np.nonzero((scores >= cut) & (scores > -np.inf))
-    value = scores[row, item]
-    order = np.lexsort((-value, row))
-    place = np.arange(row.size) - np.searchsorted(row, row)
-    order, place = order[place < k], place[place < k]
-    ids[row[order], place], values[row[order], place] = item[order], value[order]
-    return RankedLists(ids, values)
+    rows, ids = np.nonzero((scores >= cut) & (scores > -np.inf))
+    values = scores[rows, ids]
+    order = np.lexsort((-values, rows))
+    return RankedLists.of(rows[order], ids[order], values[order], n_queries, k)
 
 
-def stack(parts, depth):
-    """Join lists of consecutive blocks of queries."""
-    starts = np.cumsum([0, *(part.shape[0] for part in parts)])
-    return spread(
-        [(slice(a, b), part) for a, b, part in zip(starts, starts[1:], parts, strict=False)], starts[-1], depth
-    )
+def stack(parts, order=slice(None)):
+    """Join the lists of blocks of queries, which then stand in another order if that is given."""
+    ids, scores = joined([part.ids for part in parts], ABSENT), joined([part.scores for part in parts], -np.inf)
+    return RankedLists(ids[order], scores[order])
 
 
-def spread(parts, n_queries, depth=None):
-    """Put lists of some rows each, as pairs of rows and lists, into one."""
-    depth = max(lists.shape[1] for _, lists in parts) if depth is None else depth
-    ids, scores = np.full((n_queries, depth), ABSENT), np.full((n_queries, depth), -np.inf)
-    for rows, lists in parts:
-        ids[rows, : lists.shape[1]], scores[rows, : lists.shape[1]] = lists.ids, lists.scores
-    return RankedLists(ids, scores)
+def joined(blocks, fill):
+    """Put blocks of rows one below the other, padded to one width."""
+    width = max(block.shape[1] for block in blocks)
+    padded = [np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=fill) for one in blocks]
+    return np.concatenate(padded)
 
 
 def collapse(lists, owner):
     """Turn lists of passages into lists of documents, each at its best passage; give those passages too."""
     owner = np.asarray(owner, np.int64)
-    if lists.ids.size == 0:
-        return lists, lists.ids
-    document = np.where(lists.ids >= 0, owner[np.maximum(lists.ids, 0)], ABSENT)
-    by_document = np.argsort(document, axis=1, kind="stable")
-    ordered = np.take_along_axis(document, by_document, axis=1)
-    first = np.ones(document.shape, dtype=bool)
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    keep = np.empty_like(first)
-    np.put_along_axis(keep, by_document, first & (ordered >= 0), axis=1)
-    columns = np.argsort(~keep, axis=1, kind="stable")
-    columns[~np.take_along_axis(keep, columns, axis=1)] = ABSENT
-    winners = lists.reorder(columns[:, : max(1, int(keep.sum(axis=1).max()))])
-    documents = np.where(winners.ids >= 0, owner[np.maximum(winners.ids, 0)], ABSENT)
-    return RankedLists(documents, winners.scores), winners.ids
+    rows, columns = np.nonzero(lists.ids >= 0)
+    passages = lists.ids[rows, columns]
+    first = ~_repeated(rows, owner[passages])
+    scores = lists.scores[rows, columns][first]
+    documents = RankedLists.of(rows[first], owner[passages[first]], scores, len(lists.ids))
+    return documents, RankedLists.of(rows[first], passages[first], scores, len(lists.ids)).ids
 
 
 def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
-    ids = np.take_along_axis(ids, np.argsort(ids < 0, axis=1, kind="stable"), axis=1)
-    places = np.broadcast_to(-np.arange(float(ids.shape[1])), ids.shape)
-    joined = RankedLists(ids, np.where(ids >= 0, places, -np.inf))
-    distinct, _ = collapse(joined, np.arange(int(ids.max(initial=0)) + 1))
-    ranks = np.arange(1.0, distinct.shape[1] + 1)
-    return RankedLists(distinct.ids, np.where(distinct.ids >= 0, 1 / ranks, -np.inf))
+    rows, columns = np.nonzero(ids >= 0)
+    first = ~_repeated(rows, ids[rows, columns])
+    rows, columns = rows[first], columns[first]
+    ranks = np.arange(rows.size) - np.searchsorted(rows, rows) + 1.0
+    return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))
+
+
+def _repeated(rows, ids):
+    """Whether a query had the same id before."""
+    return pd.Series(rows * (ids.max(initial=0) + 1) + ids).duplicated().to_numpy()
 
 
 def to_run(lists, query_ids, doc_ids):
     """Write ranked lists as a run: scores by query id and document id."""
-    if len(query_ids) != lists.shape[0]:
-        raise InputError(f"{lists.shape[0]} ranked lists but {len(query_ids)} query ids")
     names = np.asarray(doc_ids, dtype=object)
     return {
         query: dict(zip(names[ids[:length]].tolist(), scores[:length].tolist(), strict=True))
@@ -175,11 +157,9 @@ def to_run(lists, query_ids, doc_ids):
     }
 
 
-_COMPARE = {name: getattr(operator, name) for name in ("gt", "lt", "eq", "ne")} | {
-    "gte": operator.ge,
-    "lte": operator.le,
-}
-_OPERATORS = (*_COMPARE, "in", "not_in")
+_OPERATORS = {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
+_OPERATORS |= {"gte": operator.ge, "lte": operator.le}
+_OPERATORS |= {"in": lambda values, known: values.isin(known), "not_in": lambda values, known: ~values.isin(known)}
 
 
 def metadata_mask(documents, where):
@@ -193,30 +173,20 @@ def metadata_mask(documents, where):
             known = ", ".join(map(str, documents.columns)) or "none"
             raise InputError(f"filter names no column {column!r}; columns: {known}")
         if isinstance(condition, list | tuple | set | frozenset):
-            condition = {"in": condition}
+            condition = {"in": list(condition)}
         elif not isinstance(condition, dict):
             condition = {"eq": condition}
-        present = documents[column].notna().to_numpy(dtype=bool)
-        mask &= present
+        values = documents[column].reset_index(drop=True).dropna()
         for name, operand in condition.items():
-            held = np.zeros(len(documents), dtype=bool)
-            held[present] = _compared(documents[column][present], column, name, operand)
-            mask &= held
+            if name not in _OPERATORS:
+                known = ", ".join(_OPERATORS)
+                raise InputError(f"filter on {column!r} uses no operator {name!r}; operators: {known}")
+            try:
+                values = values[_OPERATORS[name](values, operand)]
+            except TypeError as error:
+                raise InputError(f"filter on {column!r}: cannot compare its values with {operand!r}") from error
+        mask &= np.isin(np.arange(len(mask)), values.index)
     return mask
-
-
-def _compared(values, column, name, operand):
-    """Apply one operator to values none of which is missing."""
-    if name not in _OPERATORS:
-        raise InputError(f"filter on {column!r} uses no operator {name!r}; operators: {', '.join(_OPERATORS)}")
-    if name in ("in", "not_in"):
-        if isinstance(operand, str) or not np.iterable(operand):
-            raise InputError(f"filter on {column!r}: {name!r} needs a list of values")
-        return (values.isin(list(operand)) == (name == "in")).to_numpy(dtype=bool)
-    try:
-        return _COMPARE[name](values, operand).to_numpy(dtype=bool)
-    except TypeError as error:
-        raise InputError(f"filter on {column!r}: cannot compare its values with {operand!r}") from error
 
 
 def as_mask(allowed, n_queries, n_items):

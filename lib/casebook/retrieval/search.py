@@ -15,9 +15,17 @@ from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
 from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, from_scores, positive_depth, stack
-from casebook.retrieval.settings import PRESETS
 from casebook.retrieval.stemming import stemmer as stemmer_by_name
 
+_PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
+#: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's BM25 baseline.
+#: ``okapi_porter``: of the PDPABench authors (rank_bm25's Okapi, tuned); the untuned one is inside their hybrid.
+PRESETS = {
+    "default": {},
+    "leaderboard": {"stemmer": "english"},
+    "okapi_porter": _PDPABENCH | {"k1": 1.2, "b": 0.3},
+    "okapi_porter_untuned": _PDPABENCH | {"k1": 1.5, "b": 0.75},
+}
 _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
@@ -64,7 +72,7 @@ class BM25Index:
             if mask is not None:
                 keep &= mask if len(mask) == 1 else mask[block]
             parts.append(from_scores(np.where(keep, scores, -np.inf), k))
-        return stack(parts, min(k, self.size))
+        return stack(parts or [RankedLists.empty(0)])
 
     def weights(self):
         """Weight of each word in each text, sparse [N, V]."""
@@ -100,49 +108,41 @@ class DenseIndex:
         if self.size == 0 or self.dims == 0:
             raise InputError("a dense index needs at least one vector")
         faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
-        self._index = _built(self._vectors)
+        self._index = faiss.IndexFlatIP(self.dims)
+        self._index.add(self._vectors)
 
     def search(self, query_vectors, k, allowed=None):
         """Find the most similar vectors of every query; exact."""
         queries = _unit(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        depth = min(positive_depth(k), self.size)
-        mask = as_mask(allowed, len(queries), self.size)
+        depth, mask = min(positive_depth(k), self.size), as_mask(allowed, len(queries), self.size)
         if mask is None:
-            return self._search(self._index, self._vectors, queries, depth)
+            return self._settled(queries, depth, np.arange(self.size))
         if len(mask) == 1:
-            return stack([self._within(queries, depth, mask[0])], depth)
-        return stack([self._within(queries[[row]], depth, mask[row]) for row in range(len(queries))], depth)
+            return self._settled(queries, depth, np.flatnonzero(mask[0]))
+        return stack([self._settled(queries[[row]], depth, np.flatnonzero(one)) for row, one in enumerate(mask)])
 
-    def _within(self, queries, depth, mask):
-        """Search exactly among the allowed positions."""
-        positions = np.flatnonzero(mask)
-        if positions.size == 0:
+    def _settled(self, queries, depth, positions):
+        """Rank some positions in double precision; fetch on where the cut falls into a near tie."""
+        depth = min(depth, positions.size)
+        if depth == 0:
             return RankedLists.empty(len(queries))
-        subset = self._vectors[positions]
-        lists = self._search(_built(subset), subset, queries, min(depth, positions.size))
-        return RankedLists(positions[lists.ids], lists.scores)
-
-    def _search(self, index, vectors, queries, depth):
-        step = max(1, _BLOCK_VALUES // len(vectors))
-        blocks = range(0, len(queries), step)
-        return stack([self._settled(index, vectors, queries[at : at + step], depth) for at in blocks], depth)
-
-    def _settled(self, index, vectors, queries, depth):
-        """Rank in double precision; fetch on where the cut falls into a near tie."""
+        chosen = None
+        if positions.size < self.size:
+            chosen = faiss.SearchParameters(sel=faiss.IDSelectorBatch(positions))
         ids, scores = np.full((len(queries), depth), ABSENT), np.full((len(queries), depth), -np.inf)
-        open_rows, fetch = np.arange(len(queries)), min(depth + 1, len(vectors))
+        open_rows, fetch = np.arange(len(queries)), min(depth + 1, positions.size)
         while open_rows.size:
-            rough, found = index.search(queries[open_rows], fetch)
-            precise = _pair_scores(vectors, queries[open_rows], found)
+            rough, found = self._index.search(queries[open_rows], fetch, params=chosen)
+            precise = _pair_scores(self._vectors, queries[open_rows], found)
             order = np.lexsort((found, -precise), axis=1)[:, :depth]
             ids[open_rows] = np.take_along_axis(found, order, axis=1)
             scores[open_rows] = np.take_along_axis(precise, order, axis=1)
-            if fetch == len(vectors):
+            if fetch == positions.size:
                 break
             close = rough[:, -1] >= scores[open_rows, -1] - _NEAR_TIE
-            open_rows, fetch = open_rows[close], min(4 * fetch, len(vectors))
+            open_rows, fetch = open_rows[close], min(4 * fetch, positions.size)
         return RankedLists(ids, scores)
 
 
@@ -155,18 +155,11 @@ def _unit(vectors):
     return vectors / np.where(norms > 0, norms, 1)
 
 
-def _built(vectors):
-    index = faiss.IndexFlatIP(vectors.shape[1])
-    index.add(vectors)
-    return index
-
-
 def _pair_scores(vectors, queries, ids):
-    """Inner products in double precision, each summed alone; -inf where absent."""
-    scores, flat = np.full(ids.size, -np.inf), ids.ravel()
+    """Inner products in double precision, each summed alone."""
+    scores, flat = np.empty(ids.size), ids.ravel()
     rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-    present = np.flatnonzero(flat >= 0)
-    for start in range(0, present.size, _PAIRS):
-        pair = present[start : start + _PAIRS]
+    for start in range(0, flat.size, _PAIRS):
+        pair = slice(start, start + _PAIRS)
         scores[pair] = (queries[rows[pair]].astype(np.float64) * vectors[flat[pair]]).sum(axis=1)
     return scores.reshape(ids.shape)

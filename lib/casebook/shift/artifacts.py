@@ -217,8 +217,7 @@ def best(root, workflow, newest=False):
     found = [result for result in found if not result.values.get("IsCancelled")]
     if not found:
         raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
-    top = max(result.score for result in found)
-    return max((result for result in found if result.score >= top - TIE), key=lambda result: result.created)
+    return max(found, key=lambda result: (round(result.score, 12), result.created))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
