@@ -33,8 +33,7 @@ class ShiftStudy(ScoredSystems):
     fits: dict  # cross-fitted learners by name
     leaking: dict  # scores of learners whose folds share groups
     draws: dict  # means of each random direction
-    by: str = "group"
-    seed: int = 0
+    seed: int
 
     control = CHANCE
 
@@ -72,7 +71,7 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
         leak = cross_fit(data, LEARNERS[name], k=k, by="query", seed=seed)
         leaking[name] = data.score(leak.shifted(data))
     scores = {measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()}) for measure in MEASURES}
-    return ShiftStudy(data, scores, fits, leaking, spread, by, seed)
+    return ShiftStudy(data, scores, fits, leaking, spread, seed)
 
 
 def check_questions(dataset, values):
