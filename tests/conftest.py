@@ -34,11 +34,10 @@ def require():
     from casebook.data import registry, sources
 
     def ask(name):
-        if not registry.available(name):
-            try:
-                sources.pull(registry.resolve(name)[0])
-            except sources.Absent as reason:
-                pytest.skip(str(reason))
+        try:
+            sources.pull(registry.resolve(name)[0])
+        except sources.Absent as reason:
+            pytest.skip(str(reason))
 
     return ask
 
