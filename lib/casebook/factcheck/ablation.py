@@ -142,7 +142,7 @@ def run_configs(configs, base, stance, claims, decomposers=None, *, share=True, 
         checker = FactChecker(base, stance, config, decomposers, memo=memo if share else {})
         results = checker.check_all([(claim.id, claim.text) for claim in claims])
         found = cost_rows(results).assign(
-            group=[claim.group or claim.id for claim in claims],
+            group=[claim.group for claim in claims],
             label=[claim.label for claim in claims],
             verdict=pd.Series([result.verdict for result in results], dtype=object),
             support=pd.Series([result.support for result in results], dtype=float),

@@ -103,6 +103,7 @@ def read_plain(path, documents=None, spellings=None):
             raise InputError.at(path, number, "field 'evidence' is no list of objects with 'doc_id' and 'quote'")
         atoms = tuple(_atom(path, number, row["claim"], label, quote, texts) for quote in quotes)
         told = {key: "" if row.get(key) is None else str(row[key]) for key in ("category", "group")}
+        told["group"] = told["group"] or str(name)
         found.append(Claim(str(name), row["claim"], label, atoms=atoms, **told))
     unread = sorted({str(name) for _, row in rows for name in row} - set(FIELDS))
     if unread:
@@ -113,7 +114,7 @@ def read_plain(path, documents=None, spellings=None):
 def read_labelled(path, documents=None):
     """Claims that all have a label, in groups enough for an interval: what an evaluation needs."""
     found = read_plain(path, documents)
-    groups = len({claim.group or claim.id for claim in found})
+    groups = len({claim.group for claim in found})
     if groups < FEWEST:
         raise InputError(f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more")
     bare = [claim.id for claim in found if not claim.label]

@@ -432,7 +432,7 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
         explained = None if result.error else explain(result, config.rule)
         removal = list(explained.removal.ids) if explained and explained.removal else None
         told.append(result.as_dict() | {"explanation": explained and explained.text, "removal": removal})
-    groups = {claim.id: claim.group or claim.id for claim in claims}
+    groups = {claim.id: claim.group for claim in claims}
     log = run_log(results, [claim.label for claim in claims])
     rows = quality_rows(results, config.rule, seed)
     explained = quality_table(rows, groups, n_boot, seed) if len(rows) else pd.DataFrame()
@@ -458,7 +458,7 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
 def score_labelled(claims, results, n_boot=1000, seed=0):
     """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
     pairs = [(claim, result) for claim, result in zip(claims, results, strict=True) if claim.label]
-    gold = pd.DataFrame([{"id": c.id, "label": c.label, "group": c.group or c.id} for c, _ in pairs])
+    gold = pd.DataFrame([{"id": c.id, "label": c.label, "group": c.group} for c, _ in pairs])
     answers = gold[["id"]].assign(label=pd.Series([result.verdict for _, result in pairs], dtype=object))
     policy = {"nei": "three_class"} if INSUFFICIENT in set(gold["label"]) else {}
     together = None if gold["group"].is_unique else "group"
@@ -470,7 +470,7 @@ def shares(claims, results, *, n_boot=1000, seed=0):
     rows = []
     for name in dict.fromkeys(claim.category for claim in claims):
         mine = [(c, r) for c, r in zip(claims, results, strict=True) if c.category == name]
-        together = [claim.group or claim.id for claim, _ in mine]
+        together = [claim.group for claim, _ in mine]
         for verdict in (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT):
             right = [float(result.verdict == verdict) for _, result in mine]
             mean = bootstrap_mean(right, clusters=together, n_boot=n_boot, seed=seed)

@@ -181,7 +181,7 @@ class OwnClaims:
         self.train, self.test = ([claim for claim in found if claim.split == split] for split in ("train", "test"))
         self.checker = checker_of(documents, stance=stance, decomposition=decomposition)
         self.base, self.config, self.memo = self.checker.base, self.checker.config, {}
-        self.groups, self.stance = [claim.group or claim.id for claim in self.test], stance
+        self.groups, self.stance = [claim.group for claim in self.test], stance
 
     def check(self, stance, config, memo=None):
         checker = FactChecker(self.base, stance, config, self.checker.decomposers, memo)

@@ -78,7 +78,7 @@ def _own_gold():
     base = EvidenceBase(shipped_documents())
     for claim in read_claims():
         if found := base.deciding(claim):
-            yield claim.id, claim.text, claim.label, claim.group or claim.id, found
+            yield claim.id, claim.text, claim.label, claim.group, found
 
 
 def _contract_gold(dataset):
