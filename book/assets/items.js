@@ -42,12 +42,13 @@
     return make("td", { className: kinds.join(" ").trim(), "data-label": head }, ...content(cell, missing));
   }
 
-  function table({ caption, heads, missing, cards }, rows) {
+  function table({ caption, heads, missing, cards, folded }, rows) {
     const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
     const lines = rows.map((row) => make("tr", {}, ...row.map((cell, column) => tableCell(cell, missing, column, heads[column]))));
     const region = { className: "table-scroll", role: "region", tabindex: "0", "aria-label": caption };
     const drawn = make("table", { className: "data-table" }, make("caption", {}, caption), head, make("tbody", {}, ...lines));
-    return make("div", cards ? { className: "cards" } : {}, make("div", region, drawn));
+    const whole = make("div", cards ? { className: "cards" } : {}, make("div", region, drawn));
+    return folded ? make("details", {}, make("summary", {}, caption), whole) : whole;
   }
 
   const facts = (_, rows) =>

@@ -1,6 +1,5 @@
 """The study of explanations: what is explained, spoilt and detected."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -21,8 +20,7 @@ from casebook.explain.study import (
     scores,
 )
 from casebook.measures.faithfulness import inverse_frequency
-from casebook.measures.quotations import canonical, citation_states, find_citations, quote_states
-from casebook.paths import DATA
+from casebook.measures.quotations import quote_states
 from casebook.sensitivity.cases import read_gold
 
 SOURCE = (
@@ -89,11 +87,6 @@ def test_no_count_of_words_sees_a_turned_negation(detected):
     assert ((detected["judged"] == 0) == area.isna()).all()
 
 
-def test_seed_draws_who_lends_sentences(explained):
-    assert corrupt(explained.explanations, seed=1) == corrupt(explained.explanations, seed=1)
-    assert corrupt(explained.explanations, seed=1) != corrupt(explained.explanations, seed=2)
-
-
 def test_provisions_are_held_against_those_of_the_passages():
     explained = Explained(
         "x",
@@ -108,25 +101,6 @@ def test_provisions_are_held_against_those_of_the_passages():
     assert table.loc["matched", "count"].to_dict() == {"exact": 1, "same section": 1, "absent": 1}
     assert table.loc[("mismatched", "absent"), "count"] == 3
     assert cited_provisions(replace(explained, cited={})).empty
-
-
-HARD = {name: (DATA / "hard_citations" / name).read_text() for name in ("cases.jsonl", "sources.json")}
-
-
-@pytest.mark.parametrize(
-    "case", [json.loads(line) for line in HARD["cases.jsonl"].splitlines()], ids=lambda case: case["id"]
-)
-def test_hard_quotations_and_citations_are_read(case):
-    known, text = json.loads(HARD["sources.json"]), case["explanation"]
-    if case["kind"] == "quote":
-        cited = {canonical(citation): key for citation, key in known["citations"].items()}
-        found = [quote.state for quote in quote_states(text, known["sources"], cited)]
-    elif case["kind"] == "citation":
-        named = {"names": known["names"], "expected": case.get("about")}
-        found = [citation.state for citation in citation_states(text, known["citations"], **named)]
-    else:
-        found = [citation.canonical for citation in find_citations(text)]
-    assert found == case["expected"]
 
 
 def test_what_cannot_be_explained_says_why(monkeypatch):
@@ -157,7 +131,7 @@ def test_sentences_of_the_explainer_are_explanations_too():
     assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
     assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
     documented = explain(load("planted"), "documented explainer", limit=10)
-    assert documented.kind == "sentences of the explainer, documented rules"
+    assert documented.name == "planted.documented_explainer" and documented.kind != made.kind
 
 
 @pytest.mark.data
@@ -181,63 +155,31 @@ def test_corrected_sentences_are_true_more_often_than_documented_ones():
         explanation_truth(gold[:1])
 
 
-def spoilt(text, other="Snow fell."):
-    return {kind: made.get("a") for kind, made in corrupt({"a": text, "b": other}).items()}
+SPOILT = [
+    ("number changed", "Pay 0 now.", "", "Pay 1 now."),
+    ("number changed", "Pay 5,000 now.", "", "Pay 10001 now."),
+    ("number changed", "Pay 3 of 40 now.", "", "Pay 3 of 81 now."),  # the last one
+    ("number changed", "Pay within 14 days (7) [8].", "", "Pay within 29 days (7) [8]."),
+    ("number changed", "Pay 12 under 304B and s.9.", "", "Pay 25 under 304B and s.9."),
+    ("number changed", "Pay 12 (see note 7) [note 8].", "", "Pay 25 (see note 7) [note 8]."),
+    ("number changed", "Pay under 304B [2].", "", None),
+    ("number changed", "Pay 1234 now.", "", None),  # a year, not an amount
+    ("negation turned", "It may not and shall pay.", "", "It may not and shall not pay."),
+    ("negation turned", "It shall pay and may not.", "", "It shall pay and may."),
+    ("negation turned", "It mayor pays.", "", None),
+    ("foreign sentence", "One. Two.", "Three. Four. Five.", "One. Five."),
+    ("foreign sentence", "One: Two? Three! Four.", "Five: Six.", "One: Two? Three! Six."),
+    ("foreign sentence", "One. two.", "Three. four.", "Three. four."),  # no break before a small letter
+    ("foreign sentence", "One. “Two.”", "Three.", "One. Three."),
+    ("quotation stitched", "“One two three four.”", "“Five six seven eight.”", "“One two seven eight.”"),
+    ("quotation stitched", "“One two three four five.”", "“Six seven eight.”", "“One two seven eight.”"),
+    ("quotation stitched", "“One two three.”", "“Four five six seven eight.”", "“One six seven eight.”"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("Pay 0 now.", "Pay 1 now."),
-        ("Pay 5,000 now.", "Pay 10001 now."),
-        ("Pay 3 of 40 now.", "Pay 3 of 81 now."),  # the last one
-        ("Pay within 14 days (7) [8].", "Pay within 29 days (7) [8]."),
-        ("Pay 12 under 304B and s.9.", "Pay 25 under 304B and s.9."),
-        ("Pay 12 (see note 7) [note 8].", "Pay 25 (see note 7) [note 8]."),
-        ("Pay under 304B [2].", None),
-        ("Pay 1234 now.", None),  # a year, not an amount
-    ],
-)
-def test_the_last_number_becomes_twice_itself_and_one(text, wrong):
-    assert spoilt(text)["number changed"] == wrong
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("It may not and shall pay.", "It may not and shall not pay."),
-        ("It shall pay and may not.", "It shall pay and may."),
-        ("It mayor pays.", None),
-    ],
-)
-def test_the_last_auxiliary_verb_is_turned(text, wrong):
-    assert spoilt(text)["negation turned"] == wrong
-
-
-@pytest.mark.parametrize(
-    ("text", "other", "wrong"),
-    [
-        ("One. Two.", "Three. Four. Five.", "One. Five."),
-        ("One: Two? Three! Four.", "Five: Six.", "One: Two? Three! Six."),
-        ("One. two.", "Three. four.", "Three. four."),  # no break before a small letter
-        ("One. “Two.”", "Three.", "One. Three."),
-    ],
-)
-def test_the_last_sentence_becomes_anothers(text, other, wrong):
-    assert spoilt(text, other)["foreign sentence"] == wrong
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "wrong"),
-    [
-        ("One two three four.", "Five six seven eight.", "One two seven eight."),
-        ("One two three four five.", "Six seven eight.", "One two seven eight."),
-        ("One two three.", "Four five six seven eight.", "One six seven eight."),
-    ],
-)
-def test_half_of_a_quotation_becomes_anothers(ours, theirs, wrong):
-    made = spoilt(f"It says: “{ours}”", f"It says: “{theirs}”")
-    assert made["quotation stitched"] == f"It says: “{wrong}”"
+@pytest.mark.parametrize(("defect", "text", "other", "wrong"), SPOILT)
+def test_the_last_place_that_allows_a_defect_gets_it(defect, text, other, wrong):
+    assert corrupt({"a": text, "b": other or "Snow fell."})[defect].get("a") == wrong
 
 
 def test_a_swapped_source_is_noticed_and_contrasted_on_the_same_copies(explained):

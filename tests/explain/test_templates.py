@@ -1,6 +1,5 @@
 """Explanations: corrected ones say what the passage shows, documented ones may not."""
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,21 +10,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from casebook.errors import InputError
-from casebook.explain.templates import (
-    Explainer,
-    Passage,
-    TermWeights,
-    as_markdown,
-    explain_edge,
-    explain_result,
-    node_markdown,
-    terms,
-)
+from casebook.explain.templates import Explainer, Passage, TermWeights, as_markdown, explain_edge, explain_result, terms
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import read_cases, read_gold
-from casebook.sensitivity.edits import Vocabulary, edit_fact, single_fact_edits
-from casebook.sensitivity.report import as_json
-from casebook.sensitivity.tree import Found, TreeSettings, grow_tree
+from casebook.sensitivity.edits import edit_fact, single_fact_edits
 
 GOLD = read_gold()
 TEXTS = {one.id: one.text for one in GOLD}
@@ -137,58 +125,6 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
     assert asserted.sentences[-1].kind == "reason"
     assert not asserted.sentences[-1].checked
     assert edge(["a"], ["b"], listed, **options).sentences[-1].checked
-
-
-def test_same_cases_are_in_some_order_and_documented_not_operative():
-    assert edge(["a", "b"], ["b", "a"], {}).sentences[-1].text.endswith("another order.")
-    assert edge(["a"], ["a"], {}).sentences[-1].text.endswith("the same order.")
-    assert "not operative" in edge(["a"], ["a"], {}, documented=True).text
-
-
-def test_five_cases_are_named():
-    before = [f"c{at}" for at in range(7)]
-    found = edge(before, [], {})
-    assert found.sentences[1].text == "7 cases left the list: c0, c1, c2, c3, c4 and others."
-
-
-class Stub:
-    """A search that shows other documents for every other query, and fails once."""
-
-    k, vocabulary = 3, Vocabulary(TEXTS.values())
-
-    def __call__(self, queries, exclude=None):
-        names = list(TEXTS)
-        found = []
-        for query in queries:
-            start = sum(query.encode()) % 40
-            cases = tuple(names[start : start + 3])
-            found.append(Found(cases, cases, (None,) * 3))
-        if len(queries) > 2:
-            found[-1] = Found(error="down")
-        return found
-
-
-@pytest.mark.parametrize("documented", [False, True])
-def test_tree_is_explained_node_by_node_as_json_and_markdown(documented):
-    settings = TreeSettings(max_depth=1, children=4, placebo_draws=0)
-    tree = grow_tree(SHEET, Stub(), settings=settings)
-    explain = Explainer(TEXTS, documented=documented)
-    report = json.loads(json.dumps(as_json(tree, n_boot=50, explain=explain)))
-    root, *rest = report["nodes"]
-    results = root["retrieval_results"]
-    assert [one["case_id"] for one in results] == list(tree.root.found.cases)
-    edges = [node["edge"]["explanation"] for node in rest]
-    assert None in edges  # the retrieval that failed
-    told = [*filter(None, edges), *(one["explanation"] for one in results)]
-    assert len(told) > len(results)
-    for one in told:
-        assert one["rules"] == ("documented" if documented else "corrected")
-        for sentence in one["sentences"]:
-            assert sentence["text"] in as_markdown(one).replace("\\", "")
-    assert "**1. " in node_markdown(root)
-    explained = next(node for node in rest if node["edge"]["explanation"])
-    assert "**The edit**" in node_markdown(explained)
-    assert node_markdown(as_json(tree, n_boot=50)["nodes"][0]) == ""
 
 
 def test_markdown_is_safe_and_marks_what_nobody_checked():

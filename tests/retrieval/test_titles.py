@@ -5,8 +5,7 @@ import json
 import pytest
 
 from casebook.data import load
-from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.pipeline import documents_of
+from casebook.factcheck.pipeline import EvidenceBase, documents_of
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.shards import ShardStore, encode_folder
 

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.readers import read_yaml
-from casebook.sensitivity.edits import changed_words, out_of_bounds, single_fact_edits, targets
+from casebook.sensitivity.edits import (
+    COUNSEL,
+    MONTHS,
+    SIZE,
+    Inert,
+    changed_words,
+    inert_words,
+    out_of_bounds,
+    placebo_edits,
+    single_fact_edits,
+    targets,
+    with_context,
+)
 from casebook.sensitivity.facts import (
     EVIDENCE_TYPES,
     PARTY_TYPES,
@@ -27,10 +40,7 @@ SHEETS = st.builds(
             "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
             "sections_cited": [f"IPC-{n}" for n in sections],
             "evidence_items": [{"evidence_type": e} for e in evidence],
-            "numerical_facts": {
-                "ages": [{"value": a} for a in ages],
-                "amounts": [{"value": a, "unit": "rupees"} for a in amounts],
-            },
+            "numerical_facts": {"ages": [{"value": a} for a in ages], "amounts": [{"value": a} for a in amounts]},
         },
         empty=True,
     ),
@@ -38,7 +48,7 @@ SHEETS = st.builds(
     st.lists(st.integers(100, 500), unique=True, max_size=10),
     st.lists(st.sampled_from(EVIDENCE_TYPES), unique=True, max_size=8),
     st.lists(st.integers(0, 90), max_size=3),
-    st.lists(st.integers(0, 10**7), max_size=3),
+    st.lists(st.integers(0, 10**7) | st.floats(0, 1e6), max_size=3),
 )
 
 
@@ -64,6 +74,13 @@ def test_exactly_one_fact_changes(sheet):
         assert changed == [lists[edit.fact_type]]
         assert edit.noop == (edit.query == query_text(sheet))
         assert sheet_hash(edit.sheet) != sheet_hash(sheet)
+
+
+@given(SHEETS)
+def test_sheet_survives_the_way_to_json_and_back(sheet):
+    again = from_dict(json.loads(json.dumps(to_dict(sheet))), empty=True)
+    assert again == sheet
+    assert sheet_hash(again) == sheet_hash(sheet) and query_text(again) == query_text(sheet)
 
 
 def test_section_edits_of_a_symmetric_relation_lead_back():
@@ -136,3 +153,59 @@ def test_words_are_counted_as_multisets_without_labels():
     after = "State versus Minor. Ages: 18 years. Amounts: 2.5 lakh."
     assert changed_words(before, after) == (2, 3)
     assert changed_words(before, before) == (0, 0)
+
+
+# ---- placebos
+
+FEW = from_dict({"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}})
+SIZES = [(1, 1), (1, 0), (0, 1), (2, 2), (4, 1), (0, 3), (3, 5)]
+
+
+@pytest.mark.parametrize(("removed", "added"), SIZES)
+def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
+    write = with_context("x", Inert())
+    edits = placebo_edits(FEW, write, removed, added, Inert(), draws=5)
+    assert len(edits) == 5
+    for edit in edits:
+        assert changed_words(write(FEW), edit.query) == (removed, added)
+        assert edit.query.startswith(query_text(FEW))
+        assert edit.sheet is FEW
+        assert edit.fact_type == "Placebo"
+    assert placebo_edits(FEW, write, removed, added, Inert()) == edits[:1]
+    assert len({edit.query for edit in edits}) > 1 or (removed, added) == (4, 0)
+
+
+def test_more_words_than_the_context_holds_cannot_be_dropped():
+    write = with_context("x", Inert())
+    assert placebo_edits(FEW, write, SIZE + 1, 0, Inert()) == []
+    few = Inert(MONTHS[:4], (), COUNSEL[:4])
+    assert placebo_edits(FEW, with_context("x", few), 0, 20, few) == []
+
+
+def test_words_depend_on_case_seed_and_size_alone():
+    write = with_context("x", Inert())
+    again = with_context("x", Inert())
+    assert write == again
+    assert write != with_context("y", Inert())
+    assert write != with_context("x", Inert(), seed=1)
+    first = placebo_edits(FEW, write, 1, 1, Inert(), draws=2)
+    more = placebo_edits(FEW, write, 1, 1, Inert(), draws=4)
+    assert more[:2] == first
+
+
+def test_only_words_of_the_collection_are_drawn():
+    texts = ["Heard in March, April, May and June.", "Counsel: Rao, Iyer, Mehta, Khan."]
+    inert = inert_words([*texts, "Docket 2101."])
+    assert set(inert.months) == {"March", "April", "May", "June"}
+    assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
+    assert inert.dockets == ()
+    assert len(inert_words([*texts, "Lim Goh Ng"]).counsel) == 7
+    assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == ("March", "April", "May")
+    assert inert_words(["nothing of the kind"]) == Inert((), (), ())
+    everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
+    assert inert_words(everywhere) == Inert((), (), ())  # words of all documents move nothing
+    write = with_context("x", inert)
+    edit = placebo_edits(FEW, write, 2, 2, inert)[0]
+    words = {w for kind in inert for w in kind}
+    assert changed_words(edit.query, query_text(FEW))[0] >= SIZE
+    assert set(edit.query.split(": ")[-1].rstrip(".").split(", ")) <= words

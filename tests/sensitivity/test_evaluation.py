@@ -6,15 +6,11 @@ from sklearn import metrics
 from casebook.sensitivity.cases import annotation_frame
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
-    case_scores,
     coverage,
     development_threshold,
     documented_evaluation,
-    documented_scores,
     evaluate,
-    placebo_threshold,
     sensitivity,
-    sweep,
     type_scores,
 )
 from casebook.sensitivity.facts import FACT_TYPES
@@ -86,13 +82,6 @@ def test_unassessed_pairs_are_never_zero(annotations):
     assert evaluate(scores, annotations)["auroc"]["n"] == 4
 
 
-def test_constant_scores_have_no_rank_correlation(annotations):
-    found = evaluate(0 * SCORES, annotations)
-    assert found["auroc"]["value"] == 0.5
-    assert found["spearman"]["value"] is None
-    assert found["spearman"]["undefined"] == 1
-
-
 def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):
     scores = SCORES.astype(float)
     scores.loc["b", "Section"] = np.nan
@@ -112,20 +101,6 @@ def test_threshold_of_the_development_cases_separates_them(annotations):
     pairs = {1.05: (3 / 3 + 1 / 2) / 2, 1.85: (2 / 3 + 2 / 2) / 2}
     assert threshold == pytest.approx(max(pairs, key=pairs.get))
     assert development_threshold(0 * SCORES, annotations) is None
-
-
-def test_placebo_threshold_is_a_quantile_over_cases():
-    frame = pd.DataFrame(
-        {"case_id": ["a", "a", "b", "b"], "status": ["ok", "ok", "ok", "invalid"], "footrule": [0.1, 0.3, 0.6, 9.0]}
-    )
-    assert placebo_threshold(frame, "footrule", 0.5) == pytest.approx(0.4)
-    assert placebo_threshold(frame.head(0), "footrule") is None
-
-
-def test_sweep_goes_from_all_high_to_all_low(annotations):
-    found = sweep(SCORES, annotations, [-1, 10], n_boot=50).set_index("measure")
-    assert found.loc["dispositive", "value"].tolist() == [1, 0]
-    assert found.loc["non_dispositive", "value"].tolist() == [0, 1]
 
 
 MORE = {"item": "x/0", "operation": "replace", "depth": 1, "parent": "r"}
@@ -176,15 +151,6 @@ def test_means_excess_and_what_is_left_out():
     assert evidence["reason"] == "not assessed: no edge"
     assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (1, "too poor")
     assert pd.isna(row(found, "PartyType")["sensitivity"])
-
-
-def test_documented_scores_turn_the_untested_into_zero_and_ours_do_not():
-    documented = documented_scores(FRAME)
-    assert documented.loc["b", "Evidence"] == 0
-    assert documented.loc["a", "Numerical"] == pytest.approx(0.1)
-    ours = case_scores(FRAME, over_placebo=False)
-    assert pd.isna(ours.loc["b", "Evidence"])
-    assert ours.loc["a", "Numerical"] == pytest.approx(0.2)
 
 
 def test_coverage_counts_cases_without_any_edge():

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.readers import read_yaml
@@ -92,20 +90,6 @@ def test_sections_are_brought_into_normal_form():
         changed(sections_cited=["IPC-302", "section 302 IPC"])
 
 
-def test_the_same_fact_has_the_same_key_whatever_is_said_of_it():
-    sheet = facts.from_dict(RECORD)
-    keys = [facts.fact_key(sheet, field) for field in facts.fact_fields(sheet)]
-    assert keys[:3] == [
-        ("PartyType", ("petitioner_type", "Individual")),
-        ("PartyType", ("respondent_type", "UnionOfIndia")),
-        ("Evidence", "Witness"),
-    ]
-    assert keys[5:] == [
-        *(("Section", "IPC-302"), ("Section", "IPC-34"), ("Amount", (500_000, "rupees"))),
-        *(("Age", 15), ("Duration", 900.0), ("Outcome", "Dismissed")),
-    ]
-
-
 def test_sheet_without_facts_is_refused():
     with pytest.raises(InputError, match="no fact"):
         facts.from_dict({"case_id": "empty"})
@@ -120,33 +104,3 @@ def test_file_that_is_no_sheet_is_refused(tmp_path, content):
         facts.read_sheet(path)
     with pytest.raises(InputError, match="cannot be read"):
         facts.read_sheet(tmp_path / "absent.json")
-
-
-numbers = st.integers(0, 10**9) | st.floats(0, 1e6)
-sheets = st.fixed_dictionaries(
-    {
-        "case_id": st.just("x"),
-        "parties": st.fixed_dictionaries(
-            {
-                "petitioner_type": st.sampled_from(facts.PARTY_TYPES),
-                "respondent_type": st.sampled_from(facts.PARTY_TYPES),
-            }
-        ),
-        "sections_cited": st.lists(
-            st.from_regex(r"[A-Z]{2,5}-[1-9][0-9]{0,2}", fullmatch=True), min_size=1, unique=True
-        ),
-        "numerical_facts": st.fixed_dictionaries(
-            {"amounts": st.lists(st.fixed_dictionaries({"value": numbers}), max_size=3)}
-        ),
-        "outcome": st.none() | st.sampled_from(facts.OUTCOMES),
-    }
-)
-
-
-@given(sheets)
-def test_sheet_survives_the_way_to_json_and_back(record):
-    sheet = facts.from_dict(record)
-    again = facts.from_dict(json.loads(json.dumps(facts.to_dict(sheet))))
-    assert again == sheet
-    assert facts.sheet_hash(again) == facts.sheet_hash(sheet)
-    assert facts.query_text(again) == facts.query_text(sheet)

@@ -1,10 +1,8 @@
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.language import Endpoint
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 from casebook.sensitivity.facts import from_dict
@@ -14,11 +12,9 @@ from casebook.sensitivity.plausibility import (
     UNDETERMINED,
     Decision,
     ModelValidator,
-    accept_rates,
     rules,
     validator_table,
 )
-from casebook.stats.intervals import wilson
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -100,37 +96,6 @@ def test_decisions_are_remembered_with_their_case():
         outcomes = [validator(s, added(s, "Confession")).outcome for s in (first, second)]
         assert outcomes == [ACCEPT, expected]
     assert ours(first, added(first, "Confession")).outcome == ACCEPT
-
-
-@pytest.mark.parametrize(
-    ("answer", "cause"),
-    [
-        ({"raw": "<html>gateway</html>"}, "nonsense"),
-        ({"raw": "{}", "status": 500}, "refused"),
-        ({"raw": "{}", "delay": 1.0}, "timeout"),
-        (None, "unreachable"),
-    ],
-)
-def test_bad_endpoints_are_counted_by_cause_and_never_accept(endpoint, answer, cause):
-    url = endpoint(**answer)[0] if answer else "http://127.0.0.1:9/v1"
-    timeout = 0.3 if cause == "timeout" else 60
-    validator = ModelValidator(Endpoint("fake", url=url, timeout=timeout))
-    before = sheet(["IPC-302"])
-    decision = validator(before, added(before, "Confession"))
-    assert decision.outcome == UNDETERMINED
-    assert validator.failures == {cause: 1}
-
-
-def test_accept_rate_leaves_the_undetermined_apart():
-    outcomes = [ACCEPT] * 6 + [REJECT] * 2 + [UNDETERMINED] * 4
-    frame = pd.DataFrame({"fact_type": ["Section"] * 12, "outcome": outcomes})
-    rates = accept_rates(frame).set_index("fact type")
-    expected = wilson(6, 8)
-    assert rates.loc["Section", "rate"] == pytest.approx(0.75)
-    assert rates.loc["Section", "rate low"] == pytest.approx(expected.low)
-    assert rates.loc["Section", "undetermined share"] == pytest.approx(4 / 12)
-    assert pd.isna(rates.loc["Evidence", "rate"])
-    assert rates.loc["all", "n"] == 12
 
 
 def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on():

@@ -6,15 +6,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
-from casebook.retrieval.pipeline import HybridRetriever
 from casebook.runs.outputs import as_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
-from casebook.sensitivity.edits import VACUOUS, Inert
-from casebook.sensitivity.evaluation import THRESHOLD, case_scores, documented_evaluation, documented_scores, evaluate
-from casebook.sensitivity.study import drill_down, run_study
-from casebook.sensitivity.tree import CaseSearch, TreeSettings, edge_frame, excess, grow_trees
+from casebook.sensitivity.evaluation import THRESHOLD, documented_evaluation, documented_scores
+from casebook.sensitivity.study import (
+    PARAPHRASE,
+    STRANGER,
+    drill_down,
+    invariance,
+    invariance_table,
+    run_study,
+    wording_pairs,
+)
+from casebook.sensitivity.tree import TreeSettings, excess
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -46,22 +53,6 @@ def test_excess_of_planted_noise_covers_zero(study):
         assert found.low < 0 < found.high, name
     decides = bootstrap_mean(beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist())
     assert decides.low > 0.2
-
-
-def test_first_five_fails_where_the_stratified_budget_does_not():
-    cases = plant_cases()
-    search = CaseSearch(HybridRetriever(cases.documents, mode="bm25"))
-    assessed, accuracy, areas = {}, {}, {}
-    budgets = {"first": TreeSettings.documented(outcome=False), "mixed": TreeSettings(placebo_draws=0)}
-    for name, settings in budgets.items():
-        edges = edge_frame(grow_trees(cases.sheets, search, settings, cases.neighbours))
-        scores = documented_scores(edges)
-        assessed[name] = case_scores(edges, "displacement", over_placebo=False).count().sum()
-        accuracy[name] = documented_evaluation(scores, cases.annotations)["dispositive_accuracy"]
-        areas[name] = evaluate(scores, cases.annotations, n_boot=100)["auroc"]["ci"]
-    assert assessed == {"first": 24, "mixed": 96}
-    assert accuracy["first"] < 0.5 < accuracy["mixed"]
-    assert areas["first"][1] < areas["mixed"][0]
 
 
 def test_placebos_exceed_the_documented_threshold(study):
@@ -110,22 +101,6 @@ def test_fewer_than_six_cases_have_no_interval():
         assert found[name]["reason"] == "fewer_than_six_clusters"
 
 
-def test_a_collection_without_inert_words_says_so():
-    cases = plant_cases(2, 2, 4)
-    names = {word for kind in Inert() for word in kind}
-    texts = [" ".join(w for w in text.split() if w.strip(".,") not in names) for text in cases.documents["text"]]
-    bare = replace(cases, documents=cases.documents.assign(text=texts))
-    study = run_study(bare, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
-    types = study.sensitivity("bm25")
-    assert types["sensitivity"].notna().any() and types["placebo"].isna().all()
-    assert set(types["reason"]) == {VACUOUS}
-    assert np.isnan(study.agreement().set_index("system").loc["bm25", "AUROC of excess"])
-    items = drill_down(study, bare.precedents)["items"]
-    assert items and all(item["placebo"] is None for item in items)
-    number = study.numbers()["bm25"]["footrule Section over placebo"]
-    assert number["value"] is None and number["reason"] == VACUOUS
-
-
 def test_questions_without_a_fact_are_no_cases():
     with pytest.raises(InputError, match="smoke: no question is a case to edit: 31 ju"):
         case_collection("smoke")
@@ -159,7 +134,7 @@ def tried(study, found, system="bm25"):
     return [(item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes]
 
 
-def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found):
+def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found, few):
     ids = [name for name, _ in found["documents"]]
     assert found["systems"] == ["bm25", "random"] and found["remark"] is None
     pairs = tried(edited, found)
@@ -170,8 +145,9 @@ def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found
         left = [[ids[d], rank] for d, rank, _ in result["left"]]
         assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
         assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
-        moved = normalised_footrule(before, after, 10)
-        assert result["moved"] == round(moved, 3)
+        assert result["moved"] == round(normalised_footrule(before, after, 10), 3)
+        ranks = [rank for rank, d in enumerate(after, 1) if d in few.precedents[item["case"]]]
+        assert result["still_found"] == [min(ranks, default=None), len(ranks)]
 
 
 def test_an_id_means_the_same_edit_to_every_system(edited, found):
@@ -184,14 +160,6 @@ def test_an_id_means_the_same_edit_to_every_system(edited, found):
                 for node in tree.nodes[1:]:
                     if f"{tree.case_id} {node.name}" == name:
                         assert node.query == words(item, "+")
-
-
-def test_precedents_are_counted_in_the_lists(edited, found, few):
-    for item, node in tried(edited, found):
-        wanted = set(few.precedents[item["case"]])
-        ranks = [rank for rank, d in enumerate(node.found.cases, 1) if d in wanted]
-        best = min(ranks, default=None)
-        assert item["results"][0]["still_found"] == [best, len(ranks)]
 
 
 def test_placebos_are_those_of_the_same_size(edited, found):
@@ -240,3 +208,59 @@ def test_without_permission_queries_stay_away(edited, few, monkeypatch):
     assert {text for _, text in found["documents"]} == {None}
     assert not found["precedents"]
     assert {r["found"] for i in found["items"] for r in i["results"] if r} == {None}
+
+
+class Words:
+    """Encoder by hashed words, enough to tell near from far."""
+
+    def encode_queries(self, texts):
+        table = np.zeros((len(texts), 64))
+        for row, text in zip(table, texts, strict=True):
+            for word in text.split():
+                row[sum(map(ord, word)) % 64] += 1
+        return table / np.linalg.norm(table, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def dataset():
+    rows = [
+        ("can i end the lease early", True, "lease"),
+        ("may a tenant end the lease early", True, "lease"),
+        ("who pays for a broken window", True, "lease"),
+        ("is the deposit returned", False, "deposit"),
+        ("is the deposit returned to a tenant", False, "deposit"),
+        ("can a loan be repaid early", True, "loan"),
+        ("does the lender own the pledged ship", True, "loan"),
+    ]
+    names = [f"q{n}" for n in range(len(rows))]
+    queries = pd.DataFrame({"query_id": names, "text": [r[0] for r in rows], "answer": [r[1] for r in rows]})
+    documents = pd.DataFrame(
+        {
+            "doc_id": [f"d{n:02d}" for n in range(12)],
+            "title": "",
+            "text": [f"{r[0]} clause {n}" for n in range(2) for r in rows[:6]],
+        }
+    )
+    groups = dict(zip(names, (r[2] for r in rows), strict=True))
+    return RetrievalDataset("toy", "test", documents, queries, {}, groups=groups)
+
+
+def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
+    pairs = wording_pairs(dataset, Words())
+    assert pairs["group"].tolist() == ["lease", "deposit"]
+    assert (pairs["cosine"] >= 0.45).all()
+    ungrouped = RetrievalDataset("toy", "test", dataset.documents, dataset.queries, {}, groups=None)
+    with pytest.raises(InputError, match="no groups"):
+        wording_pairs(ungrouped, Words())
+
+
+def test_wordings_move_results_less_than_other_questions(dataset):
+    pairs = wording_pairs(dataset, Words())
+    rows = invariance(pairs, dataset.documents, ["bm25"], k=5)
+    table = invariance_table(rows, n_boot=200).iloc[0]
+    assert table["pairs"] == 2
+    assert table[PARAPHRASE] < table[STRANGER]
+    own = rows[rows["kind"] == PARAPHRASE]
+    assert table[PARAPHRASE] == pytest.approx(own["footrule"].mean())
+    with pytest.raises(InputError, match="two groups"):
+        invariance(pairs.head(1), dataset.documents, ["bm25"], k=5)

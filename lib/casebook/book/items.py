@@ -115,9 +115,10 @@ def change(caption):
     return {"part": "change", "caption": caption}
 
 
-def table(caption, heads, missing="undefined", cards=False):
-    """Describe a table: content is a list of rows of cells."""
-    return {"part": "table", "caption": caption, "heads": list(heads), "missing": missing, "cards": cards}
+def table(caption, heads, missing="undefined", cards=False, folded=False):
+    """Describe a table, which a reader opens if it is folded: content is a list of rows of cells."""
+    shape = {"heads": list(heads), "missing": missing, "cards": cards, "folded": folded}
+    return {"part": "table", "caption": caption} | shape
 
 
 def cell(value, mark=None, note=None):
@@ -183,7 +184,7 @@ def _put_beside(shown, found, run, other):
         return places[name]
 
     systems, more = found["systems"], before["systems"]
-    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=True)):
+    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=False)):
         heads = part.get("heads", [""])
         by_row, by_column = heads[0] == "System" and heads == then["heads"], heads[1:] == systems
         for one in shown["items"] if by_row or by_column else ():
@@ -265,15 +266,16 @@ def _edits(found):
     moved = f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new"
     heads = ["System", "Edit moved", "Placebos moved", "Cases new after the edit", "After each placebo"]
     cases = f"Cases that should be found: how many are in the first {depth}, and the best rank"
-    lists = f"Cases that left and entered the first {depth}, with their rank there; ✓ should be found"
+    lists = f"cases that left and entered the first {depth}, with their rank there; ✓ should be found"
     layout = [
         facts(),
         change("The query, before and after the edit"),
         change("A placebo of the same size, before and after"),
         table(moved, heads, missing="not tried or without placebo"),
         table(cases, ["System", "Before the edit", "After the edit", "After placebos"], missing="not tried"),
-        table(lists, [f"{systems[place]}: {what}" for place in tested for what in ("left", "entered")], missing="none"),
     ]
+    for count, place in enumerate(tested):  # two columns a system, the first one open
+        layout.append(table(f"{systems[place]}: {lists}", ["Left", "Entered"], missing="none", folded=count > 0))
     items = [_edit(one, found) for one in found["items"]]
     return {"layout": layout, "items": items, "orders": ("moved most beyond its placebos",)}
 
@@ -286,7 +288,7 @@ def _edit(one, found):
         ["Kind of fact", f"{one['fact_type']}, which {_DECIDES[one['decides']]}"],
         ["Edited", depth],
     ]
-    moved, precedents, columns, excess = [], [], [], 0.0
+    moved, precedents, lists, excess = [], [], [], 0.0
     tags = [one["fact_type"], _DECIDES[one["decides"]], f"edit of {depth}"]
     for place, (name, result) in enumerate(zip(systems, results, strict=True)):
         if result is None or result["error"]:
@@ -304,14 +306,14 @@ def _edit(one, found):
             if place == tested[0] and result["found"] and result["found"][1] and not result["still_found"][1]:
                 tags.append(f"{name} lost every precedent")
         if place in tested:
-            columns += [
+            columns = [
                 [cell(case, "relevant" if wanted else None, f"rank {rank} {word}") for case, rank, wanted in listed]
                 for listed, word in ((result["left"], "before"), (result["entered"], "after"))
             ]
-    lists = [list(row) for row in zip_longest(*columns)]
+            lists.append([list(row) for row in zip_longest(*columns)])
     what = {"add": "{new} added", "remove": "{old} removed"}.get(one["operation"], "{old} becomes {new}")
     text = f"{one['fact_type']}: {what.format(old=one['old'], new=one['new'])}"
-    parts = [known, one["change"], one["placebo"], moved, precedents if found["precedents"] else None, lists]
+    parts = [known, one["change"], one["placebo"], moved, precedents if found["precedents"] else None, *lists]
     return item(one["id"], text, parts, tags=tags, keys=[-excess])
 
 

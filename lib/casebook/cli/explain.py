@@ -33,10 +33,10 @@ def score(
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """
-    from casebook.explain.study import own_explanations, score, score_lines, score_report
+    from casebook.explain.study import own_explanations, score, score_parts, score_report
 
     refuse_overwriting(out, explanations, sources)
     explained = own_explanations(explanations, sources)
     found = score(explained, foreign=foreign, pool=explained.sources, n_boot=resamples, seed=seed)
     report = score_report(explained, found)
-    show_report(report, as_json, out, score_lines(report))
+    show_report(report, as_json, out, *score_parts(report))

@@ -126,7 +126,7 @@ def evaluate(
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
     from casebook.sensitivity.cases import own_collection
-    from casebook.sensitivity.report import evaluation_lines, evaluation_report, validator_for
+    from casebook.sensitivity.report import evaluation_parts, evaluation_report, validator_for
     from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
@@ -142,7 +142,7 @@ def evaluate(
     report = evaluation_report(run_study(collection, [mode], settings, validator=judge, k=k, **options), mode)
     report |= {"corpus": str(corpus), "k": k, "counts": {"documents": len(collection.documents), **collection.account}}
     report = plain(report)
-    show_report(report, as_json, out, evaluation_lines(report))
+    show_report(report, as_json, out, *evaluation_parts(report))
 
 
 @app.command()

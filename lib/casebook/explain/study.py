@@ -15,7 +15,7 @@ from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, group_of, keys_of
 from casebook.frames import estimates
-from casebook.measures.classification import auroc, auroc_difference
+from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -31,8 +31,9 @@ from casebook.measures.mentions import agreement, find_flip
 from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
+from casebook.sensitivity.evaluation import auroc_contrast
 from casebook.sensitivity.extract import extract_sheet
-from casebook.stats.intervals import Interval, clustered_wilson, estimate_text
+from casebook.stats.intervals import Interval, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
 
@@ -55,39 +56,20 @@ class Explained:
     left_out: dict  # {reason: count}
 
 
+EXPLAINERS = {
+    "explainer": (
+        "corrected",
+        "sentences of the standard explainer, each of which names a fact that it found in the source",
+    ),
+    "documented explainer": ("documented", "sentences of COUNTERCASE's explainer, which it does not check"),
+}
+
+
 def explain(dataset, kind="template", *, limit=None, seed=0):
-    """Make or read the explanations of a dataset, with the source of each.
+    """Make or read the explanations of a dataset, each of its best, first relevant document; at most `limit`, drawn.
 
-    Parameters
-    ----------
-    dataset : casebook.data.splits.RetrievalDataset
-        Questions, documents and judgements; each question is explained by its best, first relevant document.
-    kind : str
-        ``template`` (the question and a quotation), ``gold`` (reference answers), ``explainer`` or
-        ``documented explainer`` (sentences of `casebook.explain.templates.Explainer`), or the name of a run of
-        PDPABench's stored answers.
-    limit : int, optional
-        Most explanations; more are drawn from.
-    seed : int
-        Seed of the draw.
-
-    Returns
-    -------
-    Explained
-        `explanations` and `sources` by key, `own` ({explanation: its source}) and `left_out` ({reason: count}).
-
-    Raises
-    ------
-    InputError
-        If the data have no such explanations, or fewer than five sources with one.
-
-    Examples
-    --------
-    >>> from casebook.data import load
-    >>> from casebook.explain.study import explain
-    >>> made = explain(load("smoke", titles=False), limit=20)
-    >>> len(made.explanations), made.kind, made.left_out
-    (20, 'template: the question and a quotation', {'not drawn': 14})
+    `kind` is ``template`` (the question and a quotation), ``gold`` (reference answers), ``explainer`` or
+    ``documented explainer`` (sentences of `Explainer`), or the name of a run of PDPABench's stored answers.
     """
     pairs, texts, known = list(_first_relevant(dataset)), _column(dataset, "text"), _column(dataset, "citation")
     name, cited, why = dataset.name, {}, ""
@@ -99,9 +81,9 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
             raise InputError(f"{name} has no reference answers")
         how, found = "reference answers", [row["gold_answer"] for row, _ in pairs]
         cited = {row["query_id"]: known[document] for row, document in pairs} if known else {}
-    elif kind in ("explainer", "documented explainer"):
-        rules, why = "corrected" if kind == "explainer" else "documented", "nothing in common found"
-        name, how = f"{name}.{rules}_explainer", f"sentences of the explainer, {rules} rules"
+    elif kind in EXPLAINERS:
+        (rules, how), why = EXPLAINERS[kind], "nothing in common found"
+        name = f"{name}.{rules}_explainer"
         explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
         found = [_sentences_of(explainer, row, document) for row, document in pairs]
     else:
@@ -116,47 +98,37 @@ KEYS = ("id", "explanation", "source", "sources", "contexts")
 """What a line of a file of explanations may hold: its text, and ids or texts of what it explains."""
 
 
-def read_explanations(path):
-    """Read explanations from JSON lines: list of records with id, explanation, and either ids or contexts."""
-    found, seen = [], set()
+def own_explanations(path, folder=None):
+    """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
+    documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
+    texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
+    explanations, own, sources = {}, {}, dict(texts)
     for number, record in read_jsonl(path, {"explanation": str}):
         key = record.get("id", f"line {number}")
         sides = [name for name in KEYS[2:] if record.get(name)]
-        ids = [record["source"]] if sides == ["source"] else record.get(sides[0]) if sides else None
+        named = record[sides[0]] if sides else None
+        named = [named] if sides == ["source"] else named
         unknown = [name for name in record if name not in KEYS]
         problem = (
             (unknown and f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}")
             or (not isinstance(key, str) and f"field 'id' is not text: {key!r}")
-            or (key in seen and f"id {key!r} comes twice")
+            or (key in explanations and f"id {key!r} comes twice")
             or (not record["explanation"].strip() and "field 'explanation' is empty")
             or (len(sides) != 1 and "name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
-            or (not isinstance(ids, list) and f"field {sides[0]!r} is not a list")
-            or (not all(isinstance(one, str) and one.strip() for one in ids) and f"field {sides[0]!r} holds no text")
+            or (not isinstance(named, list) and f"field {sides[0]!r} is not a list")
+            or (not all(isinstance(one, str) and one.strip() for one in named) and f"field {sides[0]!r} holds no text")
         )
-        if problem:
-            raise InputError.at(path, number, problem)
-        seen.add(key)
-        found.append({"id": key, "explanation": record["explanation"], "line": number})
-        found[-1] |= {"contexts": ids} if sides == ["contexts"] else {"ids": tuple(dict.fromkeys(ids))}
-    if not found:
-        raise InputError(f"{path}: holds no explanations")
-    return found
-
-
-def own_explanations(path, folder=None):
-    """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
-    records = read_explanations(path)
-    documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
-    texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
-    explanations, own, sources = {}, {}, dict(texts)
-    for record in records:
-        key, ids = record["id"], record.get("ids", ())
+        ids = () if problem or sides == ["contexts"] else tuple(dict.fromkeys(named))
         if lost := [one for one in ids if one not in texts]:
             where = f"{folder} has no such document with text" if folder else "name the folder of the sources too"
-            raise InputError.at(path, record["line"], f"source {lost[0]!r}: {where}")
+            problem = f"source {lost[0]!r}: {where}"
+        if problem:
+            raise InputError.at(path, number, problem)
         explanations[key] = record["explanation"]
-        own[key] = ids[0] if len(ids) == 1 else "\0".join(ids or record["contexts"])
-        sources.setdefault(own[key], "\n\n".join([texts[one] for one in ids] or record.get("contexts", ())))
+        own[key] = "\0".join(ids or named)
+        sources.setdefault(own[key], "\n\n".join([texts[one] for one in ids] or named))
+    if not explanations:
+        raise InputError(f"{path}: holds no explanations")
     return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
 
 
@@ -175,57 +147,25 @@ class Scored:
 
 
 def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
-    """Score explanations under the original and the standard rule, with foreign sources as control.
-
-    Parameters
-    ----------
-    explained : Explained
-        From `explain` or `own_explanations`.
-    foreign : int, default 3
-        Foreign sources per explanation.
-    pool : sequence of str, optional
-        Keys of the sources to draw from; by default those of the other explanations.
-    n_boot, seed : int
-        Bootstrap of sources.
-
-    Returns
-    -------
-    Scored
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two different sources.
-
-    Examples
-    --------
-    >>> from casebook.data import load
-    >>> found = score(explain(load("smoke", titles=False), limit=20), n_boot=200)
-    >>> found.numbers["documented"]["faithfulness"]["value"]
-    1.0
-    >>> found.numbers["corrected"]["AUROC"]["value"] > 0.9
-    True
-    """
+    """Score explanations under the original and the standard rule, beside sources of others, out of a `pool`."""
     pairing = pair_sources(
         explained.explanations, explained.sources, explained.own, draws=foreign, seed=seed, pool=pool
     )
     rows, grounded, numbers = sentence_rows(pairing), {}, {}
+    nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
     for rule in RULES:
         claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
         claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
-        means = claims.groupby(["explanation", "condition"], sort=False)["grounded"].mean().unstack()  # noqa: PD010
-        grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
+        means = grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
         if claims.empty:
-            numbers[rule] = dict.fromkeys(
-                ("AUROC", "faithfulness"), Interval(None, None, None, 0.95, 0, "", "no_claim").number()
-            )
+            numbers[rule] = {"AUROC": nothing, "faithfulness": nothing}
             continue
-        clusters = [explained.own[key] for key in grounded[rule].index]
-        frame = estimates(grounded[rule], clusters, MISMATCHED, n_boot=n_boot, seed=seed).set_index("system")
-        own = frame.loc[MATCHED]
+        clusters = [explained.own[key] for key in means.index]
+        own = estimates(means, clusters, MISMATCHED, n_boot=n_boot, seed=seed).iloc[0]
         value, low, high, control = (number_or_none(own[name]) for name in ("value", "low", "high", "control"))
-        number = {"value": value, "ci": [low, high], "n": int(own["n"]), "control": control}
-        number |= {"reason": own["reason"] if isinstance(own["reason"], str) else None}
+        reason = own["reason"] if isinstance(own["reason"], str) else None
+        number = {"value": value, "ci": [low, high], "n": int(own["n"]), "control": control, "reason": reason}
         numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": number}
     return Scored(rows, grounded, numbers)
 
@@ -244,25 +184,27 @@ def score_report(explained, found):
     return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
 
 
-def score_lines(report):
-    """Write the scores of explanations for people."""
-    count = len(report["items"])
-    yield f"{report['explanations']}: {count} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
-    for rule, name in (("documented", "COUNTERCASE's rule"), ("corrected", "standard")):
+def score_parts(report):
+    """Give the scores of explanations as lines and tables for people."""
+    names = {"documented": "COUNTERCASE's rule", "corrected": "standard"}
+    numbers, items = [], []
+    for rule, title in names.items():
         for measure, number in report[rule].items():
-            value = "undefined" if number["value"] is None else estimate_text(number)
+            low, high = number["ci"]
+            row = {"rule": title, "measure": measure, "value": number["value"], "low": low, "high": high}
             against = {"faithfulness": "foreign sources", "AUROC": "chance"}[measure]
-            control = "undefined" if number["control"] is None else f"{number['control']:.3f}"
-            why = f", no interval: {number['reason'].replace('_', ' ')}" if number["reason"] else ""
-            yield f"  {name:20} {measure:13} {value}  ({against}: {control}, n = {number['n']}{why})"
+            numbers.append(
+                row | {"against": against, "control": number["control"], "n": number["n"], "reason": number["reason"]}
+            )
     for item in report["items"]:
-        cells = []
-        for rule, name in (("documented", "COUNTERCASE"), ("corrected", "standard")):
-            own, other = ("-" if x is None else f"{x:.2f}" for x in (item[rule]["faithfulness"], item[rule]["foreign"]))
-            cells.append(f"{name} {own} (foreign {other})")
-        below = [n for n, share in enumerate(item["corrected"]["shares"], 1) if share is not None and share < THRESHOLD]
-        cells += [f"not grounded: sentence {', '.join(map(str, below))}"] if below else []
-        yield f"  {item['id']}: {', '.join(cells)}"
+        shares = enumerate(item["corrected"]["shares"], 1)
+        below = [str(n) for n, share in shares if share is not None and share < THRESHOLD]
+        row = {"id": item["id"]}
+        for rule, name in names.items():
+            row |= {name: item[rule]["faithfulness"], f"{name}, foreign": item[rule]["foreign"]}
+        items.append(row | {"sentences not grounded": ", ".join(below)})
+    title = f"{report['explanations']}: {len(items)} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
+    return [title], pd.DataFrame(numbers), pd.DataFrame(items)
 
 
 def _first_relevant(dataset):
@@ -444,9 +386,9 @@ def scored_copies(explained, weights, *, seed=0):
     rows = []
     for defect, wrong in spoilt.items():
         for original, version in ((True, right), (False, wrong)):
-            rows += [{"defect": defect, "key": k, "original": original} | version[k] for k in wrong]
-    frame = pd.DataFrame(rows, columns=["defect", "key", "original", *DETECTORS])
-    frame.insert(2, "source", frame["key"].map(explained.own))
+            known = {"defect": defect, "original": original}
+            rows += [known | {"key": key, "source": explained.own[key]} | version[key] for key in wrong]
+    frame = pd.DataFrame(rows, columns=["defect", "key", "source", "original", *DETECTORS])
     return frame.astype(dict.fromkeys(DETECTORS, float)).astype({"original": bool})
 
 
@@ -466,27 +408,19 @@ def detect(scored):
                 found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
                 row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
             rows.append(row)
-    reasons = pd.Series([row["reason"] for row in rows], dtype=object)
-    return pd.DataFrame(rows).assign(reason=reasons).astype(dict.fromkeys(("auroc", "low", "high"), float))
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
+    return pd.DataFrame(rows).assign(reason=reasons).astype({"auroc": float, "low": float, "high": float})
 
 
-def detection_contrasts(scored, detector="corrected", against="documented", level=0.95):
+def detection_contrasts(scored, detector="corrected", against="documented"):
     """Contrast the AUROC of two detectors, defect by defect, on the same originals and copies."""
     rows = []
     for defect in (SWAPPED, *DEFECTS):
         known = _judged(scored[scored["defect"] == defect], detector, against)
-        if known.empty:
-            continue
-        clusters = known["source"].tolist()
-        sides = known[detector].to_numpy(), known[against].to_numpy()
-        found = auroc_difference(known["original"], *sides, level=level, clusters=clusters)
-        areas = [auroc(known["original"], side).estimate for side in sides]
-        bounds = (np.nan if bound is None else bound for bound in (found.low, found.high))
-        groups = known["source"].nunique()
-        row = (defect, detector, against, found.estimate, *bounds, len(known) // 2, groups, *areas, found.reason)
-        rows.append(row)
-    columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"reason": object})
+        if len(known):
+            row = auroc_contrast(known["original"], known[detector], known[against], known["source"].tolist())
+            rows.append({"defect": defect, "system": detector, "against": against} | row | {"n": len(known) // 2})
+    return pd.DataFrame(rows).astype({"low": float, "high": float, "reason": object})
 
 
 def _judged(part, *detectors):
@@ -532,8 +466,8 @@ def _cited(number, known):
 def explanation_truth(gold):
     """Explain every annotated text by every other text's facts, and check what is said by its own sheet.
 
-    Returns a row per rules and kind of sentence: the share of true ones among those written (clustered by
-    text) and, as control, the share of pairs of which it would be true.
+    A row per rules and kind of sentence: the share of true ones among those written, and the share of all pairs of
+    which it would be true.
     """
     if len(gold) < 2:
         raise InputError("explanations need at least two annotated texts")

@@ -1,4 +1,4 @@
-"""One case from a file, run against one collection: its tree, and the report as JSON and as Markdown."""
+"""One case from a file, run against a collection: its tree as JSON and Markdown; and the evaluation of a system."""
 
 from pathlib import Path
 
@@ -13,22 +13,15 @@ from casebook.readers import read_json
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.sensitivity import evaluation
 from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.edits import VACUOUS
-from casebook.sensitivity.evaluation import (
-    THRESHOLD,
-    coverage,
-    documented_evaluation,
-    documented_scores,
-    placebo_threshold,
-    sensitivity,
-)
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, read_sheet, to_dict
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
 from casebook.sensitivity.study import ABOVE
 from casebook.sensitivity.tree import INVALID, PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
-from casebook.stats.intervals import bounds_text, estimate_text
+from casebook.stats.intervals import estimate_text
 from casebook.stats.samples import number_or_none
 
 LARGEST = 20_000_000  # bytes of a judgment
@@ -86,58 +79,47 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
 
 def evaluation_report(study, system):
     """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
-    edges, annotations = study.edges[system], study.annotations
+    edges, annotations, numbers = study.edges[system], study.annotations, study.numbers()[system]
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
-    poor = sum(tree.poor is not None for tree in study.trees[system])
     standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
-    standard |= {name: number for name, number in study.numbers()[system].items() if name in _STANDARD}
-    report = {"cases": study.name, "mode": system, "threshold": THRESHOLD, "original": None, "standard": standard}
-    report["poor queries"] = poor
+    standard |= {name: numbers[name] for name in ("auroc", ABOVE) if name in numbers}
+    report = {"cases": study.name, "mode": system, "threshold": evaluation.THRESHOLD, "original": None}
+    report |= {"standard": standard, "poor queries": sum(tree.poor is not None for tree in study.trees[system])}
     if len(annotations):
-        count = int((edges["status"] != INVALID).sum())
-        report["original"] = documented_evaluation(documented_scores(edges), annotations, edges=count)
+        scores, count = evaluation.documented_scores(edges), int((edges["status"] != INVALID).sum())
+        report["original"] = evaluation.documented_evaluation(scores, annotations, edges=count)
         report["against"] = study.against_simple(system).to_dict("records")
         shown = study.evaluated(system)["spearman"]
         standard["spearman"] = {name: shown[name] for name in ("value", "ci", "n", "p", "undefined", "reason")}
     return report | {"fact types": study.sensitivity(system).to_dict("records")}
 
 
-_STANDARD = ("auroc", ABOVE)
-
-
-def evaluation_lines(report):
-    """Write an evaluation for people."""
-    counts, original = report["counts"], report["original"]
-    yield f"{report['cases']}, {report['mode']}: " + ", ".join(
-        f"{count} {name.replace('_', ' ')}" for name, count in counts.items()
-    )
+def evaluation_parts(report):
+    """Write an evaluation for people: lines and tables."""
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items())
+    yield [f"{report['cases']}, {report['mode']}: {counts}"]
     if report["poor queries"]:
-        yield f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"
-    if original is None:
-        yield "no case is annotated: accuracies, AUROC and Spearman are not defined"
+        yield [f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"]
+    if report["original"] is None:
+        yield ["no case is annotated: accuracies, AUROC and Spearman are not defined"]
     else:
-        yield f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']}:"
-        for name, value in original.items():
-            yield f"  {name.replace('_', ' '):28} {'undefined' if value is None else f'{value:.4f}'}"
-    yield "standard measures, 95 % intervals over cases:"
-    for name, number in report["standard"].items():
-        value = "undefined" if number["value"] is None else estimate_text(number)
-        notes = [f"n = {number['n']}"]
-        notes += [f"p = {number['p']:.3f}"] if number.get("p") is not None else []
-        notes += [number["reason"].replace("_", " ")] if number.get("reason") else []
-        label = {"auroc": "AUROC of the excess", "spearman": "mean Spearman", ABOVE: ABOVE}.get(name, name)
-        yield f"  {label:28} {value}  ({', '.join(notes)})"
-    for row in report.get("against", ()):
-        told = "undefined" if row["difference"] is None else f"{row['difference']:+.3f} "
-        told += "" if row["difference"] is None else bounds_text(row["low"], row["high"], "+z.3f")
-        told += "" if row["baseline"] is None else f"  (baseline: {row['baseline']:.3f})"
-        yield f"  AUROC minus {row['against']:16} {told}"
-    yield "excess over placebo edits, normalised footrule:"
-    for row in report["fact types"]:
-        told = row["reason"] if row["excess"] is None else f"{row['excess']:+.3f} "
-        told += "" if row["excess"] is None else bounds_text(row["excess low"], row["excess high"], "+z.3f")
-        yield f"  {row['fact type']:28} {told}  ({row['edges']} edits in {row['cases']} cases)"
+        yield [f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']}:"]
+        yield pd.DataFrame(report["original"].items(), columns=["measure", "value"])
+    yield ["standard measures, 95 % intervals over cases:"]
+    labels = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
+    rows = [{"measure": labels.get(name, name)} | number for name, number in report["standard"].items()]
+    standard = pd.DataFrame(rows)
+    standard[["low", "high"]] = standard["ci"].tolist()
+    yield standard.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])
+    if "against" in report:
+        yield pd.DataFrame(report["against"])[["against", "baseline", "difference", "low", "high", "n", "groups"]]
+    yield ["excess over placebo edits, normalised footrule:"]
+    columns = ["fact type", "edges", "cases", "excess", "excess low", "excess high", "reason"]
+    yield pd.DataFrame(report["fact types"])[columns]
+
+
+# ---- a tree as plain data
 
 
 def explained_report(tree, documents, documented=False):
@@ -146,17 +128,13 @@ def explained_report(tree, documents, documented=False):
     return as_json(tree, explain=Explainer(texts, documented))
 
 
-# ---- a tree as plain data
-
-
 def as_json(tree, n_boot=10_000, explain=None):
     """Give a tree as plain data, node by node; `explain` adds what is said of results and edges."""
     edges, placebos = edge_frame([tree]), placebo_frame([tree])
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     scores = nodes[0]["sensitivity_scores"] = _scores(edges, n_boot, tree.settings.seed)
-    outcomes = pd.Series([outcome for _, _, outcome, _ in tree.decisions], dtype=object).value_counts()
-    counts = {name: int(count) for name, count in sorted(tree.counts.items())}
-    counts |= {outcome: int(outcomes.get(outcome, 0)) for outcome in OUTCOMES}
+    outcomes = [outcome for _, _, outcome, _ in tree.decisions]
+    counts = dict(sorted(tree.counts.items())) | {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
     noops = [{"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops]
     return {
         "format": FORMAT,
@@ -165,23 +143,21 @@ def as_json(tree, n_boot=10_000, explain=None):
         "counts": counts | {"nodes": len(nodes), "noops": len(noops)},
         "informative_terms": list(tree.terms),
         "warnings": _warnings(tree, scores),
-        "placebo_mean_footrule": placebo_threshold(placebos, "footrule", 0.5),
+        "placebo_mean_footrule": evaluation.placebo_threshold(placebos, "footrule", 0.5),
         "nodes": nodes,
         "noops": noops,
-        "coverage": coverage(edges, 1).to_dict("records"),
+        "coverage": evaluation.coverage(edges, 1).to_dict("records"),
     }
 
 
 def _node(tree, node, explain):
     edit, found = node.edit, node.found
-    results = [
-        {"rank": rank, "case_id": case, "document_id": document, "score": score}
-        for rank, (case, document, score) in enumerate(zip(found.cases, found.documents, found.scores, strict=True), 1)
-    ]
+    listed = zip(found.cases, found.documents, found.scores, strict=True)
+    names = ("rank", "case_id", "document_id", "score")
+    results = [dict(zip(names, (rank, *one), strict=True)) for rank, one in enumerate(listed, 1)]
     edge = None
     if edit:
-        names = ("fact_type", "item", "operation", "old", "new", "description")
-        edge = {name: getattr(edit, name) for name in names}
+        edge = {n: getattr(edit, n) for n in ("fact_type", "item", "operation", "old", "new", "description")}
         edge |= {"words_removed": edit.removed, "words_added": edit.added}
     if explain:
         told = explain(node)
@@ -250,27 +226,28 @@ def _listed(what, cases):
 
 def _scores(edges, n_boot, seed):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
-    options = {"clusters": "item", "n_boot": n_boot, "seed": seed}
-    footrule, parity = (sensitivity(edges, name, **options).astype(object) for name in (PRIMARY, PARITY))
-    footrule, parity = (f.where(f.notna(), None).set_index("fact type") for f in (footrule, parity))
-    scores = {}
-    for name, row in footrule.iterrows():
-        scores[name] = {
-            "edges": int(row["edges"]),
-            "noops": int(row["noop"]),
-            "invalid": int(row["invalid"]),
-            "normalised_footrule": _number(row, "sensitivity"),
+    options, parts = {"clusters": "item", "n_boot": n_boot, "seed": seed}, []
+    for measure in (PRIMARY, PARITY):
+        frame = evaluation.sensitivity(edges, measure, **options).astype(object)
+        parts.append(frame.where(frame.notna(), None).to_dict("records"))
+
+    def number(row, name):
+        return {"value": row[name], "ci": [row[f"{name} low"], row[f"{name} high"]]}
+
+    return {
+        row["fact type"]: {
+            "edges": row["edges"],
+            "noops": row["noop"],
+            "invalid": row["invalid"],
+            "normalised_footrule": number(row, "sensitivity"),
             "placebo": row["placebo"],
-            "excess": _number(row, "excess"),
+            "excess": number(row, "excess"),
             "p": row["p"],
-            "mean_displacement": _number(parity.loc[name], "sensitivity"),
+            "mean_displacement": number(parity, "sensitivity"),
             "reason": row["reason"],
         }
-    return scores
-
-
-def _number(row, name):
-    return {"value": row[name], "ci": [row[f"{name} low"], row[f"{name} high"]]}
+        for row, parity in zip(*parts, strict=True)
+    }
 
 
 def _warnings(tree, scores):
@@ -311,13 +288,14 @@ def as_markdown(report):
     lines += [f"Counts: {counted}.", "", "## States", ""]
     for node in nodes:
         indent = "  " * node["depth"]
-        lines.append(f"{indent}- **{node['node_id']}** {_title(node)}")
-        lines.append(f"{indent}  {plain(node['counterfactual_summary'])}")
+        lines += [
+            f"{indent}- **{node['node_id']}** {_title(node)}",
+            f"{indent}  {plain(node['counterfactual_summary'])}",
+        ]
     noops = [f"- {n['node_id']}: {plain(n['edit'])}" for n in report["noops"]]
     lines += ["", *_section("## Edits that leave the query as it was", noops)]
     told = [(f"### {node['node_id']}: {_title(node)}", node_markdown(node)) for node in nodes]
-    blocks = [f"{title}\n\n{text.rstrip()}\n" for title, text in told if text]
-    lines += _section("## Explanations", blocks)
+    lines += _section("## Explanations", [f"{title}\n\n{text.rstrip()}\n" for title, text in told if text])
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -342,15 +320,13 @@ def _parents_first(nodes):
 
 
 def _score_table(scores):
-    lines = [
-        "| fact type | edges | mean displacement | normalised footrule | placebo | excess | reason |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    heads = ["fact type", "edges", "mean displacement", "normalised footrule", "placebo", "excess", "reason"]
+    rows = [heads, ["---"] * len(heads)]
     for name, score in scores.items():
         numbers = [score[key] for key in ("mean_displacement", "normalised_footrule", "excess")]
         moved, footrule, beyond = ("–" if n["value"] is None else estimate_text(n) for n in numbers)
         placebo = "–" if score["placebo"] is None else f"{score['placebo']:.3f}"
-        cells = [name, str(score["edges"]), moved, footrule, placebo, beyond, score["reason"] or ""]
-        lines.append(f"| {' | '.join(cells)} |")
+        rows.append([name, str(score["edges"]), moved, footrule, placebo, beyond, score["reason"] or ""])
+    lines = [f"| {' | '.join(cells)} |" for cells in rows]
     note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
     return [*lines, "", f"Intervals resample the facts of this one case. {note}"]

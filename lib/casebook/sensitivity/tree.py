@@ -377,10 +377,9 @@ def edge_frame(trees):
     size = ["case_id", "parent", "removed", "added"]
     valid = placebos[placebos["status"] == OK].groupby(size)
     means = valid[list(MEASURES)].mean().add_prefix("placebo_")
-    frame = frame.join(means.assign(placebos=valid.size()), on=size)
-    frame["placebos"] = frame["placebos"].fillna(0)
-    frame = frame.astype(dict.fromkeys([*MEASURES, *means.columns], float))
-    frame = frame.astype(dict.fromkeys(["depth", "removed", "added", "placebos"], int))
+    frame = frame.join(means.assign(placebos=valid.size()), on=size).fillna({"placebos": 0})
+    counts = dict.fromkeys(["depth", "removed", "added", "placebos"], int)
+    frame = frame.astype(dict.fromkeys([*MEASURES, *means.columns], float) | counts)
     why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
     return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
 
