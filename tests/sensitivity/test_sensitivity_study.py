@@ -13,6 +13,7 @@ from casebook.runs.outputs import as_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
 from casebook.sensitivity.evaluation import THRESHOLD, documented_evaluation, documented_scores
 from casebook.sensitivity.study import (
+    ABOVE,
     PARAPHRASE,
     STRANGER,
     drill_down,
@@ -77,6 +78,7 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
 def test_numbers_carry_what_every_number_carries(study):
     numbers = study.numbers()["bm25"]
     assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
+    assert numbers[ABOVE]["n"] == (study.placebos["bm25"]["status"] == "ok").sum()
     for number in numbers.values():
         assert set(number) == {"value", "ci", "n", "control", "reason"}
     for row in study.sensitivity("bm25").to_dict("records"):
