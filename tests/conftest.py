@@ -34,11 +34,10 @@ def require():
     from casebook.data import registry, sources
 
     def ask(name):
-        if not registry.available(name):
-            try:
-                sources.pull(registry.resolve(name)[0])
-            except sources.Absent as reason:
-                pytest.skip(str(reason))
+        try:
+            sources.pull(registry.resolve(name)[0])
+        except sources.Absent as reason:
+            pytest.skip(str(reason))
 
     return ask
 
@@ -56,9 +55,8 @@ def example_rows():
 @pytest.fixture(scope="session")
 def example(example_rows):
     """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
-    from casebook.raters.preference import vote_matrix
-
-    return vote_matrix(example_rows, win="RAG", loss="BASE")
+    votes = example_rows.assign(vote=example_rows["preference"].map({"RAG": 1.0, "BASE": -1.0, "Tie": 0.0}))
+    return votes.pivot(index="item", columns="rater", values="vote")  # noqa: PD010
 
 
 @pytest.fixture

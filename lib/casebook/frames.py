@@ -4,7 +4,7 @@ Tables, figures, sentences, ``numbers.json`` and the front page show its rows; n
 else draws an interval of its own.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,8 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
 from casebook.stats.power import minimal_detectable_effect
-from casebook.stats.samples import score_matrix, system_pairs
-from casebook.stats.tests import (
-    effect_sizes,
-    holm,
-    paired_t,
-    randomised_tukey_hsd,
-    sign_flips,
-    wilcoxon_signed_rank,
-    win_tie_loss,
-)
+from casebook.stats.samples import paired_differences, score_matrix, system_pairs
+from casebook.stats.tests import effect_sizes, holm, paired_t, randomised_tukey_hsd, sign_flips, wilcoxon_signed_rank
 
 BETTER, WORSE, SAME = "better", "worse", "same"
 EQUIVALENT, UNDECIDED = "equivalent", "undecided"
@@ -214,10 +206,6 @@ class Comparison:
     systems: pd.DataFrame
     pairs: pd.DataFrame
     level: float
-    n_boot: int
-    n_resamples: int
-    n_tukey: int
-    seed: int
 
 
 def compare_systems(
@@ -280,7 +268,6 @@ def compare_systems(
         raise InputError("there are no units to compare")
     table = pd.DataFrame(X, columns=labels)
     chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)] if pairs is None else list(pairs)
-    n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
     if chosen:
         found = contrasts(table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed)
@@ -289,7 +276,7 @@ def compare_systems(
             | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
         )
         found["p_holm"] = holm(found["p_randomisation"])
-        others = _classical(table, chosen, 1 - level, n_tukey, seed, clusters)
+        others = _classical(table, chosen, 1 - level, min(n_resamples, MOST_TUKEY_RESAMPLES), seed, clusters)
         pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
     systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(columns="control")
     systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype({"system": object})
@@ -303,28 +290,29 @@ def compare_systems(
             i, j = place[row.system_a], place[row.system_b]
             apart[i, j] = apart[j, i] = True
         systems["tie_class"] = tie_classes(apart)
-    return Comparison(systems, pair_frame, level, n_boot, n_resamples, n_tukey, seed)
+    return Comparison(systems, pair_frame, level)
 
 
 def _classical(table, pairs, alpha, n_tukey, seed, clusters):
     """Classical tests, effect size, counts and detectable effect of every pair."""
-    tukey = {}
-    if clusters is None:
-        found = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
-        tukey = dict(zip(map(frozenset, found.pairs), found.pvalue, strict=True))
     rows = []
     for first, second in pairs:
         a, b = table[first].to_numpy(), table[second].to_numpy()
-        row = {"p_tukey": tukey.get(frozenset((first, second))), "p_t": None, "p_wilcoxon": None, "mde": None}
+        signs = np.sign(paired_differences(a, b)[0])
+        counts = {name: int((signs == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
+        rows.append(counts | {"dz": effect_sizes(a, b).dz.estimate})
         if clusters is None:
             test = paired_t(a, b)
-            row |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
+            rows[-1] |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
             if test.reason is None:
-                row["mde"] = minimal_detectable_effect(float(np.std(a - b, ddof=1)), len(a), alpha=alpha)
-        row["dz"] = effect_sizes(a, b).dz.estimate
-        row = {name: np.nan if x is None else x for name, x in row.items()}
-        rows.append(row | asdict(win_tie_loss(a, b)))
-    return pd.DataFrame(rows)
+                rows[-1]["mde"] = minimal_detectable_effect(float(np.std(a - b, ddof=1)), len(a), alpha=alpha)
+    tests = ["dz", "p_t", "p_wilcoxon", "mde", "p_tukey"]
+    found = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests]).astype(dict.fromkeys(tests, float))
+    if clusters is None:
+        tukey = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
+        known = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
+        found["p_tukey"] = [known[frozenset(pair)] for pair in pairs]
+    return found
 
 
 def tie_classes(told_apart):

@@ -31,7 +31,7 @@ READERS = {
 """Path parameter to what reads such a file."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
-    "decomposition": "casebook.factcheck.decompose:PluginDecomposer",
+    "decomposition": "casebook.factcheck.claims:PluginDecomposer",
     "encoder": "casebook.models.encoders:load_encoder",
     "measures": "casebook.measures.ranking:parse_measure",
     "reranker": "casebook.retrieval.rerank:load_reranker",

@@ -277,10 +277,8 @@ class Progress:
 
     def __init__(self, run, waiting, report, show=None, slots=1):
         self._total, self._done, self._report = len(waiting), 0, report
-        self._left, self._running = dict.fromkeys(waiting), {}
-        known = read_timings(run)
-        self._expected = {name: known.get(name) for name in waiting}
-        self._start = time.monotonic()
+        self._left, self._running = set(waiting), {}
+        self._seconds = {name: seconds for name, seconds in read_timings(run).items() if name in waiting}
         self._show, self._slots = show, slots
         self._run, self._told = run, {}
 
@@ -307,7 +305,8 @@ class Progress:
     def ended(self, outcome):
         """Report a cell's end and the time left."""
         self._done += 1
-        self._left.pop(outcome.cell, None)
+        self._left.discard(outcome.cell)
+        self._seconds[outcome.cell] = outcome.seconds
         self._running.pop(outcome.cell, None)
         word = "FAILED " if outcome.failure else "done   "
         again = f", after: {', '.join(outcome.attempts)}" if outcome.attempts else ""
@@ -322,13 +321,11 @@ class Progress:
             self._show(self._done, self._total, running, self._seconds_left())
 
     def _seconds_left(self):
-        """Extrapolate: by recorded durations where all are known, else by cells."""
-        passed = time.monotonic() - self._start
-        known = [s for name in self._left if (s := self._expected[name]) is not None]
-        done = [s for n, s in self._expected.items() if n not in self._left and s]
-        if len(known) == len(self._left) and (done or not self._done):
-            return sum(known) * passed / sum(done) if done else sum(known) / self._slots
-        return passed / self._done * len(self._left) if self._done else None
+        """Extrapolate: each cell by its duration the last time, others by the mean of those known."""
+        if not self._seconds:
+            return None
+        mean = sum(self._seconds.values()) / len(self._seconds)
+        return sum(self._seconds.get(name, mean) for name in self._left) / self._slots
 
 
 def summary(outcomes):
@@ -497,7 +494,7 @@ def execute(notebook, cell, run, parameters, timeout=None):
     """Run one notebook; the output appears only if every cell succeeded."""
     for name in filter(os.environ.get, FOLDERS):  # the kernel's folder is another
         os.environ[name] = str(Path(os.environ[name]).absolute())
-    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    os.environ.update(QUIET | os.environ)
     import papermill
 
     source = NOTEBOOKS / notebook
@@ -585,7 +582,7 @@ def _workers(run, count, workers, scheduler):
             stack.callback(path.unlink, missing_ok=True)
             yield stack.enter_context(connected(scheduler, path))
             return
-        os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+        os.environ.update(QUIET | os.environ)
         import dask
         from distributed import Client, LocalCluster
 

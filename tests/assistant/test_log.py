@@ -186,10 +186,7 @@ def test_copies_are_left_out_and_listed(tmp_path):
         ([OURS, {"question": "May I?"}], "a.jsonl:2: has no answer: name a field answer, response"),
         ([{"answer": "Yes."}], "a.jsonl:1: has no question: name a field question, user_input"),
         ([OURS | {"answer": None}], r"a.jsonl:1: field 'answer' is empty \(null or NaN\): write \"\""),
-        ([OURS | {"answer": float("nan")}], "a.jsonl:1: field 'answer' is empty"),
-        ([OURS | {"question": "  "}], "a.jsonl:1: the question is no text"),
         ([OURS | {"answer": 7}], "a.jsonl:1: the answer is no text, but int"),
-        ([OURS | {"contexts": 7.5}], "a.jsonl:1: contexts is no list, but float"),
         ([OURS | {"contexts": [7]}], "a.jsonl:1: a context is no text"),
         ([OURS | {"context_ids": ["a", "b"]}], "a.jsonl:1: 1 contexts and 2 context ids"),
         ([OURS | {"abstained": "maybe"}], "a.jsonl:1: abstained is 'maybe'"),
@@ -197,9 +194,6 @@ def test_copies_are_left_out_and_listed(tmp_path):
         ([OURS, OURS | {"answer": "No."}], "a.jsonl:2: a answered 'q1' otherwise in"),
         ([OURS, OURS | {"question": "Other?", "system": "b"}], "a.jsonl:2: question of id 'q1' differs"),
         ([OURS, json.dumps(OURS)[:-20]], "a.jsonl:2: is not JSON: the last line breaks off"),
-        ([OURS, "[1]"], "a.jsonl:2: is not a JSON object"),
-        (['{"question": "\\ud800", "answer": ""}'], "a.jsonl:1: is not JSON"),
-        (["", " "], "a.jsonl: holds no records"),
     ],
 )
 def test_the_door(tmp_path, lines, message):

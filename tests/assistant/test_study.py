@@ -16,7 +16,6 @@ from casebook.assistant.study import (
     differences,
     flips,
     gate_logs,
-    grounding,
     item_rows,
     measured,
     normalised,
@@ -161,13 +160,6 @@ def test_abstentions_have_no_grounding(tmp_path):
     rows = score_answers(read_log(path))
     assert rows["faithfulness"].isna().all()
     assert (rows["answered"] == 0).all()
-
-
-def test_passage_numbers_are_no_words():
-    contexts = ["Rent is due on the first day."]
-    assert grounding("Rent is due on the first day. [1]", contexts)["faithfulness"] == 1
-    assert grounding("Rent is due on the first day [1, 2].", contexts)["mentions"] is None
-    assert grounding("Rent is due [2].", contexts)["citations"] == 0
 
 
 def test_published_answers(mirror, monkeypatch):

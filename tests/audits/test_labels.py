@@ -1,6 +1,5 @@
 """The label auditor against the labels it was made for, planted defects, and sound labels."""
 
-import json
 import random
 
 import pandas as pd
@@ -262,7 +261,7 @@ def test_what_cannot_be_checked_says_why():
     audit = audit_labels(Labels("none", {}, []))
     assert audit.verdict == "not applicable"
     assert all(found.reason and found.value is None for found in audit.findings)
-    assert json.loads(audit.as_json())["findings"] and len(audit.frame()) == len(audit.findings)
+    assert len(audit.frame()) == len(audit.findings)
 
 
 def test_the_calibrated_thresholds_are_those_of_the_methods_page():

@@ -6,7 +6,6 @@ The peers draw few resamples, and their time per resample is scaled.
 
 import json
 
-import interrater
 import krippendorff
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ SECONDS_LIMIT = 0.5
 
 def rows():
     """Measure every benchmark of this file."""
-    return [*_against_a_loop(), _against_interrater(), _intraclass()]
+    return [*_against_a_loop(), _intraclass()]
 
 
 def _ratings(items=ITEMS, raters=RATERS):
@@ -47,25 +46,6 @@ def _against_a_loop():
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
     limit = "the limit is half a CPU second"
     return [row(name, "loop over krippendorff", ours, theirs, 20, note), limit_row(name, ours, SECONDS_LIMIT, limit)]
-
-
-def _against_interrater():
-    X = _ratings()
-    few, many = 40, 140
-    codes = np.where(np.isnan(X), interrater.EMPTY, X - 1).astype(np.int8)
-    names = interrater.UnorderedCategories(tuple("12345"))
-    ratings = interrater.Ratings(codes, interrater.RatingsSemantics(RATERS, names))
-
-    def peer(draws):
-        config = interrater.KrippendorffAlphaConfig(n_resamples=draws)
-        interrater.KrippendorffAlphaAnalyzer(ratings, config).estimate()
-
-    seconds = [cpu_seconds(lambda d=d: peer(d))[0] for d in (few, many)]
-    theirs = (seconds[1] - seconds[0]) * DRAWS / (many - few)
-    ours, _ = cpu_seconds(lambda: krippendorff_alpha(X, "nominal", DRAWS))
-    name = f"nominal alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
-    note = f"difference of {many} and {few} resamples of the peer, scaled"
-    return row(name, "interrater", ours, theirs, 20, note)
 
 
 def _intraclass():

@@ -20,6 +20,9 @@ def runs(tmp_path, monkeypatch):
     """Give two equal runs, old and new, to be changed."""
     for name in ("old", "new"):
         shutil.copytree(run_dir("smoke"), tmp_path / name)
+        for cell in (tmp_path / name / "runs").iterdir():
+            if cell.name not in (CELL, "rater_agreement-smoke", "audits-smoke"):
+                shutil.rmtree(cell)
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     return tmp_path
 
@@ -121,10 +124,10 @@ def test_rows_of_one_group_are_resampled_together(runs):
         if cell.name != CELL:
             shutil.rmtree(cell)
     rng = np.random.default_rng(0)
-    for _ in range(100):
+    for _ in range(40):
         shift = np.repeat(rng.normal(0, 0.1, 15), 8) + rng.normal(0, 0.05, 120)
         rows.assign(**{"nDCG@10": 0.5 + shift}).to_csv(runs / "new" / path, index=False)
         (line,) = differences("new", "old")[0].itertuples()
         alarms += line.verdict != "undecided"
         assert line.groups == 15
-    assert alarms <= 11  # 5 expected; of independent questions 55
+    assert alarms <= 6  # 2 expected; of independent questions 22

@@ -57,7 +57,7 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
     ):
         assert text in done
     assert "failed, timed out<br><small>cell 3: a &lt; b</small>" in failed
-    assert ">61</td>" in failed and ">2</td>" in failed and "dataset=own, resamples=9, cases=[mine.jsonl]" in failed
+    assert ">61</td>" in failed and ">2</td>" in failed and "cases=[mine.jsonl], dataset=own, resamples=9" in failed
     assert ">not run<" in never and "dataset=&lt;b&gt;" in never
     assert "href" not in failed + never and '<th scope="col"></th>' not in page
 

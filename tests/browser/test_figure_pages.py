@@ -50,10 +50,7 @@ def page_of_figures(site, tmp_path_factory):
             outputs.figure("gain", plots.effects(ROWS, "change in nDCG@10", margin=0.01), "Gains.", ROWS),
             outputs.figure("cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES),
             outputs.figure(
-                "scores",
-                plots.matrix(SCORES, "excess", "{:.2f}".format, (-1, 1), plots.SIGNED),
-                "Excess.",
-                alt="By set",
+                "scores", plots.matrix(SCORES, "excess", "{:.2f}".format, (-1, 1), plots.SIGNED), "Excess.", alt="Sets"
             ),
             Table(with_intervals(WIDE), "Systems"),
             Table(WIDE[:0], "Nothing"),

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 from serving import chatting
 
@@ -40,12 +39,11 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
     assert casebook("gate", "--log", tmp_path / "none.jsonl", "--against", LOG)[0] == 1
 
 
-@pytest.mark.parametrize(("answers", "expected"), [("Bake it for half an hour.", 0), ("I do not know.", 2)])
-def test_the_workflow_of_the_methods_page(tmp_path, answers, expected):
+def test_the_workflow_of_the_methods_page(tmp_path):
     page = (ROOT / "book" / "methods" / "assistant.md").read_text(encoding="utf-8")
     steps = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])["jobs"]["gate"]["steps"]
-    shell = [step["run"] for step in steps if "casebook answer" in step.get("run", "") or "gate" in step.get("run", "")]
-    assert len(shell) == 2
+    shell = [step["run"] for step in steps if "run" in step]
+    ask, gate = (line for line in shell if "casebook answer" in line or "gate" in line)
     (tmp_path / "corpus").mkdir()
     texts = [{"_id": dish, "text": f"Bake the {dish} for half an hour."} for dish in RECIPES]
     asked = [
@@ -54,16 +52,19 @@ def test_the_workflow_of_the_methods_page(tmp_path, answers, expected):
     (tmp_path / "corpus" / "corpus.jsonl").write_text("\n".join(map(json.dumps, texts)))
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def code(line, url=""):
+        values = environment | {"CASEBOOK_LLM_URL": url}
+        return subprocess.run(["bash", "-ec", line], cwd=tmp_path, env=values).returncode
+
     with chatting("Bake it for half an hour.") as (url, _):
-        accepted = shell[0].replace("new.jsonl", "accepted.jsonl")
-        subprocess.run(["bash", "-ec", accepted], cwd=tmp_path, env=environment | {"CASEBOOK_LLM_URL": url}, check=True)
-    with chatting(answers) as (url, _):
-        codes = [
-            subprocess.run(["bash", "-ec", step], cwd=tmp_path, env=environment | {"CASEBOOK_LLM_URL": url}).returncode
-            for step in shell
-        ]
-    assert codes == [0, expected]
-    assert json.loads((tmp_path / "gate.json").read_text())["passed"] is (expected == 0)
+        assert code(ask.replace("new.jsonl", "accepted.jsonl"), url) == 0
+    (tmp_path / "new.jsonl").write_bytes((tmp_path / "accepted.jsonl").read_bytes())
+    assert code(gate) == 0
+    (tmp_path / "new.jsonl").unlink()
+    with chatting("I do not know.") as (url, _):
+        assert [code(ask, url), code(gate)] == [0, 2]
+    assert json.loads((tmp_path / "gate.json").read_text())["passed"] is False
 
 
 def test_a_log_is_refused_before_a_kernel_starts(casebook, tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
-from casebook.paths import DATA
 from casebook.trec import write_run
 
 CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
@@ -40,13 +39,6 @@ def test_an_output_is_never_an_input_by_whatever_path(tmp_path, kind):
     refuse_overwriting(None, source)
 
 
-def test_an_output_is_no_file_of_a_data_folder(tmp_path):
-    for name in ("corpus.jsonl", "qrels/test.tsv"):
-        with pytest.raises(InputError, match="is read by this command"):
-            refuse_overwriting(DATA / "smoke" / name, DATA / "smoke")
-    refuse_overwriting(DATA / "smoke" / "dense.trec", DATA / "smoke")
-
-
 def commands(case, tmp_path):
     """Give every command that reads a file and writes one, writing where it reads."""
     queries = tmp_path / "queries.jsonl"
@@ -60,10 +52,7 @@ def commands(case, tmp_path):
         corpus: ["sensitivity", "run", case, corpus.parent, "-o", corpus],
         case: ["sensitivity", "run", case, "smoke", "--mode", "bm25", "-o", case],
         queries: ["corpus", "search", tmp_path, queries, "--out", queries],
-        ranking: [
-            *("runs", "export", f"smoke/runs/{record}", "--format", "trec"),
-            *("--ranking", ranking, "--out", ranking),
-        ],
+        ranking: [*("runs", "export", f"smoke/runs/{record}"), *("--ranking", ranking, "--out", ranking)],
         tree: ["sensitivity", "report", tree, "-o", tree],
     }
 
@@ -81,31 +70,18 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
     [
         (["sensitivity", "run", "c.json", "smoke", "-o", ""], "-o: it is empty"),
         (["corpus", "search", "c", "q", "--out="], "--out: it is empty"),
-        (["corpus", "encode", "c", "--out", " "], "--out: it is empty"),
-        (["factcheck", "run", "c.jsonl", "--out", ""], "--out: it is empty"),
         (["publish", "report", ""], "an argument: it is empty"),
-        (["gate", "run", "--margin", "inf"], "must be a finite number, not inf"),
         (["gate", "run", "--margin=nan"], "--margin must be a finite number"),
         (["runs", "decide", "--eps", "1e999"], "--eps must be a finite number"),
-        (["sensitivity", "run", "c", "smoke", "--threshold", "nan"], "finite"),
-        (["run", "--timeout", "Infinity"], "finite"),
         (["raters", "forms", "x", "--margin", "-inf"], "finite"),
         (["runs", "promote", "--reason", "\udcff"], "not text in UTF-8"),
         (["compare", "q", "a", "b", "--latex", "--markdown"], "--markdown has no effect"),
         (["compare", "q", "a", "b", "--json", "--latex"], "has no effect with --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "has no effect with"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "has no effect with"),
-        (
-            ["sensitivity", "run", "c", "smoke", "--original", "--placebos", "3"],
-            "--placebos has no effect with --original",
-        ),
+        (["sensitivity", "run", "c", "smoke", "--original", "--placebos", "3"], "--placebos has no effect"),
         (["raters", "analyse", "f", "--original", "--out", "x"], "--out has no effect"),
-        (
-            ["raters", "forms", "x", "--explanations", "e", "--system", "a=b"],
-            "--system has no effect with --explanations",
-        ),
         (["evaluate", "{q}", "{other}"], "quer"),
-        (["compare", "{q}", "{other}", "{run}"], "quer"),
         (["agreement", "{r}", "--resamples", "1"], "--resamples"),
         (["audit", "labels", "smoke", "--seed", "-1"], "--seed"),
     ],
@@ -124,9 +100,7 @@ def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, mes
 
 HOSTILE = {
     "a lone surrogate in an id": '{"case_id": "\\ud800"}',
-    "a lone surrogate in a text": '{"case_id": "c", "case_background": "\\udfff"}',
     "an age of 400 digits": '{"case_id": "c", "age": %s}' % ("9" * 400),
-    "a number beyond floats": '{"case_id": "c", "age": 1e400}',
     "a key twice": '{"case_id": "c", "case_id": "d"}',
 }
 
@@ -138,13 +112,6 @@ def test_a_case_that_cannot_be_is_one_clear_line(casebook, tmp_path, name):
     code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
     assert (code, out) == (1, "") and err.count("\n") == 1, err
     assert "case.json" in err
-
-
-def test_an_age_of_400_digits_in_a_judgment_is_survived(casebook, tmp_path):
-    path = tmp_path / "case.txt"
-    path.write_text(f"Tan, aged {'9' * 400} years, v State, section 302 IPC. " * 2)
-    code, _, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
-    assert "Traceback" not in err and (code == 0 or err.count("\n") == 1)
 
 
 def records(tmp_path, **changes):
@@ -188,39 +155,14 @@ def test_arguments_in_bytes_of_no_text_are_refused_by_the_real_command(tmp_path)
     assert b"not text in UTF-8" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("sheet", "keys"),
-    [
-        ({"evidence": []}, "case_id, parties, "),
-        ({"parties": {"kind": "x"}}, "petitioner_type, respondent_type"),
-        ({"parties": []}, "petitioner_type, respondent_type"),
-        ({"numerical_facts": {"ages": [{"years": 3}]}}, "value, descriptor"),
-        ({"numerical_facts": {"ages": [3]}}, "value, descriptor"),
-    ],
-)
-def test_a_wrong_key_of_a_case_names_the_right_ones(casebook, tmp_path, sheet, keys):
-    path = tmp_path / "case.json"
-    path.write_text(json.dumps({"case_id": "c"} | sheet))
-    code, out, err = casebook("sensitivity", "run", path, "smoke", "--mode", "bm25")
-    assert (code, out) == (1, "") and f"; the keys there are {keys}" in err
-
-
 PLUGGED = """
 def text(grades, judged): return "x"
 def failing(grades, judged): raise ValueError("two\\nlines")
-def leaving(grades, judged): raise SystemExit(3)
-def bare(): return 1
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("text", "gives no number, but str"),
-        ("failing", "raised ValueError: two lines"),
-        ("leaving", "raised SystemExit: 3"),
-        ("bare", "raised TypeError"),
-    ],
+    ("name", "message"), [("text", "gives no number, but str"), ("failing", "raised ValueError: two lines")]
 )
 def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
@@ -237,8 +179,6 @@ def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch,
     ("field", "value", "message"),
     [
         ("answer", ["a"], "the answer is a list, no text"),
-        ("system", ["a"], "system is no name, but list"),
-        ("group", {"a": 1}, "group is no name, but dict"),
         ("relevant", [["a"]], "relevant holds something that is no id"),
     ],
 )
@@ -249,15 +189,3 @@ def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, f
     )
     code, out, err = casebook("gate", "--log", path, "--against", path)
     assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
-
-
-def test_a_secret_is_not_empty(casebook, tmp_path):
-    row = {"id": 1, "question": "q?", "answer": "a"}
-    (tmp_path / "log.jsonl").write_text(
-        "".join(json.dumps(row | {"system": name, "answer": f"It is {name}."}) + "\n" for name in ("one", "two"))
-    )
-    (tmp_path / "secret").write_text("\n")
-    arguments = ["--log", tmp_path / "log.jsonl", "--rater", "r1:lay", "--secret-file", tmp_path / "secret"]
-    code, out, err = casebook("raters", "forms", tmp_path / "study", *arguments)
-    assert (code, out) == (1, "") and "secret: is empty" in err
-    assert not (tmp_path / "study").exists()

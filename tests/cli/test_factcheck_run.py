@@ -77,18 +77,6 @@ def test_what_cannot_be_written_is_refused_before_the_work(casebook, claims, tmp
         assert code == 1 and "cannot be written" in error and len(error.strip().splitlines()) == 1
 
 
-def test_a_collection_needs_no_judgements(casebook, claims, tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    row = {"_id": "d", "title": "Larkfield Home Insurance Policy"}
-    row["text"] = "Stolen money is limited to 500."
-    (folder / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    code, text, _ = casebook("factcheck", "run", claims, "--corpus", f"{folder}", "--json")
-    first = json.loads(text)["claims"][0]
-    assert (code, first["verdict"]) == (0, "SUPPORTED")
-    assert first["evidence"][0]["doc_id"] == "d"
-
-
 @pytest.fixture
 def own(tmp_path):
     """Claims about a folder of plain texts whose name has a blank."""

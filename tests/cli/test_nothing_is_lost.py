@@ -4,12 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from casebook.cli import main
-from casebook.trec import write_run
 
 
 @pytest.fixture
@@ -48,19 +46,6 @@ def test_a_rehearsal_never_replaces_a_form_that_came_back(casebook, study, tmp_p
     assert [path.name for path in form.parent.iterdir()] == ["pilot_r2.xlsx"]
 
 
-@pytest.mark.parametrize("effect", ["nan", "inf", "1e400"])
-def test_a_panel_has_finite_odds(casebook, study, effect):
-    code, out, err = casebook("raters", "simulate", "pilot", "x", "--effect", effect)
-    assert (code, out) == (1, "") and "effect must be a finite number" in err
-
-
-def test_blank_forms_are_called_blank(casebook, study):
-    arguments = ["raters", "analyse", "pilot/for_raters", "--key", "pilot"]
-    code, out, err = casebook(*arguments)
-    assert (code, out) == (1, "")
-    assert "no form holds a judgement" in err and "pilot/for_raters" in err
-
-
 def test_a_folder_that_exists_is_refused_before_the_analysis(casebook, study):
     arguments = ["raters", "analyse", "absent", "--key", "pilot", "--out", "pilot"]
     code, _, err = casebook(*arguments)
@@ -93,12 +78,6 @@ def test_wrong_words_are_named_before_the_work(casebook, tmp_path):
     assert code == 1 and "unknown gate 'nothing': choose from none, low" in err
 
 
-def test_an_unknown_workflow_is_answered_with_those_that_are(casebook):
-    code, out, _ = casebook("runs", "list", "--workflow", "nope")
-    assert code == 0 and "no run of the workflow 'nope'; there are: " in out
-    assert "query_length" in out
-
-
 @pytest.mark.parametrize("command", [["runs", "list"], ["evaluate", "qrels", "run", "--per-query"]])
 def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     (tmp_path / "qrels").write_text("".join(f"q{n} 0 d 1\n" for n in range(3000)))
@@ -111,19 +90,3 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_place_that_takes_no_file_is_named_as_it_was_given(casebook):
-    """The proc file system refuses files even from root."""
-    if not Path("/proc/self").is_dir():
-        pytest.skip("no proc file system")
-    systems = ["--system=a=a.jsonl", "--system=b=b.jsonl", "--rater=r1:lay"]
-    run = "smoke/runs/retrieval_ablation-smoke"
-    write_run("ranking", {"q": {"d": 1.0}})
-    for command in (
-        ["raters", "forms", "/proc/nothing", *systems],
-        ["runs", "export", run, "--ranking=ranking", "--system=smoke.full", "--out=/proc/nothing"],
-    ):
-        code, out, err = casebook(*command)
-        assert (code, out) == (1, "")
-        assert err == "casebook: /proc/nothing: No such file or directory\n"

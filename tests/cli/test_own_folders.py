@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.grid import Cell, load_grid, select
 from casebook.parameters import check_parameters, path_parameters, resolved
 from casebook.paths import DATA, NOTEBOOKS, data_folder
-from casebook.run import inputs_of, plan, stored_record
+from casebook.run import inputs_of, stored_record
 
 
 @pytest.fixture
@@ -79,7 +79,6 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     [
         ("dataset=./none", "dataset './none': no such folder"),
         ("dataset=./empty", "is no BEIR folder: it has no corpus.jsonl"),
-        ("dataset=./a/contracts/queries.jsonl", "no such folder"),
         ("dataset=nowhere", "dataset 'nowhere': no card and no folder"),
         ("dataset=./…", "or call it: NAME=…"),
         ("dataset=a b=./a/contracts", "no such folder"),
@@ -87,11 +86,8 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("encoder=./empty", "is no model folder"),
         ("encoder=nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_OFFLINE=0"),
         ("reranker=cross-encoder:./none", "does not exist"),
-        ("reranker=cross-encoder:nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_"),
-        ("reranker=cross-encoder/some", "model 'cross-encoder/some' is neither a folder"),
         ("development=none", "none.tsv: no such file; splits here: test"),
         ("resamples=99", "at least 100"),
-        ("resamples=many", "at least 100, not 'many'"),
         ("seed=-1", "seed: give a whole number of at least 0"),
         ("k=1.5", "k: give a whole number of at least 1"),
         ("dataset=[a]", "a'] is no name"),
@@ -102,7 +98,6 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("measures=[nonsense]", "unknown measure 'nonsense'"),
         ("modes=bm25", "modes: give a list: modes=[bm25]"),
         ("modes=[]", "modes: give a list such as"),
-        ("measures=nDCG@3", "measures: give a list: measures=[nDCG@3]"),
         ("modes=[none]", "unknown mode 'none'"),
         ("dataset=null", "dataset: None is no name"),
         ("encoder=null", "encoder: None is no name"),
@@ -222,18 +217,6 @@ def test_models_are_found_from_the_callers_folder(folders, monkeypatch):
         assert resolved({"encoder": given}, {}) == {"encoder": expected}
 
 
-def test_an_encoder_for_an_experiment_keeps_the_data_of_its_configurations():
-    grid = load_grid()
-    before = select(grid, ["retrieval_ablation"])
-    after = select(grid, ["retrieval_ablation"], overrides={"encoder": "some/model"})
-    assert len(before) >= 2
-    assert [(c.name, c.parameters | {"encoder": "some/model"}) for c in before] == [
-        (c.name, c.parameters) for c in after
-    ]
-    (own,) = select(grid, ["retrieval_ablation"], overrides={"dataset": "smoke"})
-    assert own.parameters == {"dataset": "smoke"}
-
-
 def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
     grid = load_grid()
     before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
@@ -246,12 +229,6 @@ def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
         select(grid, tag="smoke", overrides={"colour": "red"})
 
 
-def test_models_of_unchanged_cells_need_not_be_here(monkeypatch):
-    """A cell that will not run is not held up by a model that is gone."""
-    cells = select(load_grid(), ["query_length-smoke"])
-    assert [item.cell.name for item in plan(cells, "smoke")] == ["query_length-smoke"]
-
-
 @pytest.mark.parametrize("variable", ["CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"])
 def test_the_root_moves_outputs_and_nothing_else(folders, variable):
     moved = {"CASEBOOK_ROOT": "", variable: "elsewhere"}
@@ -261,14 +238,3 @@ def test_the_root_moves_outputs_and_nothing_else(folders, variable):
     assert done.returncode == 0, done.stderr
     done = elsewhere(folders, "runs", "list", **moved)
     assert str(folders / "elsewhere" / "results") in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("place", ["file", "file/below"])
-def test_a_root_that_cannot_serve_is_refused_in_one_line(folders, place):
-    (folders / "file").write_text("")
-    done = elsewhere(folders, "data", "list", CASEBOOK_ROOT=place)
-    assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("casebook: CASEBOOK_ROOT: ")
-    done = elsewhere(folders, "data", "list", CASEBOOK_PROJECT=str(folders))
-    assert "is no project" in done.stderr and done.returncode == 1

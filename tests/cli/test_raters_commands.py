@@ -11,7 +11,8 @@ import pytest
 from openpyxl import load_workbook
 
 from casebook.errors import InputError
-from casebook.grid import Cell, path_parameters, resolved
+from casebook.grid import Cell
+from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
 from casebook.run import plan
 
@@ -47,19 +48,13 @@ def study(casebook, tmp_path):
     return tmp_path
 
 
-def test_design_fill_analyse(casebook, study):
-    code, out, err = casebook("analyse", study / "back", "--key", study / "pilot", *QUICK, "--json")
+def test_results_are_written_once_and_whole(casebook, study):
+    arguments = ["analyse", study / "back", "--key", study / "pilot", *QUICK]
+    code, out, err = casebook(*arguments, "--out", study / "found", "--json")
     assert code == 0, err
     values = json.loads(out)
     assert "3 raters and new items: alpha wins" in values["answer"][0]
     assert {row["kind"] for row in values["tables"]["defects"]} == {"blank"}
-    assert values["tables"]["preference"][-1]["rater"] == "pooled"
-
-
-def test_results_are_written_once_and_whole(casebook, study):
-    arguments = ["analyse", study / "back", "--key", study / "pilot", *QUICK]
-    code, _out, err = casebook(*arguments, "--out", study / "found")
-    assert code == 0, err
     table = pd.read_csv(study / "found" / "tables" / "intervals.csv")
     assert len(table) == 8
     assert json.loads((study / "found" / "analysis.json").read_text())["answer"]
@@ -239,28 +234,6 @@ def test_columns_of_other_names(casebook, tmp_path):
     assert code == 1 and "'prefered' is none of prompt_id" in err
 
 
-def test_impossible_documented_values_warn(casebook, tmp_path):
-    paths = write_forms(tmp_path)
-    for path in paths[1:]:
-        book = load_workbook(path)
-        cells = {"E2": None, "F3": 9} if path == paths[1] else {"E2": None}
-        for cell, value in cells.items():
-            book["ratings"][cell] = value
-        book.save(path)
-    # The first prompt of the first form has one vote left, in the other forms too.
-    first = load_workbook(paths[0])["ratings"]["B2"].value
-    for path in paths[1:]:
-        book = load_workbook(path)
-        for row in book["ratings"].iter_rows(min_row=2):
-            if row[1].value == first:
-                row[4].value = None if path != paths[1] else row[4].value
-        book.save(path)
-    code, out, err = casebook("analyse", *paths, "--legacy")
-    assert code == 0 and "raw_observed_agreement" in out
-    assert "rater2_answers.xlsx: 1 ratings in factuality_s1 are none of 1 to 5 (9)" in err
-    assert "warning: agreement of " in err and "counts those of the first item" in err
-
-
 def test_two_systems_that_are_one_are_refused(casebook, tmp_path):
     write_answers(tmp_path)
     file = tmp_path / "alpha.jsonl"
@@ -312,9 +285,7 @@ def test_likert_forms(casebook, tmp_path):
         (["forms", "x", "--rater=r1"], "not of the form LABEL:KIND"),
         (["forms", "x", "--rater=r1:lay", "--system=a"], "not of the form NAME=FILE"),
         (["forms", "x", "--rater=r1:lay"], "give the answers"),
-        (["forms", "x", "--rater=r1:lay", "--rater=r1:lay"], "named twice"),
         (["analyse", "absent.xlsx"], "cannot be read"),
-        (["analyse", "absent.xlsx", "--legacy"], "cannot be read"),
         (["simulate", "absent", "x"], "cannot be read"),
     ],
 )

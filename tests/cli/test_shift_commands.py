@@ -38,15 +38,6 @@ def read_json(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def test_train_writes_what_it_prints(trained, tmp_path):
-    folder = tmp_path / "results" / "insurance" / "tenants" / "trial"
-    assert trained["folder"].startswith(str(folder / "smoke-posneg-training_"))
-    labels = trained["result"]["Labels"]
-    assert labels["SplitSizes"].keys() == {"train", "dev", "test"}
-    assert len(labels["SplitHash"]) == 64
-    assert trained["stats"]["QueriesUsed"] > 0
-
-
 def test_run_records_two_comparable_runs(casebook, trained):
     code, out, _ = casebook("shift", "run", "smoke", "--json")
     found = json.loads(out)
@@ -236,16 +227,12 @@ def test_training_of_other_data_is_refused(casebook, trained):
 
 BAD = [
     (["shift", "run", "smoke"], "no training of smoke-posneg"),
-    (["shift", "train", "bogus"], "unknown dataset"),
     (["shift", "train", "smoke", "--mode", "micro", *FAST], "unknown mode"),
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
-    (["shift", "train", "smoke", "--by", "topic", *FAST], "unknown grouping"),
-    (["shift", "train", "smoke", "--tenant", "../x", *FAST], "not allowed"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
     (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk has no effect"),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
-    (["shift", "eval", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
     (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps has no effect with --no-baseline"),
     (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale has no effect with --shift zero"),
 ]
@@ -263,24 +250,3 @@ def test_bad_input_is_one_clear_line(casebook, arguments, message):
 def test_a_scale_out_of_range(casebook, trained, scale):
     code, out, err = casebook("shift", "run", "smoke", f"--scale={scale}")
     assert (code, out) == (1, "") and "scale must" in err
-
-
-def test_a_loop_of_links_is_one_line(casebook, tmp_path):
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    values = {"BaselinePath": "a", "PosNegPath": "b", "Decisions": {}}
-    path = tmp_path / "segments.json"
-    for wrong in ("a", "nul\0", 3):
-        path.write_text(json.dumps(values | {"BaselinePath": wrong}))
-        code, out, err = casebook("segments", "compare", "--segments", path)
-        assert (code, out) == (1, "") and err.count("\n") == 1, wrong
-        assert str(tmp_path) in err
-    code, out, err = casebook("runs", "list", "--runs-root", tmp_path / "a")
-    assert (code, out) == (1, "") and "no path that can be followed" in err
-
-
-@pytest.mark.parametrize("option", ["--gate-profile", "--gate-eps", "--gate-decision"])
-def test_bad_gate_options(casebook, trained, option):
-    value = "-1" if option == "--gate-eps" else "lenient"
-    code, _, err = casebook("shift", "eval", "smoke", option, value)
-    assert code == 1 and err.count("\n") == 1

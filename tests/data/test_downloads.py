@@ -1,13 +1,10 @@
 """Pulling: hashes decide, wheels are only unzipped, processes do not collide."""
 
 import hashlib
-import http.server
-import multiprocessing
 import os
 import zipfile
 
 import pytest
-from serving import answering
 
 from casebook.data import registry, sources
 from casebook.errors import InputError
@@ -69,12 +66,6 @@ def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
     assert names == {"rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
 
 
-def test_whole_wheel_is_kept_when_no_member_is_named(cache, index, make_card):
-    wheel = (index / "casebook_toy-1.0-py3-none-any.whl").read_bytes()
-    card = make_card({"toy.whl": wheel}, [{"wheel": "casebook-toy==1.0"}])
-    assert zipfile.is_zipfile(sources.pull(card)["toy.whl"])
-
-
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
@@ -91,11 +82,6 @@ def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason
         sources.pull(card)
     assert reason in str(caught.value)
     assert not list((cache / "toy").iterdir())
-
-
-def test_next_source_is_asked(cache, index, make_card):
-    card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}, *WHEEL])
-    assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
 
 
 def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
@@ -146,56 +132,6 @@ def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
     wheel.write_bytes(wheel.read_bytes()[:100])
     with pytest.raises(sources.Unavailable, match="is damaged"):
         sources.extract_member(wheel, "a.txt", tmp_path / "out")
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        if self.path == "/missing":
-            self.send_error(404)
-            return
-        self.send_response(200)
-        promised = len(CONTENT) + (100 if self.path == "/short" else 0)
-        self.send_header("Content-Length", str(promised))
-        self.end_headers()
-        self.wfile.write(CONTENT)
-
-    def log_message(self, *args):
-        pass
-
-
-@pytest.fixture(scope="module")
-def server():
-    with answering(Handler) as address:
-        yield address
-
-
-def test_address_is_downloaded_whole(server, tmp_path):
-    sources.download_url(f"{server}/whole", tmp_path / "out")
-    assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-@pytest.mark.parametrize("name", ["short", "missing"])
-def test_truncated_or_missing_download_is_unavailable(server, tmp_path, name):
-    with pytest.raises(sources.Unavailable):
-        sources.download_url(f"{server}/{name}", tmp_path / "out")
-
-
-def _pull(card, barrier, found):
-    barrier.wait()
-    found.put(sources.pull(card)["rows.jsonl"].read_bytes())
-
-
-def test_processes_that_pull_at_once_all_get_the_file(cache, index, make_card):
-    card = make_card({"rows.jsonl": CONTENT}, WHEEL)
-    context = multiprocessing.get_context("fork")
-    barrier, found = context.Barrier(3), context.Queue()
-    workers = [context.Process(target=_pull, args=(card, barrier, found)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    assert [found.get(timeout=600) for _ in workers] == [CONTENT] * 3
-    for worker in workers:
-        worker.join()
-    assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
 def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):

@@ -1,14 +1,11 @@
 """Names of datasets, folders of the user, and checks."""
 
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from casebook.data import list_datasets, load, registry, sources
-from casebook.data.cards import cards
 from casebook.errors import InputError
 
 
@@ -64,11 +61,6 @@ def test_wrong_or_contradicting_split_is_refused():
         load("privacy_qa_test", split="dev")
 
 
-def test_default_and_named_split_are_the_same_dataset():
-    assert load("smoke").name == load("smoke_all").name == "smoke"
-    assert load("smoke").card.key == load("smoke").key == "smoke"
-
-
 def test_folder_of_the_user_is_read(toy):
     dataset = load(toy)
     assert (dataset.key, dataset.split, dataset.card) == ("toy", "test", None)
@@ -120,37 +112,3 @@ def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, probl
     with pytest.raises(InputError, match=problem) as caught:
         load(name, kind=kind)
     assert "\n" not in str(caught.value)
-
-
-def test_a_test_skips_only_where_the_data_set_is_not_here(require, tmp_path, monkeypatch):
-    """A file that is here and wrong must fail the tests that need it."""
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
-    monkeypatch.setenv("CASEBOOK_CACHE", str(tmp_path / "cache"))
-    assert not registry.available("hover")
-    with pytest.raises(pytest.skip.Exception, match="hover"):
-        require("hover")
-    name = next(iter(cards()["hover"].files))
-    (tmp_path / "hover").mkdir()
-    (tmp_path / "hover" / name).write_bytes(b"another file")
-    assert registry.available("hover")
-    require("hover")
-    with pytest.raises(InputError, match="expected sha256"):
-        registry.load("hover", kind="claims")
-
-
-def test_a_corrupt_mirror_fails_the_tests_of_its_data_set(tmp_path):
-    """The tests themselves, run on a mirror in which one file is another one."""
-    name = next(iter(cards()["hover"].files))
-    (tmp_path / "hover").mkdir()
-    (tmp_path / "hover" / name).write_bytes(b"another file")
-    here = Path(__file__).with_name("test_claims.py")
-    one = f"{here}::test_hover_has_the_published_counts"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", one],
-        env={**os.environ, "CASEBOOK_DATA_MIRROR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1, done.stdout
-    assert "expected sha256" in done.stdout and "skipped" not in done.stdout

@@ -83,31 +83,6 @@ def mirrored(mirror, monkeypatch):
     return mirror
 
 
-def relevant_documents(dataset):
-    return {doc for row in dataset.qrels.values() for doc, g in row.items() if g}
-
-
-@pytest.mark.data
-def test_consumer_contracts(pulled):
-    dataset = pulled("consumer_contracts_qa")
-    assert dataset.counts == {"documents": 154, "queries": 396, "judgements": 396}
-    assert dataset.queries["answer"].sum() == 178
-    words = dataset.documents["text"].str.split().str.len()
-    assert (words.median(), words.max()) == (386.5, 1323)
-    assert dataset.candidates is None
-    assert len(set(dataset.groups.values())) == 153
-
-
-@pytest.mark.data
-def test_consumer_contracts_halves_share_no_clause(pulled):
-    dev, test = (pulled(f"consumer_contracts_qa_{split}") for split in ("dev", "test"))
-    assert len(dev.queries) == len(test.queries) == 198
-    assert not relevant_documents(dev) & relevant_documents(test)
-    assert not set(dev.groups.values()) & set(test.groups.values())
-    assert dev.documents.equals(test.documents)
-    assert dev.fingerprint != test.fingerprint
-
-
 @pytest.mark.data
 def test_privacy_qa_order_gives_nothing_away(pulled):
     """The file's own order puts relevant sentences first; ours must be like chance."""
@@ -122,22 +97,6 @@ def test_privacy_qa_order_gives_nothing_away(pulled):
             for query, ranked in dataset.candidates.items()
         ]
         assert abs(np.mean(gains)) < 3 * np.std(gains) / np.sqrt(len(gains))
-
-
-@pytest.mark.data
-def test_privacy_qa_halves_share_no_sentence(pulled):
-    dev, test = (pulled("privacy_qa", split) for split in ("dev", "test"))
-    judged = [{doc for row in half.qrels.values() for doc in row} for half in (dev, test)]
-    assert not judged[0] & judged[1]
-    assert len(dev.queries) + len(test.queries) == 355
-
-
-@pytest.mark.data
-def test_unnamed_notices_do_not_name_their_licence(pulled):
-    dataset = pulled("licence_notices_unnamed")
-    titles = dataset.documents.set_index("doc_id")["title"]
-    for row in dataset.queries.itertuples():
-        assert titles[row.licence].lower() not in " ".join(row.text.lower().split())
 
 
 @pytest.mark.data
@@ -156,27 +115,6 @@ def test_pdpabench_equals_an_independent_conversion(mirrored, split, queries, ju
     assert renamed["split"].eq(split.split("_")[0]).all()
     renamed = renamed[ours.queries.columns]
     assert ours.queries.to_dict("records") == renamed.to_dict("records")
-
-
-@pytest.mark.data
-def test_pdpabench_types_and_paraphrases(mirrored):
-    test, other = load("pdpabench"), load("pdpabench_test_paraphrases")
-    assert test.split == "test"
-    assert test.queries["abstain"].sum() == 7
-    assert len(other.queries) == 104
-    assert set(other.groups.values()) == set(test.queries["query_id"])
-    wordings = test.queries.set_index("query_id")["variants"]
-    for row in other.queries.itertuples():
-        assert row.text in wordings[row.question_id]
-        assert other.qrels[row.query_id] == test.qrels[row.question_id]
-
-
-@pytest.mark.data
-def test_precedents_that_are_cited_or_empty(mirrored):
-    dataset = load("fire2017_irled")
-    assert {len(row) for row in dataset.qrels.values()} == {5}
-    assert len(relevant_documents(dataset)) == 815
-    assert (dataset.documents["text"].str.strip() == "").sum() == 6
 
 
 @pytest.fixture(scope="module")

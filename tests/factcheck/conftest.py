@@ -2,7 +2,7 @@
 
 import pytest
 
-from casebook.factcheck.decompose import SubClaim
+from casebook.factcheck.claims import SubClaim
 from casebook.factcheck.study import OwnClaims
 from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide
 

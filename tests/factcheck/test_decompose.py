@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.factcheck.decompose import (
+from casebook.factcheck.claims import (
     ModelDecomposer,
     decompose,
     decompose_documented,
@@ -41,6 +41,11 @@ from casebook.factcheck.decompose import (
             ["The buyer paid the seller.", "The agent of the seller kept the deed."],
         ),
         ("The plan covers hail and it excludes frost.", ["The plan covers hail.", "The plan excludes frost."]),
+        (
+            "The plan pays the rent, covers hail and excludes frost.",
+            ["The plan pays the rent.", "The plan covers hail.", "The plan excludes frost."],
+        ),
+        ("The plan pays the rent, covers hail.", None),
         ("The award covers interest, costs and fees.", None),
         ("If the alarm is off, cover ends.", None),
         ("Gold and Silver Insurance pays the rent.", None),

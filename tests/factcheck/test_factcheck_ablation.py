@@ -74,19 +74,6 @@ def test_main_effects_and_interactions_by_least_squares(values):
         assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(2 * by_subset[pair])
 
 
-def test_an_effect_that_is_there_is_found_and_the_others_are_not():
-    rng = np.random.default_rng(0)
-    base = rng.random((80, 1)) < 0.5
-    on = np.array([cell[1] for cell in CELLS])
-    right = np.where(on, base | (rng.random((80, 1)) < 0.6), base).astype(float)
-    found = effects(pd.DataFrame(right, columns=list(CELL_NAMES)), n_resamples=2_000)
-    main = found[found["kind"] == "main"].set_index("effect")
-    assert main.loc["diversity", "low"] > 0.1
-    assert main.loc["diversity", "p_adjusted"] < 0.01
-    assert main.drop("diversity")["value"].eq(0).all()
-    assert main.loc["weighting", "reason"] == "no_variation"
-
-
 def test_resamples_reach_the_tests_of_the_report():
     """199 sign patterns and the one observed give p in two-hundredths."""
     right = answers(40, 3)

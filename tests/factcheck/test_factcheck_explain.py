@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.factcheck.explain import (
-    automated_readability_index,
     conflicts,
     documented_quality,
     explain,
@@ -104,12 +103,6 @@ def test_documented_quality_golden_values(checked):
     assert documented_quality([], [], [], "y" * 2000)["readability"] == 1
 
 
-def test_readability_index_by_hand():
-    text = "Cats like warm milk. Dogs bark."  # 6 words, 24 letters, 2 sentences
-    assert automated_readability_index(text) == pytest.approx(4.71 * 24 / 6 + 0.5 * 6 / 2 - 21.43)
-    assert automated_readability_index(" -- ") is None
-
-
 def test_quality_of_an_explanation_that_decides(checked):
     rule = Rule()
     result = checked([[("high", REFUTES), ("low", SUPPORTS)]], rule)
@@ -119,6 +112,8 @@ def test_quality_of_an_explanation_that_decides(checked):
     assert found["influence_coverage"] == pytest.approx((1 - 0.3 / 1.3) / 1)
     assert (found["deletion"], found["insertion"]) == (True, True)
     assert 0 < found["deletion_random"] < 1
+    alone = checked([[("high", REFUTES)]], rule)  # without its last item a part has no score
+    assert quality(alone, explain(alone, rule), rule)["influence_coverage"] == 1
     agreed, nothing = checked([[("high", SUPPORTS)] * 3], rule), checked([[]], rule)
     assert quality(agreed, explain(agreed, rule), rule)["influence_coverage"] is None
     assert quality(nothing, explain(nothing, rule), rule)["deletion"] is None

@@ -8,10 +8,13 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import FOLDER
-from casebook.factcheck.decompose import SubClaim, decompose
-from casebook.factcheck.evidence import (
+from casebook.factcheck.claims import FOLDER, SubClaim, decompose
+from casebook.factcheck.pipeline import (
+    DOCUMENTED_CONFIG,
+    STAGES,
     EvidenceBase,
+    FactChecker,
+    PipelineConfig,
     diversity,
     documented_queries,
     documented_rating,
@@ -21,7 +24,6 @@ from casebook.factcheck.evidence import (
     read_ratings,
     unwrap,
 )
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, STAGES, FactChecker, PipelineConfig
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
@@ -94,12 +96,7 @@ def test_bad_collections_are_refused(ids, message):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"k": 0}, "k must be a whole number from 1 to 5, got 0"),
-        ({"k": 6}, "from 1 to 5, got 6"),
-        ({"gate": "x"}, "unknown gate 'x': choose from none"),
-    ],
+    ("settings", "message"), [({"k": 0}, "got 0"), ({"k": 6}, "1 to 5, got 6"), ({"gate": "x"}, "gate 'x'")]
 )
 def test_bad_settings_are_refused(base, stance, settings, message):
     with pytest.raises(InputError, match=message):
@@ -148,16 +145,11 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
     five = [query.text for query in queries(PART, 5)]
-    assert len(set(five)) == len(five) > 2
+    sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
+    assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
     assert all([query.text for query in queries(PART, k)] == five[:k] for k in (1, 2, 3, 4))
     ours, theirs = (diversity([query.text for query in write(PART, 3)]) for write in (queries, documented_queries))
-    assert ours > 2 * theirs
-
-
-def test_diversity_by_hand():
-    assert diversity(["alpha beta", "beta gamma"]) == pytest.approx(2 / 3)  # Jaccard 1/3
-    assert diversity(["alpha", "The alpha!"]) == 0
-    assert diversity(["alpha"]) is None
+    assert ours > 2 * theirs and diversity(["alpha"]) is None
 
 
 def test_documented_queries():

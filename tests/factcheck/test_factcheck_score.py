@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from casebook.factcheck.evidence import Query
 from casebook.factcheck.score import (
     compare_verdicts,
-    cost_rows,
     documented_performance,
     high_credibility,
     honest_accuracy,
@@ -207,56 +205,24 @@ def test_bad_files_end_with_one_line(score, write, gold, pred, options, message)
     assert error.count("\n") == 1
 
 
-@pytest.fixture
-def result(checked):
-    """Give a function that builds a SUPPORTED result: levels of its evidence, seconds, queries."""
+def test_documented_numbers_of_a_log_and_of_what_claims_cost(checked):
+    """The methods page works further ones out by hand."""
 
-    def build(levels="", seconds=1.0, confidence=0.8, queries=3, **more):
-        names = {"h": "high", "m": "medium", "l": "low"}
-        made = replace(
-            checked([[(names[level], SUPPORTS) for level in levels]], Rule()),
-            confidence=confidence,
-            queries=tuple(Query("SC1", str(n)) for n in range(queries)),
-            timings={"verdict": seconds, "search": 2 * seconds},
-        )
-        return replace(made, **({"verdict": S} | more))
+    def result(levels, seconds=1.0, **more):
+        made = checked([[(level, SUPPORTS) for level in levels]], Rule())
+        return replace(made, **({"timings": {"verdict": seconds, "search": 2 * seconds}, "confidence": 0.8} | more))
 
-    return build
-
-
-def test_a_fast_wrong_answer_beats_a_slow_right_one(result):
-    fast, slow = run_log([result(seconds=0.05, verdict=N)], [S]), run_log([result()], [S])
-    assert fast[["accuracy", "efficiency"]].values.tolist() == [[0.0, 10.0]]
-    assert performance_score(fast) == pytest.approx(2.0)
-    assert performance_score(slow) == pytest.approx(1.2)
-    assert performance_score(run_log([result("h", seconds=0.0)], [S])) == pytest.approx(3.3)
-    assert performance_score(run_log([result("hm")], [S])) == pytest.approx(1 + 0.15 + 0.2)
-    assert performance_score(run_log([])) == 0
-
-
-def test_confidence_stands_in_for_accuracy_only_in_parity(result):
-    log = run_log([result(confidence=0.8), result(), result(confidence=None)], [None, S, None])
+    fast, slow = result([], seconds=0.05, verdict=N), result([], verdict=S)
+    logs = [run_log([fast], [S]), run_log([slow], [S]), run_log([result(["high"], seconds=0.0)], [S]), run_log([])]
+    assert [performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 3.3, 0])
+    log = run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])
     assert log["accuracy"].tolist() == [0.8, 1.0, 0.0]
     assert honest_accuracy(log) == {"right": 1, "labelled": 1, "accuracy": 1.0, "unlabelled": 2}
-    assert honest_accuracy(log[:1])["accuracy"] is None
-
-
-def test_high_credibility_macro_and_pooled(result):
-    results = [result("h"), result("hlll"), result("")]
+    results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([])]
     assert high_credibility(results) == {"macro": 0.625, "pooled": 0.4}
-    assert documented_performance(results)["high_credibility_ratio"] == 0.625
-    assert high_credibility([])["pooled"] is None
-
-
-def test_documented_time_leaves_retrieval_out(result):
-    crashed = replace(result(), verdict=None, error="search: x", timings={})
-    results = [result(seconds=1.0), result(seconds=3.0, queries=1), crashed]
-    found = documented_performance(results)
-    assert found["mean_processing_time"] == pytest.approx(4 / 3)
-    assert (found["total_processing_time"], found["queries_per_claim"], found["evidence_per_claim"]) == (4, 2, 0)
-    table = timings(results).set_index("stage")
-    assert table.loc["total", "mean"] == pytest.approx(4.0)
-    assert table.loc["verdict", "median"] == 1.0
-    assert table.loc["total", "p95"] == pytest.approx(8.4)
-    assert documented_performance([])["total_processing_time"] == 0
-    assert cost_rows(results)["queries"].tolist() == [3, 1, 3]
+    crashed = replace(fast, verdict=None, error="search: x", timings={})
+    document = documented_performance([*results, crashed])
+    assert (document["mean_processing_time"], document["total_processing_time"]) == (1.25, 5)
+    assert (document["evidence_per_claim"], document["high_credibility_ratio"]) == (pytest.approx(5 / 3), 0.625)
+    assert timings(results).set_index("stage").loc["total", ["mean", "median"]].tolist() == [5, 3]
+    assert documented_performance([])["total_processing_time"] == 0 and high_credibility([])["pooled"] is None

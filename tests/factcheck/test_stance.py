@@ -9,12 +9,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.evidence import Passage, overlap
+from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import (
     NAMES,
     SIGNS,
     EntailmentStance,
-    MaxSimilarity,
     ModelStance,
     PlaceholderStance,
     PublicJudge,
@@ -23,8 +22,7 @@ from casebook.factcheck.stance import (
     joint_features,
     training_pairs,
 )
-from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS
-from casebook.models.tokens import TokenVectors
+from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS, overlap
 
 FIRE = "Cover for fire ends 30 days after the house is left empty."
 
@@ -187,19 +185,6 @@ def test_a_language_model_judges_or_says_nothing(said, p):
     assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
     with pytest.raises(InputError, match="no stance"):
         ModelStance(Model("perhaps")).judge("c", [passage("a")])
-
-
-class Encoder:
-    """Token vectors along the axes, so that MaxSim can be counted by hand."""
-
-    def token_vectors(self, texts, role="document"):
-        letters = [["abcd".index(c) for c in text] for text in texts]
-        flat = np.array([n for row in letters for n in row], dtype=np.int64)
-        return TokenVectors(np.eye(4)[flat].astype(np.float16), flat, np.array([len(row) for row in letters]))
-
-
-def test_maxsim_by_hand():
-    assert MaxSimilarity(Encoder()).similarities("ab", ["abc", "bd", "cd", ""]) == [1.0, 0.5, 0.0, 0.0]
 
 
 def test_features_do_not_depend_on_the_order_of_sets():

@@ -1,7 +1,5 @@
 """A disk that fills while the book is built: the site before stays, nothing else."""
 
-import re
-
 from small_book import casebook, content, ended, write_project
 
 
@@ -36,20 +34,3 @@ def test_a_build(tmp_path, disk, count):
     after = content(place)
     assert "The second text." in (place / "html" / "index.html").read_text()
     assert {*after} == {*before} and after["key"] != before["key"]
-
-
-def test_the_build_of_a_report(tmp_path, disk, count):
-    project = write_project(tmp_path)
-    small = disk(project / "_build")
-    for kilobytes in (4, 3000):
-        small.grow(kilobytes)
-        stopped_by_the_disk(casebook(project, "report"), project / "_build" / "mine")
-        assert not (project / "_build" / "mine" / "html").exists()
-        count("full disk: build")
-    small.grow(100_000)
-    code, _, err = ended(casebook(project, "report"))
-    assert code == 0, err
-    # Unless the library is edited meanwhile, what was executed is not executed again.
-    assert re.search(r"cached  made|made \(library changed\)", err)
-    html = project / "_build" / "mine" / "html"
-    assert (html / "run" / "notebooks" / "made.html").is_file()

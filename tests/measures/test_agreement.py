@@ -52,18 +52,6 @@ def test_undefined_is_none_with_a_reason(ratings, reason, percent):
     assert found["percent_agreement"].estimate == percent
 
 
-def test_missing_is_no_category():
-    """Statsmodels counts NaN as a category: 0.366, where irrCAC has 0.625."""
-    base = [[1, 1, 1], [2, 2, 3], [3, 3, 3], [1, NAN, NAN]]
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
-    counts, _ = inter_rater.aggregate_raters(np.array(base))
-    theirs = inter_rater.fleiss_kappa(counts)
-    ours = agreement.fleiss_kappa(base, n_boot=0).estimate
-    assert abs(ours - theirs) > 0.05
-    kept = from_counts([[3, 0, 0], [0, 2, 1], [0, 0, 3], [1, 0, 0]])
-    assert ours == pytest.approx(agreement.fleiss_kappa(kept, n_boot=0).estimate)
-
-
 def test_transposed_tables_raise_unless_told():
     ratings = np.tile([1, 2, 3], (2, 4))
     with pytest.raises(InputError, match=r"2 items .* 12 raters .* transpose"):
@@ -196,14 +184,15 @@ def test_a_new_panel_is_never_surer_than_this_one():
         assert new_low <= low < result.estimate < high <= new_high
 
 
-def test_raters_who_differ_widen_the_new_panel_only():
-    def widths(severity):
-        result = agreement.krippendorff_alpha(draw(severity=severity, items=300))
-        return [np.ptp(ci) for ci in (result.panel_ci, result.new_panel_ci)]
-
-    same, different = widths(0.0), widths(1.0)
-    assert different[1] > 2 * same[1]
-    assert different[0] < 1.5 * same[0]
+def test_a_new_panel_adds_the_jackknife_over_raters():
+    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over raters."""
+    ratings = draw(noise=2.0)
+    found = agreement.krippendorff_alpha(ratings)
+    without = agreement.leave_one_rater_out(ratings)["estimate"]
+    reach = 1.959964 * np.sqrt(4 / 5 * np.sum((without - without.mean()) ** 2))
+    sides = [found.estimate - found.panel_ci[0], found.panel_ci[1] - found.estimate]
+    expected = found.estimate + np.array([-1, 1]) * np.hypot(sides, reach)
+    assert found.new_panel_ci == pytest.approx(expected, abs=1e-6)
 
 
 def test_undefined_resamples_widen_and_too_many_forbid():

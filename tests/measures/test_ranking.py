@@ -31,35 +31,19 @@ def value(name, query="q1", **options):
     ("name", "expected"),
     [
         # q1 is ranked b (0), d (unjudged), a (3), c (1); e (2) is not retrieved.
-        ("nDCG", (3 / LOG4 + 1 / LOG5) / (3 + 2 / LOG3 + 1 / LOG4)),
         ("nDCG@3", (3 / LOG4) / (3 + 2 / LOG3 + 1 / LOG4)),
-        ("nDCG@1", 0.0),
         ("nDCG(dcg='exp-log2')@3", (7 / LOG4) / (7 + 3 / LOG3 + 1 / LOG4)),
-        ("AP", (1 / 3 + 2 / 4) / 3),
-        ("AP@3", (1 / 3) / 3),
         ("AP(rel=2)", (1 / 3) / 2),
-        ("RR", 1 / 3),
-        ("RR@2", 0.0),
         ("P@4", 2 / 4),
-        ("P@10", 2 / 10),
-        ("P(rel=2)@4", 1 / 4),
-        ("R@3", 1 / 3),
-        ("Success@2", 0.0),
-        ("Success@3", 1.0),
-        ("Rprec", 1 / 3),
-        ("bpref", 0.0),
         ("RBP", 0.2 * (0.8**2 + 0.8**3)),
         ("RBP(p=0.5)@3", 0.5 * 0.5**2),
         ("RBP(p=0.5, rel=2)", 0.5 * 0.5**2),
         ("Judged@2", 1 / 2),
         ("Judged@10", 3 / 4),
         ("IPrec@0.3", 1 / 2),
-        ("NumRet", 4.0),
-        ("NumRel", 3.0),
-        ("NumRelRet", 2.0),
     ],
 )
-def test_values_by_hand(name, expected):
+def test_values_that_no_peer_gives_by_hand(name, expected):
     assert value(name) == pytest.approx(expected, abs=1e-15)
 
 
@@ -69,7 +53,6 @@ def test_values_by_hand(name, expected):
         ("original:MRR@10", 1 / 3),
         ("original:MRR@2", 0.0),
         ("original:NDCG@3", (1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
-        ("original:NDCG@1", 0.0),
         ("original:NDCG@4", (1 / LOG4 + 1 / LOG5) / (1 + 1 / LOG3 + 1 / LOG4)),
         ("original:Recall@3", 1 / 3),
         ("original:map@1", 1 / 3),
@@ -212,7 +195,6 @@ def test_every_form_of_input_gives_the_same(tmp_path):
     ("name", "problem"),
     [
         ("nDCG@0", "must be an integer from 1"),
-        ("P_0", "must be an integer from 1"),
         ("P@1.5", "must be an integer from 1"),
         ("IPrec@1.5", "recall of 0 to 1"),
         ("P", "needs a cutoff"),
@@ -220,7 +202,6 @@ def test_every_form_of_input_gives_the_same(tmp_path):
         ("ndgc@10", "near names: nDCG@k"),
         ("original:mrr@10", "the documents' own are original:MRR@k"),
         ("nDCG(rel=2)@10", "allowed are dcg"),
-        ("Judged(rel=2)@10", "allowed are none"),
         ("P(rel=0)@5", "rel of .* must be an integer from 1"),
         ("RBP(p=1)", "p of .* must be between 0 and 1"),
         ("nDCG(dcg=other)@10", "must be 'log2' or 'exp-log2'"),
@@ -240,9 +221,7 @@ def test_a_bad_measure_is_refused(name, problem):
         (QRELS, {"301": {"a": 1.0}}, "share no query id: .*'q1'.*'301'"),
         (QRELS, {"q1": {"a": math.inf}}, "is not a finite number"),
         (QRELS, {"q1": {"a": None}}, "None of query 'q1'.* is not a finite"),
-        (QRELS, {"q1": {"a": "high"}}, "'high' of query 'q1'"),
         (QRELS, {"q1": ["a", "b"]}, "not be a list"),
-        (QRELS, [("q1", "a")], "expected a path, a DataFrame or a dict"),
         ({"q1": {"a": 0.5}}, RUN, "0.5 of query 'q1'.* is not an integer grade"),
         ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
         (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
@@ -255,25 +234,13 @@ def test_bad_input_is_named_in_one_line(qrels, run, problem):
     assert "\n" not in str(error.value)
 
 
-def trec_eval_rbp(grades, ranked, p=0.9):
-    """Follow trec_eval's m_rbp.c: gains are grades over the query's highest grade."""
-    top = max(1, *grades.values())
-    gains = [max(0, grades.get(document, 0)) / top for document in ranked]
-    return (1 - p) * sum(gain * p**rank for rank, gain in enumerate(gains))
-
-
-@pytest.mark.parametrize("highest", [1, 2, 3])
-def test_rbp_is_trec_evals_on_binary_grades_alone(highest):
-    # Values of the C code: 0.19 for grades 1, 1; 0.145 for 2, 1; 0.096667 where the
-    # grades retrieved are 2, 1 and 3 is judged too.
-    grades = {"a": min(highest, 2), "b": 1, "c": highest}
-    run = {"q": {"a": 2.0, "b": 1.0}}
-    theirs = trec_eval_rbp(grades, ["a", "b"])
-    assert theirs == pytest.approx({1: 0.19, 2: 0.145, 3: 0.29 / 3}[highest])
-    ours = evaluate({"q": grades}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
+@pytest.mark.parametrize(("grades", "theirs"), [((1, 1, 1), 0.19), ((2, 1, 2), 0.145), ((2, 1, 3), 0.29 / 3)])
+def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
+    """Values of trec_eval's m_rbp.c, whose gains are grades over the query's highest grade."""
+    judged, run = dict(zip("abc", grades, strict=True)), {"q": {"a": 2.0, "b": 1.0}}
+    ours = evaluate({"q": judged}, run, ["RBP(p=0.9)"]).mean["RBP(p=0.9)"]
     assert ours == pytest.approx(0.19)
-    note = describe("RBP").parity_note
-    assert "grades 0 and 1 alone" in note and (theirs == pytest.approx(ours)) == (highest == 1)
+    assert (theirs == pytest.approx(ours)) == (max(grades) == 1)
 
 
 CLOSED = [

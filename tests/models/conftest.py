@@ -26,66 +26,46 @@ def sizes():
     }
 
 
+def saved(folder, model, seed=0):
+    """Save a model with random weights, given by a function, and a tokenizer."""
+    import torch
+
+    save_tokenizer(folder)
+    torch.manual_seed(seed)
+    model().save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def bert_pair(tmp_path_factory):
     """Give the folders of a plain query tower and a plain context tower."""
-    import torch
     from transformers import BertConfig, BertModel
 
-    folders = []
-    for seed, name in enumerate(("question", "passage")):
-        folder = tmp_path_factory.mktemp("towers") / name
-        save_tokenizer(folder)
-        torch.manual_seed(seed)
-        BertModel(BertConfig(**sizes())).save_pretrained(folder)
-        folders.append(folder)
-    return folders
+    place = tmp_path_factory.mktemp("towers")
+    return [saved(place / name, lambda: BertModel(BertConfig(**sizes())), len(name)) for name in ("query", "passage")]
 
 
 @pytest.fixture(scope="session")
 def dpr_pair(tmp_path_factory):
     """Give the folders of a DPR question and a DPR context checkpoint."""
-    import torch
     from transformers import DPRConfig, DPRContextEncoder, DPRQuestionEncoder
 
-    folders = []
-    for kind in (DPRQuestionEncoder, DPRContextEncoder):
-        folder = tmp_path_factory.mktemp("dpr") / kind.__name__
-        save_tokenizer(folder)
-        torch.manual_seed(len(folders))
-        kind(DPRConfig(**sizes())).save_pretrained(folder)
-        folders.append(folder)
-    return folders
-
-
-@pytest.fixture(scope="session")
-def tiny_cross_encoder(tmp_path_factory):
-    """Give the folder of a classifier with one output."""
-    return classifier(tmp_path_factory.mktemp("cross") / "one", 1)
-
-
-@pytest.fixture(scope="session")
-def two_label_classifier(tmp_path_factory):
-    """Give the folder of a classifier with two outputs."""
-    return classifier(tmp_path_factory.mktemp("cross") / "two", 2)
+    place, config = tmp_path_factory.mktemp("dpr"), DPRConfig(**sizes())
+    kinds = (DPRQuestionEncoder, DPRContextEncoder)
+    return [saved(place / kind.__name__, lambda kind=kind: kind(config)) for kind in kinds]
 
 
 @pytest.fixture(scope="session")
 def make_classifier():
     """Give the function that writes a random classifier to a folder."""
-    return classifier
-
-
-def classifier(folder, labels):
-    import torch
     from transformers import BertConfig, BertForSequenceClassification
 
-    save_tokenizer(folder)
-    torch.manual_seed(labels)
-    # A wide start, so that the scores of a random model differ visibly.
-    config = BertConfig(**sizes(), num_labels=labels, initializer_range=0.5)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
+    def make(folder, labels):
+        # A wide start, so that the scores of a random model differ visibly.
+        config = BertConfig(**sizes(), num_labels=labels, initializer_range=0.5)
+        return saved(folder, lambda: BertForSequenceClassification(config), labels)
+
+    return make
 
 
 @pytest.fixture(scope="session")

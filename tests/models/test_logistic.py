@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from casebook.models.logistic import logistic_regression, settled
@@ -20,14 +19,6 @@ def test_it_ends_where_another_solver_ends(three_classes, penalty):
     found = logistic_regression(penalty).fit(X, y)
     assert np.abs(found.coef_ - peer.coef_).max() < 1e-8
     assert np.abs(found.predict_proba(X) - peer.predict_proba(X)).max() < 1e-8
-
-
-def test_sparse_features_give_what_dense_ones_give(three_classes):
-    X, y = three_classes
-    X = np.where(X > 0, X, 0.0)
-    dense = logistic_regression().fit(X, y)
-    thin = logistic_regression().fit(sparse.csr_array(X), y)
-    assert np.abs(dense.coef_ - thin.coef_).max() < 1e-8
 
 
 def test_order_of_rows_and_columns_does_not_move_a_settled_probability(three_classes):

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.errors import InputError
 from casebook.models.tokens import TokenVectors, document_frequencies, inverse_document_frequencies
 
 
@@ -33,11 +32,6 @@ def test_concatenation_undoes_a_cut(lengths, cut):
     joined = TokenVectors.concatenate(parts)
     assert joined.token_ids.tolist() == tokens.token_ids.tolist()
     assert joined.lengths.tolist() == lengths
-
-
-def test_lengths_must_fit():
-    with pytest.raises(InputError, match="2 token vectors"):
-        TokenVectors(np.zeros((2, 3)), np.zeros(2, int), np.array([1, 2]))
 
 
 def test_frequencies_count_texts_and_not_occurrences():

@@ -43,6 +43,11 @@ EXPECTED = {
         ("labels", "split leak: test with dev"): 11 / 17,
         ("labels", "reused lists"): 3 / 34,
     },
+    ("assistant", "smoke"): {
+        ("Retrieval", "answered"): 31 / 34,
+        ("Retrieval", "R@10"): 23 / 34,
+        ("No retrieval", "answered"): 32 / 34,
+    },
     ("query_length", "smoke"): {
         ("bm25, short", "nDCG@10"): 0.494151,
         ("bm25, long", "nDCG@10"): 0.680148,

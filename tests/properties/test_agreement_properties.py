@@ -19,7 +19,6 @@ COUNTED = (
     "krippendorff_alpha_ordinal",
     "krippendorff_alpha_interval",
 )
-NOMINAL = (*COUNTED[:5], "conger_kappa", "light_kappa")
 SCALE = [1, 2, 3, 4]
 
 
@@ -81,39 +80,6 @@ def test_counts_say_the_same_as_the_ratings_they_count(ratings):
         found = of_counts[name]
         expected = pytest.approx(flat((*entry[:2], None)), abs=1e-12, nan_ok=True)
         assert flat((found.estimate, found.se, None)) == expected, name
-
-
-@given(tables(gaps=False))
-@settings(max_examples=50, deadline=None)
-def test_alpha_and_fleiss_on_complete_ratings(ratings):
-    alpha = agreement.krippendorff_alpha(ratings, "nominal", **NONE).estimate
-    fleiss = agreement.fleiss_kappa(ratings, **NONE).estimate
-    size = ratings.size
-    assert alpha == pytest.approx(1 - (1 - fleiss) * (size - 1) / size, abs=1e-12)
-
-
-@given(tables())
-@settings(max_examples=30, deadline=None)
-def test_levels_that_are_weights(ratings):
-    for level, weights in (("nominal", "identity"), ("interval", "quadratic"), ("ratio", "ratio")):
-        one = agreement.krippendorff_alpha(ratings, level, **NONE)
-        two = agreement.krippendorff_alpha(ratings, weights=weights, **NONE)
-        assert (one.estimate is None) == (two.estimate is None)
-        if one.estimate is not None:
-            assert one.estimate == pytest.approx(two.estimate, abs=1e-12)
-            assert one.se == pytest.approx(two.se, abs=1e-12)
-
-
-@given(tables(gaps=False, raters=(2, 2)))
-@settings(max_examples=30, deadline=None)
-def test_two_raters_are_the_special_case(ratings):
-    found = measured(ratings, NAMES)
-    for first, second in (
-        ("cohen_kappa", "conger_kappa"),
-        ("cohen_kappa", "light_kappa"),
-        ("scott_pi", "fleiss_kappa"),
-    ):
-        assert found[first][0] == pytest.approx(found[second][0], abs=1e-12)
 
 
 @given(tables(), st.integers(0, 1000))

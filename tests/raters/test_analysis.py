@@ -78,13 +78,6 @@ def test_agreement_of_the_example(example):
         assert row["kappa low"] < row["kappa"] < row["kappa high"]
 
 
-def test_every_table_has_rows_or_a_reason(example):
-    empty = {name for name, table in example.tables.items() if table.empty}
-    assert empty == {"length", "telling_words", "defects"}  # no texts, no forms
-    assert example.tables["arm_guess"].loc[0, "reason"] == "fewer_than_folds"
-    assert example.tables["guesses"].loc[0, "reason"] == "not_asked"
-
-
 def test_the_answer_says_number_interval_and_scope(example):
     text = "\n".join(answer(example))
     for part in (
@@ -121,15 +114,6 @@ def test_one_rater_or_few_items_are_described(raters, items):
     assert found.panel.votes.shape == (items, raters) and answer(found)
     assert found.tables["cohen_kappa"].empty == found.tables["duplicates"].empty == (raters == 1)
     assert found.win_rate("item and rater")["reason"] == "fewer_than_three_raters"
-
-
-def test_missing_votes_are_counted():
-    frame = example_votes().frame
-    gone = frame.index % 7 == 0
-    found = analyse(changed(choice=frame["choice"].mask(gone, None)), **QUICK)
-    pooled = found.tables["preference"].set_index("rater").loc["pooled"]
-    assert pooled["missing"] == gone.sum()
-    assert pooled[["wins", "losses", "ties"]].sum() == 200 - gone.sum()
 
 
 # --- validity ------------------------------------------------------------------

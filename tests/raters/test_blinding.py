@@ -8,7 +8,6 @@ from forms_as_documented import write_forms
 from openpyxl import load_workbook
 from sklearn.linear_model import LogisticRegression
 
-from casebook.errors import InputError
 from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, scan_forms
 from casebook.raters.forms import PDPABENCH, read_answers
 
@@ -43,19 +42,6 @@ def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
     assert X.T @ dual_weights(X @ X.T, labels) == pytest.approx(model.coef_[0], abs=1e-4)
 
 
-def test_equal_answers_are_draws_that_count_half():
-    texts = [f"Under section {n}" for n in range(10)]
-    guess = guess_arms(texts, texts, folds=5, n_permutations=19)
-    assert guess.accuracy.estimate == 0.5 and guess.pvalue == 1.0
-
-
-def test_too_few_or_blank_answers_give_no_result():
-    assert guess_arms(["a"] * 9, ["b"] * 9).reason == "fewer_than_folds"
-    assert guess_arms([""] * 12, [" "] * 12).reason == "no_text"
-    with pytest.raises(InputError, match="do not pair"):
-        guess_arms(["a"], ["b", "c"])
-
-
 @pytest.mark.data
 def test_the_real_answers_give_their_systems_away(real_answers):
     found, _ = read_answers(real_answers, PDPABENCH)
@@ -68,19 +54,6 @@ def test_published_blinding_index():
     found = blinding_index([[48, 4, 330], [22, 30, 319]])
     shown = {arm: tuple(round(x, 3) for x in (i.estimate, i.low, i.high)) for arm, i in found.items()}
     assert shown == {"S1": (0.115, 0.080, 0.150), "S2": (0.022, -0.016, 0.060)}
-
-
-@pytest.mark.parametrize(
-    "counts, index", [([[50, 0, 0], [0, 50, 0]], 1), ([[25, 25, 0]] * 2, 0), ([[0, 50, 0], [50, 0, 0]], -1)]
-)
-def test_the_ends_of_the_index(counts, index):
-    assert [found.estimate for found in blinding_index(counts).values()] == [index] * 2
-
-
-def test_without_guesses_the_index_is_undefined():
-    assert blinding_index(np.zeros((2, 3)))["S2"].reason == "no_units"
-    with pytest.raises(InputError, match="two arms and three answers"):
-        blinding_index([[1, 2], [3, 4]])
 
 
 # --- leaks ------------------------------------------------------------------

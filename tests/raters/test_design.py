@@ -68,10 +68,8 @@ def test_pairs_of_systems_are_used_equally_often():
         ({"per_item": 1}, "raters share no item"),
         ({"count": 1, "systems": "abcd", "pairs_per_item": 1}, "systems share no item"),
         ({"systems": "a"}, "at least two systems"),
-        ({"systems": "aa"}, "named twice: a"),
         ({"per_item": 5}, "only 4"),
         ({"per_item": 0}, "at least 1"),
-        ({"count": 0}, "items: none given"),
     ],
 )
 def test_impossible_designs_are_refused(options, message):
@@ -94,8 +92,3 @@ def test_a_stratified_draw_keeps_proportions_and_is_recorded():
     assert not draw.equals(draw_items(ITEMS, 20, strata, seed=5))
     with pytest.raises(InputError, match="101 items are asked for"):
         draw_items(ITEMS, 101)
-
-
-def test_every_item_is_drawn_equally_often():
-    hits = sum(draw_items(ITEMS[:10], 3, seed=seed)["drawn"].to_numpy() for seed in range(400))
-    assert (np.abs(hits - 120) < 40).all()

@@ -10,12 +10,10 @@ import pandas as pd
 import pytest
 from forms_as_documented import HEADER, with_stored, write_forms
 from openpyxl import Workbook, load_workbook
-from statsmodels.stats import inter_rater
 
 from casebook.data import load
 from casebook.data.cards import cards
 from casebook.data.registry import read_split
-from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters import documented
 from casebook.raters.analysis import analyse
@@ -34,7 +32,7 @@ from casebook.raters.documented import (
     votes_of,
 )
 from casebook.raters.preference import NEW_RATERS, THESE_RATERS
-from casebook.raters.read import read_form, read_forms, unblind
+from casebook.raters.read import read_form
 
 EXAMPLE = Path(__file__).with_name("documented_example.txt").read_text()
 KEY = "pdpabench_votes"
@@ -87,24 +85,6 @@ def test_files_of_one_base_name_collapse_as_documented(forms, tmp_path):
     assert values[AGREEMENT]["n_raters_expected"] == 5
     assert values[AGREEMENT]["raw_observed_agreement"] == 0.507
     assert "one rater for kappa" in impossible(records, values)[0]
-
-
-def test_the_last_column_is_taken_only_on_request(forms, tmp_path):
-    path = changed(forms[0], tmp_path, {"K1": "which"})
-    with pytest.raises(InputError, match="no key column"):
-        read_records([path])
-    assert analysis([path], last_column=True)[AGGREGATE]["rag_wins"] == 13
-    assert "'fleiss_kappa': nan" in "\n".join(documented_lines(analysis(forms[:1])))  # one rater
-
-
-def test_sealed_forms_can_be_analysed_as_documented(returned, key):
-    votes = unblind(read_forms(returned), key)
-    values, frame = documented_analysis(records_of(votes)), votes.frame
-    assert values[AGGREGATE]["rag_wins"] == (frame["choice"] == "grounded").sum()
-    assert values[AGGREGATE]["ties"] == (frame["choice"] == "Tie").sum()
-    focus_left = frame["left"] == "grounded"
-    expected = frame["factuality_left"].where(focus_left, frame["factuality_right"]).mean()
-    assert values[RATINGS]["RAG"]["factuality_mean"] == round(expected, 3)
 
 
 # --- the real votes ------------------------------------------------------------------
@@ -178,16 +158,6 @@ def test_the_documented_numbers_follow_from_the_real_votes(found):
     assert [(rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters] == tallies
     means = [list(row.values()) for row in printed[RATINGS].values()]
     assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
-
-
-@pytest.mark.data
-def test_agreement_as_published_and_as_in_statsmodels(found):
-    row = found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa"]
-    assert row["estimate"] == pytest.approx(0.13015369243880234, abs=1e-14)
-    assert row["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
-    counts, _ = inter_rater.aggregate_raters(found.panel.votes.to_numpy(int))
-    assert row["estimate"] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-14)
-    assert len(found.tables["cohen_kappa"]) == 6
 
 
 @pytest.mark.data

@@ -11,7 +11,7 @@ from scipy import stats
 from casebook.raters import ratings
 from casebook.raters.analysis import panel_of
 from casebook.raters.documented import example_votes
-from casebook.raters.ratings import LIKERT_SCALES, documented_means, likert_counts, likert_summary
+from casebook.raters.ratings import LIKERT_SCALES, likert_counts, likert_summary
 
 SYSTEMS = ("RAG", "BASE")
 
@@ -109,11 +109,3 @@ def test_missing_likert_ratings_are_counted_and_not_zero(likert):
     assert row["missing"] == 10 and row["ratings"] == 50
     counts = likert_counts(likert)
     assert counts[counts["scale"] == "clarity_1_to_5"]["count"].sum() == 110
-
-
-def test_the_documented_means_pool_systems_and_keep_two_decimals(likert):
-    found = documented_means(likert)
-    assert found["overall"]["usefulness_1_to_5"] == round(likert["usefulness_1_to_5"].mean(), 2)
-    assert set(found["per_annotator"]) == {"a", "b", "c"}
-    likert["clarity_1_to_5"] = np.nan
-    assert documented_means(likert)["overall"]["clarity_1_to_5"] is None

@@ -44,25 +44,18 @@ def test_a_filled_form_has_no_defect(returned):
     "cell, value, defect, used",
     [
         ("E4", None, ("preferred", "blank", "", "lost"), None),
-        ("E4", "   ", ("preferred", "blank", "", "lost"), None),
         ("E4", "tie ", ("preferred", "spelling", "'tie '", "repaired"), "Tie"),
-        ("E4", "s2", ("preferred", "spelling", "'s2'", "repaired"), "S2"),
         ("E4", "both", ("preferred", "not_a_choice", "'both'", "lost"), None),
-        ("E4", 1, ("preferred", "not_a_choice", "1", "lost"), None),
-        ("F4", None, ("factuality_s1", "blank", "", "lost"), None),
         ("F4", 6, ("factuality_s1", "out_of_range", "6", "lost"), None),
         ("F4", 0, ("factuality_s1", "out_of_range", "0", "lost"), None),
         ("F4", 3.5, ("factuality_s1", "not_whole", "3.5", "lost"), None),
-        ("F4", "3,5", ("factuality_s1", "not_whole", "'3,5'", "lost"), None),
         ("F4", "n/a", ("factuality_s1", "not_a_number", "'n/a'", "lost"), None),
         ("F4", True, ("factuality_s1", "not_a_number", "True", "lost"), None),
         ("F4", " 4", ("factuality_s1", "spelling", "' 4'", "repaired"), 4),
-        ("F4", "4", None, 4),
         ("F4", 4.0, None, 4),
         ("F4", 1, None, 1),
         ("F4", 5, None, 5),
         ("J4", "=1", ("comment", "formula", "'=1'", "note"), "=1"),
-        ("J4", "é 契約", None, "é 契約"),
     ],
 )
 def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
@@ -93,16 +86,6 @@ def test_of_a_formula_the_stored_value_is_read(edited, tmp_path, cell, formula, 
     form = read_form(with_stored(path, tmp_path / "stored.xlsx", cell, value))
     assert form.rows[column][form.rows["row"] == 4].tolist() == [value]
     assert only(form) == ("ratings", 4, column, "formula", repr(getattr(formula, "text", formula)), "note")
-
-
-def test_columns_of_other_names_are_mapped(edited):
-    path = edited(setting("E1", "choice"))
-    with pytest.raises(InputError, match=r"'preferred'.*'ratings' has prompt_id"):
-        read_form(path)
-    with pytest.raises(InputError, match=r"column 'chosen', .* choice, factuality_s1"):
-        read_form(path, {"preferred": "chosen"})
-    form = read_form(path, {"preferred": "choice"})
-    assert form.defects == () and form.rows["preferred"].notna().all()
 
 
 def copy_row(book, change=0):
@@ -177,18 +160,15 @@ def test_two_files_of_one_base_name_stay_apart(returned, tmp_path):
     "name, content, message",
     [
         ("e.xlsx", b"", "is empty"),
-        ("t.xlsx", None, "no workbook, or is damaged"),
         ("n.xlsx", b"not a zip", "no workbook, or is damaged"),
         ("o.xls", b"\xd0\xcf\x11\xe0rest", "old workbook: save it as .xlsx"),
         ("c.csv", b'prompt_id,preferred\na,"open', "damaged or cut"),
         ("l.csv", "prompt_id\né".encode("latin-1"), "not UTF-8"),
-        ("d.docx", b"x", "is no form"),
     ],
 )
-def test_damaged_and_foreign_files_are_named(returned, tmp_path, name, content, message):
+def test_damaged_and_foreign_files_are_named(tmp_path, name, content, message):
     path = tmp_path / name
-    whole = returned[0].read_bytes()
-    path.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_form(path)
     with pytest.raises(InputError, match=r"no forms .* to read"):

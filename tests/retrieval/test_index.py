@@ -1,6 +1,5 @@
 """Passages, long queries and long documents: nothing is cut in silence, nothing costs hours."""
 
-import itertools
 import re
 
 import hypothesis.strategies as st
@@ -43,39 +42,6 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
     same = np.diff(chunks.owner) == 0
     assert (np.diff(chunks.start)[same] > 0).all()
     assert (np.diff(chunks.end)[same] > 0).all()
-
-
-@given(st.integers(0, 60), settings)
-def test_windows_are_full_and_overlap_as_asked(n_words, words):
-    text = " ".join(f"w{number}" for number in range(n_words))
-    chunks = chunk_documents([text], max_words=words[0], overlap=words[1])
-    split = [chunk.split() for chunk in chunks.texts]
-    assert all(len(chunk) == words[0] for chunk in split[:-1])
-    for before, after in itertools.pairwise(split):
-        assert before[len(before) - words[1] :] == after[: words[1]]
-        assert after[words[1] :]
-
-
-def test_a_word_longer_than_the_limit_is_cut():
-    chunks = chunk_documents(["ab " + "_" * 10], max_words=5, overlap=0, token_counter=letters, max_tokens=4)
-    assert "".join(chunks.texts) == "ab" + "_" * 10
-    assert max(map(letters, chunks.texts)) <= 4
-
-
-def test_documents_without_words_stay_in_the_collection():
-    chunks = chunk_documents(["", " \n", "word"])
-    assert chunks.texts == ["", " \n", "word"]
-    assert chunks.owner.tolist() == [0, 1, 2]
-    assert chunk_documents([]).texts == []
-
-
-def test_the_range_of_both_settings():
-    words = "a b c"
-    assert chunk_documents([words], max_words=1, overlap=0).texts == ["a", "b", "c"]
-    assert chunk_documents([words], max_words=2, overlap=1).texts == ["a b", "b c"]
-    for max_words, overlap in ((0, 0), (2, 2), (2, -1)):
-        with pytest.raises(AssertionError):
-            chunk_documents([words], max_words=max_words, overlap=overlap)
 
 
 def test_a_chunk_of_exactly_the_limit_fits():

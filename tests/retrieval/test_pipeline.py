@@ -1,19 +1,14 @@
 """Whole systems: every mode, filters, candidates, controls and attribution; each stage by what it did."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from small_retrieval import CHUNKS, QUERIES, READS, retriever
+from small_retrieval import QUERIES, READS, retriever
 
 from casebook.errors import InputError
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import HybridRetriever, StageClock
+from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.ranked import from_scores, metadata_mask
-from casebook.retrieval.rerank import RERANKERS
 from casebook.retrieval.settings import MODES
 
 
@@ -34,26 +29,16 @@ def test_every_mode_returns_distinct_documents_in_strict_order(index, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@given(
-    low=st.integers(1999, 2041),
-    width=st.integers(0, 41),
-    sources=st.sets(st.sampled_from(["act", "policy"])),
-    k=st.integers(1, 45),
-)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_hit_satisfies_the_filter(index, mode, low, width, sources, k):
-    filters = {"year": {"gte": low, "lte": low + width}}
-    if sources:
-        filters["src"] = sources
+@pytest.mark.parametrize("k", [1, 7, 45])
+def test_every_hit_satisfies_the_filter(index, mode, k):
+    filters = {"year": {"gte": 2003, "lte": 2030}, "src": {"act"}}
     allowed = metadata_mask(index.documents, filters)
-    system = retriever(index, mode)
-    result = system.retrieve_many(QUERIES[:2], k, filters)
+    result = retriever(index, mode).retrieve_many(QUERIES[:2], k, filters)
     for name, lists in result.stages.items():
-        ids = lists.ids[lists.ids >= 0]
-        assert allowed[ids].all(), name
+        assert allowed[lists.ids[lists.ids >= 0]].all(), name
     for row in range(2):
         hits = result.hits(row)
-        assert all(low <= hit.metadata["year"] <= low + width for hit in hits)
+        assert all(2003 <= hit.metadata["year"] <= 2030 for hit in hits)
         if mode in READS:
             assert len(hits) == min(k, allowed.sum())
 
@@ -82,14 +67,6 @@ def test_one_query_gets_what_it_gets_among_many(index, mode):
     many = system.retrieve_many(QUERIES)
     for row, query in enumerate(QUERIES):
         assert system.retrieve(query) == many.hits(row)
-
-
-def test_results_do_not_depend_on_what_was_built_before(index, collection, hashing):
-    fresh = HybridRetriever(collection, hashing, **CHUNKS).retrieve_many(QUERIES)
-    shared = retriever(index).retrieve_many(QUERIES)
-    np.testing.assert_array_equal(fresh.final.ids, shared.final.ids)
-    for stage in fresh.stages:
-        np.testing.assert_array_equal(fresh.stages[stage].scores, shared.stages[stage].scores)
 
 
 def test_single_list_modes_are_the_lists_themselves(index, hashing):
@@ -204,19 +181,6 @@ def test_marginal_relevance_may_drop_and_the_reranker_only_permutes(index):
     assert stages["mmr"].scores[:, 0].tolist() == [0.2] * len(QUERIES)
 
 
-def test_duplicates_are_pushed_down_by_marginal_relevance(index):
-    def ranks(mode, **changes):
-        hits = retriever(index, mode, top_k=40, **changes).retrieve(index.texts[3], top_k=40)
-        return {hit.doc_id: hit.rank for hit in hits}
-
-    wide = {"pool": 50, "mmr_pool": 50, "chunking": False}
-    plain = ranks("rrf_chunked", **wide)
-    diverse = ranks("no_reranker", mmr_lambda=0.1, **wide)
-    assert (plain["d3"], plain["d7"]) == (1, 2)
-    assert diverse["d3"] == 1
-    assert diverse["d7"] > 10
-
-
 def test_pass_through_keeps_the_order_and_scores_by_position(index):
     through = retriever(index, reranker="pass-through").retrieve_many(QUERIES)
     without = retriever(index, "no_reranker").retrieve_many(QUERIES)
@@ -246,18 +210,6 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
     assert [hit.scores["rerank"] for hit in hits] == sizes
 
 
-def test_a_reranker_of_ones_own_is_named_like_the_others(index, monkeypatch):
-    def longest(passages):
-        sizes = np.array([len(text) for text in passages.texts], dtype=float)
-        return lambda queries, documents, nearest: (np.where(documents >= 0, sizes[nearest], -np.inf), nearest)
-
-    monkeypatch.setitem(RERANKERS, "longest", longest)
-    fresh = CorpusIndex(index.documents, index.encoder())
-    for hits in (retriever(fresh, reranker="longest", first_stage_weight=0.0).retrieve(query) for query in QUERIES):
-        sizes = [len(hit.text) for hit in hits]
-        assert sizes == sorted(sizes, reverse=True)
-
-
 def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(index):
     """The final score by hand: z of the fused score, and z of the reranker's weighed by trust and agreement."""
 
@@ -278,23 +230,6 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
         expected = z(own[0]) / 3 + 2 / 3 * trust[row] * heard * z(own[1])
         found = result.stages["reranked"].scores_of(result.stages["mmr"].ids)[row]
         np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-def test_wall_and_processor_time_stand_in_their_own_columns(monkeypatch):
-    ticks = {"wall": 0.0, "processor": 100.0}
-    monkeypatch.setattr(time, "perf_counter", lambda: ticks["wall"])
-    monkeypatch.setattr(time, "process_time", lambda: ticks["processor"])
-    clock = StageClock()
-    for wall, processor in ((5.0, 2.0), (1.0, 1.5)):
-        with clock.stage("bm25"):
-            ticks["wall"] += wall
-            ticks["processor"] += processor
-        ticks["processor"] += 50.0  # between stages: nobody's
-    table = clock.table()
-    assert table.loc["bm25", ["wall_s", "cpu_s"]].tolist() == [6.0, 3.5]
-    with clock.stage("rerank"):
-        ticks["processor"] += 3.0
-    assert clock.table().loc["rerank", ["wall_s", "cpu_s"]].tolist() == [0.0, 3.0]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.retrieval.ranked import from_scores, to_run
-from casebook.retrieval.search import BM25Index, DenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 from casebook.retrieval.stemming import porter_extended, stemmer
 
 TEXTS = [
@@ -94,7 +94,7 @@ def pdpabench(mirror, monkeypatch):
 
 def retrieved(preset, dataset, k):
     """Rank the documents for every question, as a run."""
-    index = BM25Index.from_preset(dataset.documents["text"], preset)
+    index = BM25Index(dataset.documents["text"], **PRESETS[preset])
     lists = index.search(dataset.queries["text"], k)
     query_ids = dataset.queries["query_id"].tolist()
     return to_run(lists, query_ids, dataset.documents["doc_id"])

@@ -42,12 +42,6 @@ def test_two_values_for_one_number_are_refused(results):
         merge_numbers("mine")
 
 
-@pytest.mark.parametrize("name", ["../x", "", "a/b"])
-def test_names_are_validated(name):
-    with pytest.raises(InputError, match="not allowed"):
-        RunOutputs("mine", name)
-
-
 def test_floats_beside_none_are_rounded_like_all_others(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     frame = pd.DataFrame({"a": pd.Series([0.1234567891, None, "x", 3], dtype=object)})

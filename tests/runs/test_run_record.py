@@ -45,26 +45,6 @@ def test_written_under_the_documented_keys_and_read_back(tmp_path):
     assert (back.run_id, back.started, back.metrics) == ("r1", MOMENT, {"map@1": 0.5})
 
 
-def test_the_other_spelling_is_read_in_any_case_and_with_a_byte_order_mark(tmp_path):
-    path = tmp_path / "run.json"
-    text = (
-        '{"runid": "r", "WorkflowName": "w", "startedUTC": "2026-01-02T03:04:05Z", '
-        '"FinishedUtc": "2026-01-02T03:04:06Z", "Metrics": {"ndcg@3": 1}, "Notes": ""}'
-    )
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    back = read_record(path)
-    assert (back.workflow, back.started, back.success) == ("w", MOMENT, True)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1]", "{}", '{"RunId": 1, "Workflow": "w"}'])
-def test_a_damaged_record_is_one_clear_line(tmp_path, text):
-    path = tmp_path / "run.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"run\.json: ") as caught:
-        read_record(path)
-    assert "\n" not in str(caught.value)
-
-
 def held(metrics):
     """Give the metrics as a record reads them."""
     fields = {"runid": "r", "workflow": "w", "startedatutc": "2026-01-02T03:04:05Z"}

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.errors import Incomparable, InputError
+from casebook.errors import InputError
 from casebook.runs.outputs import RunOutputs
 from casebook.runs.record import write_per_query, write_record
-from casebook.runs.registry import NoRows, best, check_tenant, data_root, discover, find, locate, order, query_scores
+from casebook.runs.registry import NoRows, best, check_tenant, discover, find, locate, order, query_scores
 
 CSHARP = (
     '{"RunId": "n1", "WorkflowName": "PosNeg", "StartedUtc": '
@@ -85,18 +85,6 @@ def test_one_order_score_then_time_then_id(registry):
     assert best(registry.read().runs, "Duration_ms").run_id == "fast"
 
 
-def test_what_cannot_win(registry):
-    registry.add("failed", 0.9, success=False)
-    registry.add("missing", None)
-    with pytest.raises(InputError, match="no successful run"):
-        best(registry.read().runs, "ndcg@3")
-    registry.add("x", 0.9, labels={"DatasetHash": "1"})
-    registry.add("y", 0.8, labels={"DatasetHash": "2"})
-    with pytest.raises(Incomparable, match="different data"):
-        best(registry.read().runs, "ndcg@3")
-    assert best(registry.read().runs, "ndcg@3", force=True).run_id == "x"
-
-
 def test_find_by_id_beginning_or_folder(registry):
     registry.add("20260101-aa", 0.5)
     registry.add("20260101-bb", 0.5)
@@ -125,7 +113,6 @@ def test_where_things_lie(results, monkeypatch):
     assert locate(domain="claims").root == results / "claims" / "runs"
     own = results / "insurance" / "tenants" / "acme"
     assert locate(tenant="acme").root == own / "runs"
-    assert locate(tenant="acme").data == data_root() / "tenants" / "acme"
     monkeypatch.setenv("EMBEDDINGSHIFT_TENANT", "acme")
     assert locate().root == own / "runs"
     monkeypatch.setenv("CASEBOOK_TENANT", "other")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from casebook.data.folders import read_mini_insurance
 from casebook.data.splits import RetrievalDataset
 from casebook.shift.embedded import embed
 
@@ -25,18 +26,7 @@ def expected(reference):
 @pytest.fixture(scope="session")
 def samples(reference):
     """Give the built-in samples: three policies, five queries."""
-    return sample_dataset(reference / "samples" / "insurance")
-
-
-def sample_dataset(folder):
-    files = sorted((folder / "policies").glob("*.txt"))
-    texts = [path.read_text("utf-8-sig") for path in files]
-    documents = pd.DataFrame({"doc_id": [p.stem for p in files], "text": texts})
-    raw = (folder / "queries" / "queries.json").read_text("utf-8-sig")
-    rows = pd.DataFrame(json.loads(raw))
-    qrels = {row.id: {row.relevantDocId: 1} for row in rows.itertuples()}
-    queries = rows.rename(columns={"id": "query_id"})[["query_id", "text"]]
-    return RetrievalDataset("samples", "test", documents, queries, qrels)
+    return read_mini_insurance(reference / "samples" / "insurance")
 
 
 class Vectors:

@@ -21,8 +21,7 @@ from casebook.stats.intervals import (
     crossed_mean,
     newcombe,
     ratio_draws,
-    resample_tables,
-    unit_counts,
+    resampled_counts,
     wilson,
 )
 from casebook.stats.samples import paired_differences, paired_scores, score_matrix, stream, system_pairs
@@ -140,16 +139,16 @@ def test_statistic_undefined_in_a_resample_has_no_bounds():
 def test_resampled_tables_have_the_moments_of_resampled_clusters():
     rng = np.random.default_rng(0)
     clusters, cells = rng.integers(0, 15, 100), rng.integers(0, 3, 100)
-    units = unit_counts(cells, 4, clusters)
-    draws = resample_tables(units, n_boot=20_000)
+    (table, *draws), units = resampled_counts(cells, 4, clusters, n_boot=20_000)
+    draws = np.array(draws)
     by_cluster = np.zeros((15, 4))
     np.add.at(by_cluster, (clusters, cells), 1)
-    assert units.table.tolist() == by_cluster.sum(axis=0).tolist()
-    assert units.n_units == 15
+    assert table.tolist() == by_cluster.sum(axis=0).tolist()
+    assert units == 15
     assert draws.mean(axis=0) == pytest.approx(by_cluster.sum(axis=0), rel=0.01)
     assert draws.var(axis=0) == pytest.approx(15 * by_cluster.var(axis=0), rel=0.05)
-    assert (resample_tables(unit_counts([0, 0, 2, 1, 2, 2], 3), n_boot=50).sum(axis=1) == 6).all()
-    assert resample_tables(unit_counts([0, 1] * 3, 2, list("aabbcc"))).shape == (0, 2)
+    assert (resampled_counts([0, 0, 2, 1, 2, 2], 3, n_boot=50)[0].sum(axis=1) == 6).all()
+    assert resampled_counts([0, 1] * 3, 2, list("aabbcc"))[0].tolist() == [[3, 3]]
 
 
 # Shares.

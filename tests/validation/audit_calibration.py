@@ -1,7 +1,7 @@
 """How often the label auditor flags sound labels, and what it finds of planted defects.
 
 ``python tests/validation/audit_calibration.py book/methods/audit_calibration.csv``
-(``--repeats 10``; CASEBOOK_DATA_MIRROR names the mirror) audits every sound collection
+(``--repeats 4``; CASEBOOK_DATA_MIRROR names the mirror) audits every sound collection
 at hand as it is, as bare judgements without texts and groups, in random halves of its
 questions and with its lists of labels dealt to other questions by lot; and each once
 more with thresholds that the other collections alone would have set. It exits with 2 if
@@ -247,7 +247,7 @@ def main():
     """Write both tables; fail if sound labels are flagged too often."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("path", type=Path)
-    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=4)
     given = parser.parse_args()
     sets = sound_sets()
     table, largest = calibrate(sets, given.repeats)

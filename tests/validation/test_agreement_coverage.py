@@ -38,19 +38,6 @@ def test_study_is_reproducible_and_counts_everything():
     assert (lost["undefined"], lost["coverage"]) == (5, 0.0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rater_sd", [0.0, 0.5])
-def test_coverage(rater_sd):
-    names = ["krippendorff_alpha_ordinal", "fleiss_kappa"]
-    table = coverage_study(Design(rater_sd=rater_sd), 500, n_boot=500, seed=7, names=names)
-    parts = dict(list(table.groupby(["interval", "truth"])))
-    assert all(len(part) == len(names) for part in parts.values())
-    assert parts["this panel", "this panel"]["coverage"].between(0.93, 0.97).all()
-    assert parts["new panel", "new panel"]["coverage"].ge(0.94).all()
-    if rater_sd:  # raters differ, and the interval ignores it
-        assert parts["this panel", "new panel"]["high"].lt(0.93).all()
-
-
 def test_table_of_the_book():
     table = pd.read_csv(TABLE)
     table["coverage"] = table["coverage"].str.split().str[0].astype(float)

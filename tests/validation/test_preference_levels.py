@@ -8,7 +8,7 @@ from casebook.raters.preference import NEW_RATERS, THESE_RATERS
 
 @pytest.mark.slow
 def test_each_line_holds_in_the_scope_that_it_states():
-    study = false_positive_study(studies=600)
+    study = false_positive_study(studies=200)
     rejected = study.set_index(["condition", "test"])["rejected"].unstack()
     same = ["votes independent", "items differ"]
     assert (rejected.loc[same, THESE_RATERS] <= 0.07).all()

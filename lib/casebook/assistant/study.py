@@ -308,11 +308,20 @@ def summary(rows, *, n_boot=10_000, seed=0):
         for system, part in rows.groupby("system", sort=False):
             known = part.dropna(subset=[key])
             if len(known):
-                row = estimates(known[[key]], _clusters(known), n_boot=n_boot, seed=seed).iloc[0].to_dict()
+                clusters = None if known["group"].is_unique else known["group"].tolist()
+                row = estimates(known[[key]], clusters, n_boot=n_boot, seed=seed).iloc[0].to_dict()
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
                 found.append(row | {"undefined": len(part) - len(known)})
     return pd.DataFrame(found)
+
+
+def _contrast(pair, groups, **options):
+    """Contrast of the first of two columns of scores with the second, and the means of both."""
+    (first, second), groups = pair, groups.loc[pair.index]
+    clusters = None if groups.is_unique else groups.tolist()
+    row = contrasts(pair, [(first, second)], clusters, **options).iloc[0].to_dict()
+    return row | {"level": pair[first].mean(), "baseline": pair[second].mean()}
 
 
 def against_foreign(rows, system, key="faithfulness", *, seed=0):
@@ -322,19 +331,13 @@ def against_foreign(rows, system, key="faithfulness", *, seed=0):
     of each system that saw no contexts.
     """
     part = rows[rows["system"] == system].set_index("id")
-    table = {"own": part[key], CONTROLS[key]: part[f"{key} baseline"]}
+    baselines = {CONTROLS[key]: part[f"{key} baseline"]}
     if key == "faithfulness":
-        table["the question repeated"] = part["question repeated"]
+        baselines["the question repeated"] = part["question repeated"]
         for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
-            table[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
-    found = []
-    for name in list(table)[1:]:
-        pair = pd.DataFrame({system: table["own"], name: table[name]}).dropna()
-        if len(pair):
-            clusters = None if part["group"].is_unique else part["group"].loc[pair.index].tolist()
-            row = contrasts(pair, [(system, name)], clusters, margin=MARGIN, seed=seed).iloc[0]
-            found.append(row.to_dict() | {"level": pair[system].mean(), "baseline": pair[name].mean()})
-    found = pd.DataFrame(found)
+            baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
+    pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
+    found = pd.DataFrame([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
     return found.sort_values("baseline", ascending=False, ignore_index=True) if len(found) else found
 
 
@@ -345,30 +348,22 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
     questions.
     """
     systems, found = rows["system"].drop_duplicates().tolist(), []
+    groups = rows.drop_duplicates("id").set_index("id")["group"]
     for key in measured(rows) if keys is None else [key for key in keys if rows[key].notna().any()]:
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
-        for first, second in known:
-            pair = wide[[first, second]].dropna()
+        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - (1 - level) / max(len(known), 1)}
+        for pair in (wide[list(names)].dropna() for names in known):
             if not len(pair):
                 continue
-            groups = rows.drop_duplicates("id").set_index("id")["group"].loc[pair.index]
-            clusters = None if groups.is_unique else groups.tolist()
-            limit = 0.0 if key == "words" else margin
-            family = 1 - (1 - level) / len(known)
-            row = contrasts(pair, [(first, second)], clusters, margin=limit, level=family, seed=seed).iloc[0].to_dict()
+            row = {"measure": key} | _contrast(pair, groups, **how, seed=seed)
             row["p_adjusted"] = min(1.0, row["p"] * len(known))
             if key == "words":  # more is not better
                 row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
-            gain = (pair[first] - pair[second]).to_numpy()
-            counts = {"wins": (gain > 0).sum(), "ties": (gain == 0).sum(), "losses": (gain < 0).sum()}
-            levels = {"level": pair[first].mean(), "baseline": pair[second].mean()}
-            found.append({"measure": key, **row, **levels, **{name: int(n) for name, n in counts.items()}})
+            gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
+            counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
+            found.append(row | counts)
     return pd.DataFrame(found)
-
-
-def _clusters(part):
-    return None if part["group"].is_unique else part["group"].tolist()
 
 
 OUTCOMES = {"grounded in full": ("faithfulness", 1.0), "answered": ("answered", 1.0), "half right": ("token F1", 0.5)}
@@ -437,34 +432,27 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
-    logs, notes = {"new": checked_log(new, collection), "old": checked_log(old, collection)}, []
+    logs, found, notes = {"new": checked_log(new, collection), "old": checked_log(old, collection)}, [], []
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
-    sides = {name: log.groupby("system", sort=False) for name, log in logs.items()}
-    names = [list(side.groups) for side in sides.values()]
-    matched = [(one, one) for one in names[0] if one in names[1]]
-    if not matched and len(names[0]) == len(names[1]) == 1:
-        matched = [(names[0][0], names[1][0])]
-    elif not matched:  # another model with and without retrieval
-        ends = {name.rpartition(", ")[2]: name for name in names[1]}
-        matched = [(one, ends[end]) for one in names[0] if (end := one.rpartition(", ")[2]) in ends]
+    names = [log["system"].drop_duplicates().tolist() for log in logs.values()]
+    matched = _partners(*names)
     paired = {name for pair in matched for name in pair}
     notes += [f"system {one!r} has no partner in the other log" for one in (*names[0], *names[1]) if one not in paired]
     if not matched:
         return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
-    found = []
     for pair in matched:
-        part = {name: sides[name].get_group(system) for name, system in zip(sides, pair, strict=True)}
-        asked = [dict(zip(one["id"], one["question"], strict=True)) for one in part.values()]
-        both = [key for key in asked[0] if asked[0][key] == asked[1].get(key)]
-        apart = {*asked[0], *asked[1]} - {*both}
-        if apart and not (common and both):
+        parts = [log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)]
+        asked = parts[0].merge(parts[1], on="id", how="outer")
+        same = asked["question_x"] == asked["question_y"]
+        both, apart = asked.loc[same, "id"], asked.loc[~same, "id"]
+        if len(apart) and not (common and len(both)):
             notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
             return {"verdict": "incomparable", "rows": pd.DataFrame(found), "notes": notes}
-        notes += [f"{len(apart)} questions differ and are left out"] if apart else []
-        kept = [one[one["id"].isin(both)].assign(system=name) for name, one in part.items()]
+        notes += [f"{len(apart)} questions differ and are left out"] if len(apart) else []
+        kept = [part[part["id"].isin(both)].assign(system=name) for name, part in zip(logs, parts, strict=True)]
         rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
-        rows["group"] = rows["id"].map(dict(zip(kept[0]["id"], kept[0]["group"], strict=True)))
+        rows["group"] = rows["id"].map(kept[0].set_index("id")["group"])
         gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
         found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
     if not found:
@@ -477,6 +465,16 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     return {"verdict": verdict, "rows": pd.DataFrame(found), "notes": notes}
 
 
+def _partners(new, old):
+    """Pair the systems of two logs: by name, the only ones, or another model with and without retrieval."""
+    if same := [(one, one) for one in new if one in old]:
+        return same
+    if len(new) == len(old) == 1:
+        return [(new[0], old[0])]
+    ends = {name.rpartition(", ")[2]: name for name in old}
+    return [(one, ends[end]) for one in new if (end := one.rpartition(", ")[2]) in ends]
+
+
 # --- planted defects
 
 
@@ -486,32 +484,33 @@ def planted_defects(log, system, *, most=150, seed=0):
     Returns a row per defect and detector: ``auroc`` with interval over groups, ``noticed`` (share of copies that score
     below their own original, ties half), ``copies``, and ``judged``, those that the detector can score at all.
     """
-    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most)
-    answers = {row.id: without_references(row.answer) for row in part.itertuples() if not abstains(row.answer)}
+    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most).set_index("id")
+    answers = {key: without_references(text) for key, text in part["answer"].items() if not abstains(text)}
     if len(answers) < 2:
         return pd.DataFrame()
-    source = {row.id: "\n\n".join(row.contexts) for row in part.itertuples()}
-    groups, weights = dict(zip(part["id"], part["group"], strict=True)), inverse_frequency(source.values())
-    right = {key: detector_scores(text, source[key], weights) for key, text in answers.items()}
-    keys, found = list(answers), []
-    following = {key: [*keys[place + 1 :], *keys[:place]] for place, key in enumerate(keys)}
-    swapped = {
-        key: next((answers[one] for one in rest if groups[one] != groups[key]), answers[rest[0]])
-        for key, rest in following.items()
-    }
+    source, groups = part["contexts"].map("\n\n".join), part["group"]
+    weights = inverse_frequency(source.to_dict().values())
+
+    def scored(texts):
+        rows = {key: detector_scores(text, source[key], weights) for key, text in texts.items()}
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(DETECTORS)).astype(float)
+
+    keys, swapped, found = list(answers), {}, []
+    for place, key in enumerate(keys):
+        following = [*keys[place + 1 :], *keys[:place]]
+        swapped[key] = answers[next((one for one in following if groups[one] != groups[key]), following[0])]
+    right = scored(answers)
     for defect, copies in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
-        wrong = {key: detector_scores(text, source[key], weights) for key, text in copies.items()}
+        wrong = scored(copies)
         for detector in DETECTORS:
-            judged = [key for key in wrong if None not in (wrong[key][detector], right[key][detector])]
-            row = {"defect": defect, "detector": detector, "copies": len(copies), "judged": len(judged)}
-            if judged:
-                good, bad = ([side[key][detector] for key in judged] for side in (right, wrong))
-                area = auroc(
-                    [True] * len(good) + [False] * len(bad), good + bad, clusters=[groups[key] for key in judged] * 2
-                )
-                drop = [(a > b) + (a == b) / 2 for a, b in zip(good, bad, strict=True)]
+            pair = pd.DataFrame({"copy": wrong[detector], "own": right[detector].reindex(wrong.index)}).dropna()
+            row = {"defect": defect, "detector": detector, "copies": len(copies), "judged": len(pair)}
+            if len(pair):
+                bad, good = (pair[name].to_numpy() for name in pair)
+                labels, clusters = np.repeat([True, False], len(pair)), groups[pair.index].tolist()
+                area = auroc(labels.tolist(), [*good, *bad], clusters=clusters * 2)
                 row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-                row |= {"noticed": sum(drop) / len(drop), "groups": len({groups[key] for key in judged})}
+                row |= {"noticed": float(((np.sign(good - bad) + 1) / 2).mean()), "groups": len(set(clusters))}
             found.append(row)
     return pd.DataFrame(found)
 
@@ -523,26 +522,26 @@ def item_rows(log, rows, order, opening, shown):
     """What a page shows of some questions: answers, contexts (if ``shown``) and scores of every system."""
     systems, keys = rows["system"].drop_duplicates().tolist(), measured(rows)
     scores, texts = rows.set_index(["id", "system"]), log.set_index(["id", "system"])
+
+    def given(name):
+        if name not in texts.index:
+            return None
+        row, known = scores.loc[name], texts.loc[name]
+        answer, contexts = known["answer"], known["contexts"] or []
+        supports = [] if row["abstained"] else faithfulness(without_references(answer), contexts).sentences
+        weak = [x.text for x in supports if x.share is not None and x.share < THRESHOLD]
+        return {
+            "answer": shortened(answer, 2 * opening),
+            "abstained": bool(row["abstained"]),
+            "weak": [shortened(text, opening // 2) for text in weak],
+            "values": [None if math.isnan(row[key]) else round(float(row[key]), 3) for key in keys],
+            "contexts": [shortened(text, opening) if shown else "" for text in contexts],
+            "ids": known["context_ids"],
+        }
+
     items = []
     for key in order:
         question = texts.loc[key].iloc[0]
-        one = {
-            "id": str(key),
-            "text": shortened(question["question"], 400),
-            "reference": question["reference"],
-            "given": [],
-        }
-        for system in systems:
-            if (key, system) not in texts.index:
-                one["given"].append(None)
-                continue
-            row, known = scores.loc[(key, system)], texts.loc[(key, system)]
-            values = [None if math.isnan(row[name]) else round(float(row[name]), 3) for name in keys]
-            passages = [shortened(text, opening) if shown else "" for text in known["contexts"] or []]
-            given = {"answer": shortened(known["answer"], 2 * opening), "abstained": bool(row["abstained"])}
-            supports = faithfulness(without_references(known["answer"]), known["contexts"] or []).sentences
-            weak = [x.text for x in supports if x.share is not None and x.share < THRESHOLD and not row["abstained"]]
-            given["weak"] = [shortened(text, opening // 2) for text in weak]
-            one["given"].append(given | {"values": values, "contexts": passages, "ids": known["context_ids"]})
-        items.append(one)
+        one = {"id": str(key), "text": shortened(question["question"], 400), "reference": question["reference"]}
+        items.append(one | {"given": [given((key, system)) for system in systems]})
     return items

@@ -7,7 +7,6 @@ collection that we know (`EXCESS`), and if the words of the questions concerned 
 on one subject stand together, but a program that deals labels out does not read. Evidence says where to look.
 """
 
-import json
 import re
 from collections import Counter, defaultdict, namedtuple
 from dataclasses import dataclass
@@ -64,12 +63,6 @@ class Audit:
         """Give the findings as a table, one row per check; evidence is joined."""
         rows = [finding._asdict() | {"evidence": "; ".join(finding.evidence)} for finding in self.findings]
         return pd.DataFrame([{"audited": self.name} | row for row in rows])
-
-    def as_json(self):
-        """Give the audit as JSON text with ``name``, ``verdict`` and ``findings``."""
-        findings = [finding._asdict() for finding in self.findings]
-        values = {"name": self.name, "verdict": self.verdict, "findings": findings}
-        return json.dumps(values, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def audit_labels(labels, seed=0):

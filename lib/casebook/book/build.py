@@ -238,23 +238,8 @@ def finish(run, site):
     for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
         # A page has another order than the notebook, in which it can be executed.
         notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))
-        for cell in notebook["cells"]:
-            for output in cell.get("outputs", []):
-                output.get("data", {}).pop("image/png", None)  # the page has them as files
+        for output in [output for cell in notebook["cells"] for output in cell.get("outputs", [])]:
+            output.get("data", {}).pop("image/png", None)  # the page has figures, and executing draws them again
+            if any('<figure class="drawn">' in line for line in output.get("data", {}).get("text/html", [])):
+                del output["data"]["text/html"]
         write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    for path in (site / "_images").glob("*.png"):
-        _few_colours(path)
-
-
-def _few_colours(path):
-    """Write a figure with a palette: a third of the bytes, the same to the eye."""
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        see_through = picture.mode == "RGBA" and picture.getextrema()[3][0] < 255
-        if picture.mode not in {"RGB", "RGBA"} or see_through:
-            return
-        flat = picture.convert("RGB")
-    small = flat.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    with naming(path):
-        small.save(path, optimize=True)

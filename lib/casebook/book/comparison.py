@@ -18,7 +18,7 @@ from casebook.runs.headlines import read_headlines
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
-from casebook.tables import Markup, estimate, to_html, with_intervals
+from casebook.tables import Markup, to_html, with_interval, with_intervals
 
 # What names a row in the tables that chapters keep, what was measured on it, and the
 # cluster that it belongs to where no column "group" says so.
@@ -50,7 +50,7 @@ def comparison(run, other):
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
     lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
-    body = raw(as_cards(to_html(_shown(found), f"{run} minus {other}, paired by row")))
+    body = _table(_shown(found), f"{run} minus {other}, paired by row")
     flips = raw(to_html(_flips(found, run), "Largest changes"))
     return f"{title}{lead}{body}\n## Rows that changed most\n\n{flips}{left}"
 
@@ -131,37 +131,26 @@ def _changed(now, before, units, system, cluster):
 
 
 def _shown(found):
-    bounds = zip(found["difference"], found["low"], found["high"], strict=True)
-    return pd.DataFrame(
-        {
-            "Configuration": [page_link(cell, "../") for cell in found["cell"]],
-            "System": found["system"],
-            "Measure": found["measure"],
-            "Now": found["now"],
-            "Before": found["before"],
-            "Difference [95 % interval]": [Markup(estimate(*row)) for row in bounds],
-            "Verdict": found["verdict"],
-            "p, corrected": found["p_adjusted"],
-            "n": found["n"],
-            "Groups": found["groups"],
-            "No interval because": found["reason"].map(lambda x: x and x.replace("_", " ")),
-            "Left out": found["left out"],
-            "Better": [int((rows > 0).sum()) for rows in found["rows"]],
-            "Worse": [int((rows < 0).sum()) for rows in found["rows"]],
-        }
-    )
+    shown = with_interval(found, "difference", "low", "high", name="Difference [95 % interval]")
+    shown["cell"] = [page_link(cell, "../") for cell in found["cell"]]
+    shown["Better"], shown["Worse"] = ([int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1))
+    names = {"cell": "Configuration", "system": "System", "measure": "Measure", "now": "Now", "before": "Before"}
+    names |= {"Difference [95 % interval]": "Difference [95 % interval]", "verdict": "Verdict"}
+    names |= {"p_adjusted": "p, corrected", "n": "n", "groups": "Groups", "reason": "No interval because"}
+    names |= {"left out": "Left out", "Better": "Better", "Worse": "Worse"}
+    return shown[list(names)].rename(columns=names)
 
 
 def _flips(found, run):
+    """Give the rows that changed most, of each line as many, with links to their items."""
     lines = []
     links = {cell: item_links(run, cell) for cell in set(found["cell"])}
     for row in found.itertuples():
-        order = row.rows.abs().sort_values(ascending=False, kind="stable").index
-        for unit in order[: max(1, FLIPPED // len(found))]:
-            if row.rows[unit]:
-                address = links[row.cell].get(unit)
-                name = Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>') if address else unit
-                lines.append((row.cell, row.system, row.measure, name, row.rows[unit]))
+        changed = row.rows[row.rows != 0].sort_values(key=lambda by: -by.abs(), kind="stable")
+        for unit, change in changed.head(max(1, FLIPPED // len(found))).items():
+            address = links[row.cell].get(unit)
+            name = Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>') if address else unit
+            lines.append((row.cell, row.system, row.measure, name, change))
     return pd.DataFrame(lines, columns=["Configuration", "System", "Measure", "Row", "Change"])
 
 
@@ -171,14 +160,25 @@ def _flips(found, run):
 def changes(run, cells):
     """Write the page of promotions, rollbacks and changed inputs."""
     root = locate().root
-    parts = ["## Promoted runs", *_promotions(root), *_decisions(root)]
+    parts = ["## Promoted runs", *_promotions(root)]
+    kept = kept_decisions(root)
+    kept = kept[kept["action"] != PROMOTE].drop(columns="action")
+    if len(kept):
+        parts += [
+            "## Decisions that promoted nothing",
+            "*undecided*: the interval contains the improvement asked for; *incomparable*: the runs were measured on "
+            "different data. Neither means that two runs are equal.",
+            _table(with_intervals(kept), "Decisions, latest first"),
+        ]
     rows = [row for cell in cells for row in _since(run, cell)]
     parts.append("## Inputs and answers since the earlier record")
-    if rows:
-        parts.append(raw(as_cards(to_html(pd.DataFrame(rows), f"{run} and the records before it"))))
-    else:
-        parts.append("This run holds no record of an executed notebook.")
+    none = "This run holds no record of an executed notebook."
+    parts.append(_table(pd.DataFrame(rows), f"{run} and the records before it") if rows else none)
     return "\n\n".join(parts) + "\n"
+
+
+def _table(frame, caption):
+    return raw(as_cards(to_html(frame, caption)))
 
 
 def _promotions(root):
@@ -199,24 +199,10 @@ def _promotions(root):
     if entries:
         last = {(e.get("metric"), e.get("profile")): e for e in entries}
         active = pd.DataFrame([_entry_row(entry) for entry in last.values()])
-        yield raw(as_cards(to_html(active.drop(columns="What"), "Promoted runs")))
+        yield _table(active.drop(columns="What"), "Promoted runs")
         yield "## Promotions and rollbacks"
         log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
-        yield raw(as_cards(to_html(log, "Log, latest first; each line holds the hash of the one before")))
-
-
-def _decisions(root):
-    """Give the decisions that promoted nothing: failed, undecided or incomparable."""
-    kept = kept_decisions(root)
-    kept = kept[kept["action"] != PROMOTE].drop(columns="action")
-    if len(kept):
-        yield "## Decisions that promoted nothing"
-        yield (
-            "*undecided*: the interval contains the improvement asked for; "
-            "*incomparable*: the runs were measured on different data. Neither means that "
-            "two runs are equal."
-        )
-        yield raw(as_cards(to_html(with_intervals(kept), "Decisions, latest first")))
+        yield _table(log, "Log, latest first; each line holds the hash of the one before")
 
 
 def _entry_row(entry):

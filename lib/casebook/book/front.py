@@ -114,12 +114,9 @@ def _row(run, cell, experiment, each, limit, up):
     """Write the row of one headline."""
     names = f"{each.system} against {each.against}" if each.against else each.system
     about = f"{names}, {each.measure.rstrip(',')}; {dataset_name(each.dataset)}"
-    if each.value is None:
-        answer, picture = f"{each.answer}: {each.reason}", ""
-    else:
-        answer, picture = f"{each.answer}: {each.effect}", effect_drawing(each, limit)
-        if each.low is None and each.reason:
-            about += f". No interval: {reason_text(each.reason)}"
+    picture = "" if each.value is None else effect_drawing(each, limit)
+    if each.value is not None and each.low is None and each.reason:
+        about += f". No interval: {reason_text(each.reason)}"
     links = {"chapter": f"run/notebooks/{cell}.html", "method": method_page(experiment, each.method)}
     if (run_dir(run) / "rows" / f"{cell}.csv.gz").is_file():
         links["rows"] = f"rows/{cell}.csv.gz"
@@ -127,13 +124,21 @@ def _row(run, cell, experiment, each, limit, up):
         links["item by item"] = f"generated/items/{cell}.html"
     linked = " ".join(f'<a href="{up}{html.escape(place)}">{label}</a>' for label, place in links.items())
     within = f" (within ±{each.margin:.3g})" if each.verdict == NO_EFFECT and each.margin else ""
+    text = (
+        f"<strong>{html.escape(each.question)}</strong> {html.escape(f'{each.answer}: {each.effect or each.reason}')}"
+        f"<br><small>{html.escape(about)}</small>"
+    )
+    verdict = _CLASSES[each.verdict], each.word + within
+    return answer_row(text, picture, verdict, each.count, f"{linked} {reproduce_line(run, cell, up)}")
+
+
+def answer_row(text, picture, verdict, count, links):
+    """Write a row of the front page; the verdict is a class of its colour, and a word."""
+    kind, word = verdict
     return (
-        f'<li class="answer-row"><div class="answer-text"><strong>{html.escape(each.question)}</strong> '
-        f"{html.escape(answer)}<br><small>{html.escape(about)}</small></div>"
-        f'<div class="answer-effect">{picture}</div>'
-        f'<div class="answer-count"><span class="verdict verdict-{_CLASSES[each.verdict]}">'
-        f"{html.escape(each.word + within)}</span><br><small>{html.escape(each.count)}</small></div>"
-        f'<div class="answer-links">{linked} {reproduce_line(run, cell, up)}</div></li>\n'
+        f'<li class="answer-row"><div class="answer-text">{text}</div><div class="answer-effect">{picture}</div>'
+        f'<div class="answer-count"><span class="verdict verdict-{kind}">{html.escape(word)}</span><br>'
+        f'<small>{html.escape(count)}</small></div><div class="answer-links">{links}</div></li>\n'
     )
 
 
@@ -147,28 +152,42 @@ def _nice(limit):
 
 def effect_drawing(each, limit):
     """Draw an effect with its interval on an axis around zero; chance is a tick, the margin a band."""
-
-    def x(value):
-        return f"{130 + 105 * value / limit:.1f}"
-
-    marks = []
-    label = f"{each.effect} on an axis from {each.null - limit:z.3g} to {each.null + limit:.3g}"
+    ticks = {place: f"{place + each.null:z.3g}" for place in (-limit, 0, limit)}
+    label = f"{each.effect} on an axis from {ticks[-limit]} to {ticks[limit]}"
     if each.margin:
-        width = 210 * each.margin / limit
-        marks.append(f'<rect class="band" x="{x(-each.margin)}" y="3" width="{width:.1f}" height="18"/>')
         label += f"; differences below {each.margin:.3g} do not matter"
-    marks.append('<path class="axis" d="M25 12H235M130 3V21"/>')
     if each.chance is not None:
         label += f"; chance {each.chance + each.null:.3g}"
-        if abs(each.chance) <= limit:
-            marks.append(f'<path class="chance" d="M{x(each.chance)} 5V19"/>')
-    if each.low is not None and each.high is not None:
-        marks.append(f'<path class="interval" d="M{x(max(each.low, -limit))} 12H{x(min(each.high, limit))}"/>')
-    marks.append(f'<circle class="value" cx="{x(each.value)}" cy="12" r="4"/>')
-    for place, value in ((25, -limit), (130, 0), (235, limit)):
-        marks.append(f'<text x="{place}" y="33" text-anchor="middle">{value + each.null:z.3g}</text>')
+    return drawing([("", each.value, each.low, each.high, None)], ticks, label, each.margin, each.chance)
+
+
+def drawing(lines, ticks, label, margin=0.0, chance=None):
+    """Draw values with their intervals, a line each: (name, value, low, high, stated); ticks are place and text."""
+    first, last, height = min(ticks), max(ticks), 16 * len(lines) + 4
+
+    def x(value):
+        return f"{25 + 210 * (min(max(value, first), last) - first) / ((last - first) or 1):.1f}"
+
+    places = [10 + 16 * place for place in range(len(lines))]
+    axes = "".join(f"M25 {y}H235" for y in places)
+    marks = [f'<path class="axis" d="{axes}M{x(0)} 1V{height}"/>']
+    if margin:
+        width = float(x(margin)) - float(x(-margin))
+        marks.insert(0, f'<rect class="band" x="{x(-margin)}" y="1" width="{width:.1f}" height="{height - 1}"/>')
+    if chance is not None and first <= chance <= last:
+        marks.append(f'<path class="chance" d="M{x(chance)} 3V{height - 2}"/>')
+    for y, (name, value, low, high, stated) in zip(places, lines, strict=True):
+        if low is not None and high is not None:
+            marks.append(f'<path class="interval" d="M{x(low)} {y}H{x(high)}"/>')
+        if stated is not None:
+            marks.append(f'<path class="stated-value" d="M{x(stated)} {y - 6}l5 6l-5 6l-5 -6z"/>')
+        title = f"<title>{html.escape(name)}</title>" if name else ""
+        marks.append(f'<circle class="value" cx="{x(value)}" cy="{y}" r="4">{title}</circle>')
+    for place, text in ticks.items():
+        if place in (first, last) or min(place - first, last - place) > 0.2 * (last - first):
+            marks.append(f'<text x="{x(place)}" y="{height + 12}" text-anchor="middle">{text}</text>')
     label = html.escape(label)
     return (
-        f'<svg class="effect" viewBox="0 0 260 36" role="img" aria-label="{label}"><title>{label}</title>'
+        f'<svg class="effect" viewBox="0 0 260 {height + 15}" role="img" aria-label="{label}"><title>{label}</title>'
         f"{''.join(marks)}</svg>"
     )

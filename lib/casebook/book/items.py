@@ -184,7 +184,7 @@ def _put_beside(shown, found, run, other):
         return places[name]
 
     systems, more = found["systems"], before["systems"]
-    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=True)):
+    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=False)):
         heads = part.get("heads", [""])
         by_row, by_column = heads[0] == "System" and heads == then["heads"], heads[1:] == systems
         for one in shown["items"] if by_row or by_column else ():

@@ -16,14 +16,14 @@ from casebook.book.items import item_pages
 from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.stated import stated_section
 from casebook.book.titles import experiment_of, experiment_title, titles
-from casebook.data.cards import as_markdown, cards, licence_table
+from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
 from casebook.parameters import DATA, defaults, named_files
 from casebook.paths import NOTEBOOKS, data_folder
 from casebook.run import read_failures, read_planned, read_timings, stored_record
 from casebook.runs.headlines import read_headlines
-from casebook.tables import Markup, to_html
+from casebook.tables import Markup, Table, to_html
 
 _PACKAGES = (
     *("casebook", "numpy", "scipy", "pandas", "torch", "sentence-transformers", "transformers"),
@@ -33,12 +33,17 @@ _PACKAGES = (
 
 def generated(run, cells, compare=None):
     """Write the pages that depend on the run."""
-    made = {f"cards/{key}.md": as_markdown(card) + _used(run, cells, key) for key, card in cards().items()}
+    named = titles(run, cells)
+    made = {f"cards/{key}.md": as_markdown(card) + _used(run, named, key) for key, card in cards().items()}
     if compare:
         made["comparison.md"] = comparison(run, compare)
     for experiment, group in by_experiment(run, cells).items():
         if len(group) > 1:
-            made[f"experiments/{experiment}.md"] = _experiment(run, experiment, group)
+            method = method_page(experiment).replace(".html", ".md")
+            made[f"experiments/{experiment}.md"] = (
+                f"# {experiment_title(run, group[0])}\n\n{raw(answers(run, group, '../../', None))}\n"
+                f"{_chapter_links(named, group)}- [Method](../../{method})\n"
+            )
     return (
         made
         | item_pages(run, cells, compare)
@@ -48,10 +53,10 @@ def generated(run, cells, compare=None):
             "stated.md": stated_section(run),
             "measures.md": raw(_measures()),
             "systems.md": raw(_systems()),
-            "licences.md": raw(to_html(_licences(), "Licences of the data")),
+            "licences.md": raw(_licences()),
             "changes.md": changes(run, cells),
             "grid.md": raw(grid_page(run, cells)),
-            "provenance.md": provenance(run, [r for cell in cells if (r := stored_record(run, cell))]),
+            "provenance.md": provenance(run, cells),
         }
     )
 
@@ -64,44 +69,32 @@ def by_experiment(run, cells):
     return found
 
 
-def _experiment(run, experiment, cells):
-    """Write the page of an experiment with several data sets: its answers, and its chapters."""
-    named = titles(run, cells)
-    links = "".join(f"- [{named[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in cells)
-    method = method_page(experiment).replace(".html", ".md")
-    return (
-        f"# {experiment_title(run, cells[0])}\n\n{raw(answers(run, cells, '../../', None))}\n"
-        f"{links}- [Method](../../{method})\n"
-    )
+def _chapter_links(named, cells):
+    return "".join(f"- [{named[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in cells)
 
 
-def _used(run, cells, key):
+def _used(run, named, key):
     """Link from a data card to the chapters that use it."""
-    records = {cell: stored_record(run, cell) for cell in cells}
-    using = [
-        cell
-        for cell, record in records.items()
-        if record and key in cards_of(run, cell, record.labels["Inputs"]["parameters"])
-    ]
-    named = titles(run, cells) if using else {}
-    links = "".join(f"- [{named[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in using)
-    return f"\n## Chapters that use it\n\n{links}" if using else ""
+    using = []
+    for cell in named:
+        record = stored_record(run, cell)
+        if record and key in cards_of(run, cell, record.labels["Inputs"]["parameters"]):
+            using.append(cell)
+    return f"\n## Chapters that use it\n\n{_chapter_links(named, using)}" if using else ""
 
 
 def _licences():
-    """Give the licences of all data sets under readers' names."""
-    table = licence_table()
-    rows = zip(table["dataset"], table["title"], strict=True)
-    links = [Markup(f'<a href="generated/cards/{key}.html">{html.escape(title)}</a>') for key, title in rows]
-    names = {
-        "dataset": "Key",
-        "licence": "Licence",
-        "non_commercial": "Non-commercial use only",
-        "citation": "Citation",
-    }
-    shown = table.drop(columns="title").rename(columns=names)
-    shown.insert(0, "Data set", links)
-    return shown
+    rows = [
+        {
+            "Data set": Markup(f'<a href="generated/cards/{key}.html">{html.escape(card.title)}</a>'),
+            "Key": key,
+            "Licence": card.licence.name,
+            "Non-commercial use only": card.licence.non_commercial,
+            "Citation": " ".join(card.citation.split()),
+        }
+        for key, card in cards().items()
+    ]
+    return to_html(pd.DataFrame(rows), "Licences of the data")
 
 
 def _measures():
@@ -126,57 +119,45 @@ def _systems():
 
 
 def grid_page(run, cells):
-    """Write the table of the configurations of a run."""
+    """Write the table of the configurations of a run, each with what others of its experiment differ in."""
     planned, failures, seconds = read_planned(run), read_failures(run), read_timings(run)
-    rows, given = [], {}
-    names = list(dict.fromkeys([*cells, *planned, *failures]))
-    records = {name: stored_record(run, name) for name in names}
-    for name in names:
-        asked, record = planned.get(name, {}), records[name]
-        experiment = record.workflow if record else asked.get("experiment")
-        parameters = record.labels["Inputs"]["parameters"] if record else asked.get("parameters", {})
-        given.setdefault(experiment, {})[name] = parameters
-    for experiment, group in given.items():
-        every = dict.fromkeys(name for parameters in group.values() for name in parameters)
-        first = next(iter(group.values()))
-        differ = [key for key in every if any(p.get(key) != first.get(key) for p in group.values())]
-        for name, parameters in group.items():
-            failure = failures.get(name)  # which counts over an earlier record
-            record = None if failure else records[name]
-            shown = {key: parameters[key] for key in differ if key in parameters}
-            rows.append((names.index(name), _grid_row(run, name, record, failure, experiment, shown, seconds)))
-    rows = [row for _, row in sorted(rows, key=lambda pair: pair[0])]
-    done = sum(row["Status"] == "done" for row in rows)
-    never = sum(row["Status"] == "not run" for row in rows)
+    records = {name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])}
+    given = {}
+    for name, record in records.items():
+        asked = planned.get(name, {})
+        given[name] = asked.get("experiment"), asked.get("parameters", {})
+        if record:
+            given[name] = record.workflow, record.labels["Inputs"]["parameters"]
+    rows = []
+    for name, (experiment, parameters) in given.items():
+        alike = [others for other, others in given.values() if other == experiment]
+        differ = {k: value for k, value in parameters.items() if any(other.get(k) != value for other in alike)}
+        failure = failures.get(name)  # which counts over an earlier record
+        record = None if failure else records[name]
+        status, attempts = "done" if record else "not run", record.labels.get("Attempts", 1) if record else None
+        if failure:
+            cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
+            status = Markup(f"failed{html.escape(cause)}<br><small>{html.escape(failure['why'])}</small>")
+            attempts = failure.get("attempts")
+        said = [f"{each.question} {each.sentence}" for each in (read_headlines(run, name) if record else [])]
+        lines = "".join(f"<div>{html.escape(text)}</div>" for text in said)
+        rows.append(
+            {
+                "Configuration": page_link(name) if record else name,
+                "Status": status,
+                "Answers": Markup(f'<div class="lines">{lines}</div>') if lines else None,
+                "Parameters that differ": _settings(differ),
+                "Seconds": (failure or {}).get("seconds", seconds.get(name)),
+                "Attempts": attempts,
+                "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}" if record else None,
+                "Files": file_links(run, name) if record else None,
+            }
+        )
+    done, never = (sum(row["Status"] == status for row in rows) for status in ("done", "not run"))
     counts = f"{len(rows)} configurations: {done} done, {len(rows) - done - never} failed, {never} not run."
     formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
-    return f"<p>{counts}</p>\n{to_html(pd.DataFrame(rows), f'Configurations of the run {run}', formats=formats)}"
-
-
-def _grid_row(run, name, record, failure, experiment, parameters, seconds):
-    status, attempts = "done" if record else "not run", record.labels.get("Attempts", 1) if record else None
-    if failure:
-        cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
-        status = Markup(f"failed{html.escape(cause)}<br><small>{html.escape(failure['why'])}</small>")
-        attempts = failure.get("attempts")
-    found = read_headlines(run, name) if record else []
-    return {
-        "Configuration": page_link(name) if record else name,
-        "Status": status,
-        "Answers": _lines(html.escape(f"{each.question} {each.sentence}") for each in found),
-        "Experiment": experiment,
-        "Parameters that differ": _settings(parameters),
-        "Seconds": (failure or {}).get("seconds", seconds.get(name)),
-        "Attempts": attempts,
-        "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}" if record else None,
-        "Files": file_links(run, name) if record else None,
-    }
-
-
-def _lines(texts):
-    """Join lines of HTML in one cell, or give None if there is none."""
-    lines = "".join(f"<div>{text}</div>" for text in texts)
-    return Markup(f'<div class="lines">{lines}</div>') if lines else None
+    table = to_html(pd.DataFrame(rows), f"Configurations of the run {run}", formats=formats)
+    return f"<p>{counts}</p>\n{as_cards(table)}"
 
 
 def _settings(parameters):
@@ -198,51 +179,40 @@ def _settings(parameters):
 # --- the inputs of each notebook of a run
 
 
-def provenance(run, records):
-    """Write the tables of the page."""
-    seconds = read_timings(run)
-    known = {}
+def provenance(run, cells):
+    """Write what each notebook was made from, where, and how it is made again."""
+    records = [record for cell in cells if (record := stored_record(run, cell))]
+    seconds, known = read_timings(run), {}
     for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
         try:
-            known[path.name] = defaults(path)
+            known[path.stem.partition("_")[2]] = defaults(path)
         except InputError:
-            known[path.name] = {}  # a notebook under work; its results are still shown
+            continue  # a notebook under work; its results are still shown
+    rows = []
+    for record in records:
+        cell, parts, place = record.labels["Cell"], hashes(record), record.labels.get("Environment", {})
+        values = known.get(record.workflow, {}) | record.labels["Inputs"]["parameters"]
+        rows.append(
+            {
+                # The reproduce lines of the front page lead to this row.
+                "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
+                "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
+                "Seconds": round(seconds.get(cell, 0)) or None,
+                **{name.capitalize(): parts[name] for name in ("data", "notebook")},
+                "Content key": record.labels["ContentKey"][:SHOWN],
+                "Files": file_links(run, cell),
+                "Seed": values.get("seed"),
+                "Encoder parameter": values.get("encoder"),
+                **{name.capitalize(): parts[name] for name in ("library", "lock")},
+                "Machine": " ".join(place.get(n, "") for n in ("platform", "machine")).strip(),
+                "Linear algebra": place.get("linear_algebra"),
+                "Python": place.get("python"),
+                "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
+            }
+        )
     versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
-    versions.append(("python", platform.python_version()))
-    versions.append((f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN]))
-    made = pd.DataFrame([_made(run, record, seconds) for record in records])
-    chosen = pd.DataFrame([_chosen(record, known) for record in records])
-    tables = [
-        as_cards(to_html(made, "Executed notebooks: inputs, outputs and commands")),
-        to_html(chosen, "Seeds, models and machines"),
-        to_html(pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation"),
-    ]
-    return "\n".join(map(raw, tables))
-
-
-def _made(run, record, seconds):
-    cell, parts = record.labels["Cell"], hashes(record)
-    return {
-        # The reproduce lines of the front page lead to this row.
-        "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
-        "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
-        "Seconds": round(seconds.get(cell, 0)) or None,
-        **{name.capitalize(): parts[name] for name in ("data", "notebook", "library", "lock")},
-        "Content key": record.labels["ContentKey"][:SHOWN],
-        "Files": file_links(run, cell),
-        "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
-    }
-
-
-def _chosen(record, known):
-    source = next((n for n in known if n.endswith(f"_{record.workflow}.ipynb")), None)
-    values = known.get(source, {}) | record.labels["Inputs"]["parameters"]
-    place = record.labels.get("Environment", {})
-    return {
-        "Configuration": page_link(record.labels["Cell"]),
-        "Seed": values.get("seed"),
-        "Encoder parameter": values.get("encoder"),
-        "Machine": " ".join(place.get(n, "") for n in ("platform", "machine")).strip(),
-        "Linear algebra": place.get("linear_algebra"),
-        "Python": place.get("python"),
-    }
+    versions += [("python", platform.python_version())]
+    versions += [(f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN])]
+    made = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
+    packages = to_html(pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation")
+    return f"{raw(as_cards(made._repr_html_()))}\n{raw(packages)}"

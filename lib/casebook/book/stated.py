@@ -7,6 +7,7 @@
 import html
 from types import SimpleNamespace
 
+from casebook.book.front import answer_row, drawing
 from casebook.book.titles import dataset_name
 from casebook.errors import InputError
 from casebook.paths import DATA, run_dir
@@ -26,14 +27,13 @@ def read_stated(path=STATED):
     """Read the statements; an error names the first wrong one."""
     rows = read_yaml(path, "list of statements")
     for place, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or _FIELDS - set(row) or set(row) - _FIELDS - _OPTIONAL:
-            raise InputError(f"{path}: statement {place}: give {sorted(_FIELDS)}, and perhaps {sorted(_OPTIONAL)}")
-        if str(row["rule"]).partition(" ")[0] not in _RULES:
+        known = isinstance(row, dict) and _FIELDS <= set(row) <= _FIELDS | _OPTIONAL
+        rule = known and str(row["rule"]).partition(" ")[0]
+        if rule not in _RULES or (rule != "cannot" and not row.get("values")):
             raise InputError(
-                f"{path}: statement {place}: rule {row['rule']!r}: one of inside, above X, below X, cannot"
+                f"{path}: statement {place}: give {sorted(_FIELDS)}, perhaps {sorted(_OPTIONAL)}; rule is inside, "
+                "above X, below X or cannot, and all but the last need values"
             )
-        if row["rule"] != "cannot" and not row.get("values"):
-            raise InputError(f"{path}: statement {place}: name the values to measure")
     return rows
 
 
@@ -88,15 +88,16 @@ def _number(run, cell, experiment, dataset, where):
         found = read_numbers(run, cell).get(experiment, {}).get(dataset, {}).get(system, {}).get(measure)
         if not found or found["value"] is None:
             return None
-        value, (low, high), n, control = found["value"], found["ci"], found["n"], found["control"]
+        found = found | {"low": found["ci"][0], "high": found["ci"][1]}
     else:
         measure, system, against = where["contrast"]
         rows = read_contrasts(run, cell).get(experiment, {}).get(dataset, {}).get(measure, [])
         found = next((r for r in rows if (r["system"], r["against"]) == (system, against)), None)
         if not found:
             return None
-        value, low, high, n, control = found["difference"], found["low"], found["high"], found["n"], None
-    return SimpleNamespace(value=value, low=low, high=high, n=n, control=control, bounds=bounds_text(low, high))
+        found = found | {"value": found["difference"], "control": None}
+    chosen = {name: found[name] for name in ("value", "low", "high", "n", "control")}
+    return SimpleNamespace(**chosen, bounds=bounds_text(chosen["low"], chosen["high"]))
 
 
 # --- the section of the front page
@@ -104,15 +105,12 @@ def _number(run, cell, experiment, dataset, where):
 
 def stated_section(run):
     """Write the section, if the run holds a chapter that measures one of the statements; else nothing."""
-    rows, held = read_stated() if STATED.is_file() else [], set()
-    lines, experiments = [], {name for cell in _cells(run) for name in read_numbers(run, cell)}
-    for row in rows:
-        found = measured(run, row) if row["rule"] != "cannot" else None
-        if found:
-            held.add(row["experiment"])
-        if found or row["rule"] == "cannot":
-            lines.append((row["experiment"], row, found))
-    lines = [(row, found) for experiment, row, found in lines if experiment in held & experiments]
+    lines = []
+    for row in read_stated() if STATED.is_file() else []:
+        lines.append((row, measured(run, row) if row["rule"] != "cannot" else None))
+    held = {row["experiment"] for row, found in lines if found}
+    held &= {name for cell in _cells(run) for name in read_numbers(run, cell)}
+    lines = [(row, found) for row, found in lines if row["experiment"] in held and (found or row["rule"] == "cannot")]
     if not lines:
         return ""
     return (
@@ -128,30 +126,21 @@ def _row(row, found):
     dataset, cell, numbers, also = found or (None, None, [], {})
     word = verdict(row, numbers)
     kind = {CONFIRMED: "helps", REFUTED: "hurts", NOT_MEASURED: "not-measured"}.get(word, "undecided")
-    source = f"{row['system']}, {row['section']}"
-    texts = [f"<strong>{html.escape(row['statement'])}</strong>"]
-    texts.append(f'<br><small><a href="documents/{row["document"]}.html">{html.escape(source)}</a></small>')
-    picture = counts = ""
+    source = html.escape(f"{row['system']}, {row['section']}")
+    text = f"<strong>{html.escape(row['statement'])}</strong>"
+    text += f'<br><small><a href="documents/{row["document"]}.html">{source}</a></small>'
+    picture = count = link = ""
     if found:
-        unit = 100 if row.get("points") else 1
-        spec = "z.0f" if row.get("points") else "z.3f"
-        values = row["values"]
-        stated = " / ".join(_stated(value["stated"], unit, spec) for value in values)
+        unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
+        stated = " / ".join(_stated(value["stated"], unit, spec) for value in row["values"])
         ours = " / ".join(_measured(number, unit, spec) for number in numbers)
-        texts.append(
-            f"<br>{html.escape(row['quantity'])}. Stated: {html.escape(stated)}. Measured: {html.escape(ours)}."
-        )
-        picture = pair_drawing(values, numbers, unit)
-        counts = f"n = {max(number.n for number in numbers):,}, {html.escape(dataset_name(dataset))}"
+        text += html.escape(f"\n{row['quantity']}. Stated: {stated}. Measured: {ours}.").replace("\n", "<br>")
+        picture = pair_drawing(row["values"], numbers, unit)
+        count = f"n = {max(number.n for number in numbers):,}, {dataset_name(dataset)}"
+        link = f'<a href="run/notebooks/{cell}.html">chapter</a>'
     known = {f"value{place}": number for place, number in enumerate(numbers, 1)} | also
     why = " ".join(filter(None, (_filled(sentence, known) for sentence in row["why"])))
-    link = f'<a href="run/notebooks/{cell}.html">chapter</a>' if cell else ""
-    return (
-        f'<li class="answer-row"><div class="answer-text">{"".join(texts)}<br><small>{html.escape(why)}</small></div>'
-        f'<div class="answer-effect">{picture}</div>'
-        f'<div class="answer-count"><span class="verdict verdict-{kind}">{html.escape(word)}</span>'
-        f'<br><small>{counts}</small></div><div class="answer-links">{link}</div></li>\n'
-    )
+    return answer_row(f"{text}<br><small>{html.escape(why)}</small>", picture, (kind, word), count, link)
 
 
 def _stated(value, unit, spec):
@@ -177,29 +166,12 @@ def _filled(sentence, known):
 
 def pair_drawing(values, numbers, unit=1):
     """Draw stated and measured values on one axis, a line for each."""
-    ends = [0.0]
+    lines = []
     for value, number in zip(values, numbers, strict=True):
-        ends += [x for x in (value["stated"], number.value, number.low, number.high) if isinstance(x, int | float)]
-    low, high = min(ends), max(ends)
-    span, height = (high - low) or 1.0, 16 * len(values)
-
-    def x(value):
-        return f"{25 + 210 * (value - low) / span:.1f}"
-
-    marks = [f'<path class="axis" d="M{x(0)} 2V{height + 2}"/>']
-    for place, (value, number) in enumerate(zip(values, numbers, strict=True)):
-        y = 10 + 16 * place
-        said = [f"{value['name']}: measured {unit * number.value:.3g}"]
-        if number.low is not None and number.high is not None:
-            marks.append(f'<path class="interval" d="M{x(number.low)} {y}H{x(number.high)}"/>')
-        if not isinstance(value["stated"], str):
-            said.append(f"stated {unit * value['stated']:.3g}")
-            at = x(value["stated"])
-            marks.append(f'<path class="stated-value" d="M{at} {y - 6}l5 6l-5 6l-5 -6z"/>')
-        name = html.escape(", ".join(said))
-        marks.append(f'<circle class="value" cx="{x(number.value)}" cy="{y}" r="4"><title>{name}</title></circle>')
-    for at in sorted({low, 0.0, high}):
-        if at in (low, high) or min(at - low, high - at) > 0.2 * span:
-            marks.append(f'<text x="{x(at)}" y="{height + 14}" text-anchor="middle">{unit * at:z.2g}</text>')
-    label = html.escape("Stated and measured: " + "; ".join(value["name"] for value in values))
-    return f'<svg class="effect" viewBox="0 0 260 {height + 18}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
+        stated = None if isinstance(value["stated"], str) else value["stated"]
+        name = f"{value['name']}: measured {unit * number.value:.3g}"
+        name += "" if stated is None else f", stated {unit * stated:.3g}"
+        lines.append((name, number.value, number.low, number.high, stated))
+    ends = [0.0, *(end for _, *line in lines for end in line if end is not None)]
+    ticks = {place: f"{unit * place:z.2g}" for place in sorted({min(ends), 0.0, max(ends)})}
+    return drawing(lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values))

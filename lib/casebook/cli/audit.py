@@ -29,7 +29,9 @@ def labels(
     from casebook.audits.labels import FLAGGED, audit_labels
 
     audit = audit_labels(source, seed)
-    typer.echo(audit.as_json() if as_json else "\n".join(map(_line, audit.findings)))
+    findings = [finding._asdict() for finding in audit.findings]
+    value = {"name": audit.name, "verdict": audit.verdict, "findings": findings}
+    show(value, as_json, map(_line, audit.findings))
     flagged = [finding.check for finding in audit.findings if finding.verdict == FLAGGED]
     if flagged:
         raise CheckFailed(f"{audit.name}: flagged: {', '.join(flagged)}")

@@ -59,24 +59,28 @@ Measure = Annotated[
 DEFAULT_MEASURE = "original:ndcg@3"
 
 
-_SCOPE = {"runs_root": Root, "domain": Domain, "tenant": Tenant}
+SCOPE = {"runs_root": (Root, None), "domain": (Domain, None), "tenant": (Tenant, None)}
 
 
-def scoped(command):
-    """Give a command the options that name a registry; it gets them as ``scope``, the arguments of `locate`."""
+def taking(**groups):
+    """Give a command the options of some groups, ``name: (annotation, default)``; it gets each group as a dict."""
 
-    @functools.wraps(command)
-    def run(**options):
-        scope = {name: options.pop(name) for name in _SCOPE}
-        if scope["domain"] and scope["runs_root"]:
-            raise InputError("--domain has no effect with --runs-root: leave one of them out")
-        return command(scope=scope, **options)
+    def decorate(command):
+        @functools.wraps(command)
+        def run(**options):
+            for name, group in groups.items():
+                options[name] = {option: options.pop(option) for option in group}
+            return command(**options)
 
-    own = [one for one in inspect.signature(command).parameters.values() if one.name != "scope"]
-    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in _SCOPE.items()]
-    run.__signature__ = inspect.Signature([*own, *more])
-    run.__annotations__ = {one.name: one.annotation for one in (*own, *more)}
-    return run
+        parameters = [one for one in inspect.signature(command).parameters.values() if one.name not in groups]
+        for name, (annotation, default) in (item for group in groups.values() for item in group.items()):
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        run.__signature__ = inspect.Signature(parameters)
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate
 
 
 def noted(measure):
@@ -203,9 +207,7 @@ def filled_lines(values):
 
 def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
-
-    def cell(value):
-        return "n/a" if value is None else f"{value:.6f}" if isinstance(value, float) else str(value)
+    from casebook.runs.record import cell
 
     grid = [list(columns), *([cell(row[name]) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]

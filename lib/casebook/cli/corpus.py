@@ -54,9 +54,6 @@ def search(
     k: Annotated[int, typer.Option("--k", min=1, help="Documents per query.")] = 100,
     out: Out = None,
     encoder: Annotated[str | None, typer.Option(help="Name of the encoder on this machine, if it differs.")] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check the hash of every shard, also of unchanged ones.")
-    ] = False,
     workers: Workers = 1,
     scheduler: Scheduler = None,
 ):
@@ -72,7 +69,7 @@ def search(
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
     with _cluster(workers, scheduler) as client:
-        run = search_folder(corpus, queries, k, encoder, client, verify)
+        run = search_folder(corpus, queries, k, encoder, client)
     if out is None:
         typer.echo("".join(run_lines(run)), nl=False)
     else:

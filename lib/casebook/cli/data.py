@@ -57,6 +57,7 @@ def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data 
 
     Example: casebook data card privacy_qa
     """
-    from casebook.data.registry import card_text
+    from casebook.data.cards import as_markdown
+    from casebook.data.registry import resolve
 
-    typer.echo(card_text(name))
+    typer.echo(as_markdown(resolve(name)[0]))

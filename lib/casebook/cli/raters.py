@@ -57,7 +57,6 @@ def forms(
     answer_field: Annotated[str, typer.Option(help="Field with the answer.")] = "answer",
     stratify: Annotated[str | None, typer.Option(help="Field to stratify the draw by; of a log: group.")] = None,
     common: Annotated[bool, typer.Option("--common", help="Use only items that all systems answered.")] = False,
-    secret_file: Annotated[Path | None, typer.Option(help="File with the secret; default: a new one.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -65,7 +64,10 @@ def forms(
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
+    import pandas as pd
+
     from casebook.raters.forms import Fields, Plan, answers_of_log, make_forms, make_likert_forms, read_answers
+    from casebook.readers import read_records
 
     drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
     exclusive(context, "explanations", "log", *drawn, "win_rate", "guess", "stratify")
@@ -74,11 +76,13 @@ def forms(
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
     name = study or (folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study")
-    formats, secret = tuple(format_ or ["xlsx"]), _secret(secret_file)
+    formats = tuple(format_ or ["xlsx"])
     if explanations:
-        table = _table(explanations)
+        if explanations.suffix.lower() != ".csv":
+            raise InputError(f"{explanations}: name a .csv file")
+        table = pd.DataFrame([record for _, record in read_records(explanations)[0]])
         try:
-            report = make_likert_forms(table, folder, name, raters, secret=secret, formats=formats)
+            report = make_likert_forms(table, folder, name, raters, formats=formats)
         except InputError as error:
             raise InputError(f"{explanations}: {error}") from None
     else:
@@ -89,49 +93,14 @@ def forms(
         else:
             fields = Fields(id_field, prompt_field, answer_field, stratify)
             answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
-        plan = Plan(
-            name,
-            raters,
-            seed=seed,
-            items=items,
-            per_item=per_item,
-            pairs_per_item=pairs_per_item,
-            focus=focus,
-            margin=margin,
-            win_rate=win_rate,
-            guess=guess,
-            formats=formats,
-        )
-        report = make_forms(answers, folder, plan, secret=secret, account=account)
+        sizes = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item, "seed": seed}
+        tested = {"focus": focus, "margin": margin, "win_rate": win_rate}
+        plan = Plan(name, raters, guess=guess, formats=formats, **sizes, **tested)
+        report = make_forms(answers, folder, plan, account=account)
     if as_json:
         print_json({"folder": str(folder), **report})
     else:
         _show_forms(folder, report)
-
-
-def _secret(path):
-    if path is None:
-        return None
-    try:
-        secret = path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text") from None
-    if not secret:
-        raise InputError(f"{path}: is empty: write the secret there, or leave --secret-file out for a new one")
-    return secret
-
-
-def _table(path):
-    """Read a CSV as text."""
-    import pandas as pd
-
-    from casebook.readers import read_records
-
-    if path.suffix.lower() != ".csv":
-        raise InputError(f"{path}: name a .csv file")
-    return pd.DataFrame([record for _, record in read_records(path)[0]])
 
 
 def _some(items):
@@ -140,12 +109,13 @@ def _some(items):
 
 def _show_forms(folder, report):
     registered = report["preregistration"]
-    for name, value in registered["design"].items():
-        typer.echo(f"{name:22} {value}")
+    shown = dict(registered["design"])
     if power := registered.get("power"):
         low, high = power["ci"]
         assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
-        typer.echo(f"{'power':22} {power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}")
+        shown["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
+    for name, value in shown.items():
+        typer.echo(f"{name:22} {value}")
     for change in report["text_changes"]:
         typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
     named = {}
@@ -162,11 +132,9 @@ def _show_forms(folder, report):
         say(f"warning: {len(alike)} pairs of answers are the same (items {_some(items)} ...), which no vote can tell")
     for name, count in report.get("account", {}).get("no_answer", {}).items():
         say(f"warning: {name} gave no answer to {count} questions; raters read '(no answer)'")
-    typer.echo(f"hand out   {folder / 'for_raters'}")
-    typer.echo(f"keep back  {folder / 'sealed'} (key SHA-256 below)")
-    typer.echo(f"publish    {folder / 'preregistration.json'}")
-    typer.echo(f"key        {registered['key_sha256']}")
     typer.echo(
+        f"hand out   {folder / 'for_raters'}\nkeep back  {folder / 'sealed'} (key SHA-256 below)\n"
+        f"publish    {folder / 'preregistration.json'}\nkey        {registered['key_sha256']}\n"
         "next: hand the forms out, put those that come back into one folder, then "
         f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
@@ -177,9 +145,6 @@ def simulate(
     study: Annotated[Path, typer.Argument(help="Folder of a study.")],
     folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
     effect: Annotated[float, typer.Option(help="Log odds for the system under study.")] = 0.7,
-    item_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over items.")] = 1.3,
-    rater_sd: Annotated[float, typer.Option(min=0, help="Spread of the log odds over raters.")] = 0.5,
-    left: Annotated[float, typer.Option(help="Log odds added for the left side.")] = 0.0,
     ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
     blank: Annotated[float, typer.Option(min=0, max=1, help="Share of blank ratings.")] = 0.0,
     seed: Seed = 0,
@@ -190,7 +155,7 @@ def simulate(
     """
     from casebook.raters.simulate import Truth, fill_forms
 
-    truth = Truth(effect, item_sd, rater_sd, left, ties, blank)
+    truth = Truth(effect, ties=ties, blank=blank)
     for path in fill_forms(study, folder, truth, seed=seed):
         typer.echo(str(path))
     typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
@@ -243,22 +208,21 @@ def audit(
 
 
 def _validity(votes, against, permutations, seed):
-    from casebook.raters.analysis import duplicate_raters, length_effect, order_drift, panel_of, position_table
-    from casebook.raters.blinding import content_audit, guesses
+    from casebook.raters import analysis, blinding
 
-    panel = panel_of(votes, against)
+    panel = analysis.panel_of(votes, against)
     return {
-        **content_audit(panel, permutations, seed),
-        "guesses": guesses(panel),
-        "position": position_table(panel),
-        "length": length_effect(panel, seed=seed),
-        "order": order_drift(panel),
-        "duplicates": duplicate_raters(panel),
+        **blinding.content_audit(panel, permutations, seed),
+        "guesses": blinding.guesses(panel),
+        "position": analysis.position_table(panel),
+        "length": analysis.length_effect(panel, seed=seed),
+        "order": analysis.order_drift(panel),
+        "duplicates": analysis.duplicate_raters(panel),
     }
 
 
-@app.command()
-def analyse(
+@app.command("analyse")
+def analyse_forms(
     context: typer.Context,
     files: Forms,
     key: Key = None,
@@ -280,6 +244,7 @@ def analyse(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
+    from casebook.raters.analysis import analyse, answer
     from casebook.raters.read import key_beside, open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "seed")
@@ -289,12 +254,24 @@ def analyse(
     if original:
         _documented(files, key, side_col, last_column, force, names, as_json)
         return
-    returned = read_forms(files, names)
-    if not _paired(returned):
-        _likert(returned, key or key_beside(returned), force, out, seed, as_json)
+    returned, found = read_forms(files, names), None
+    if _paired(returned):
+        votes = open_forms(returned, key, side_col, last_column, force)
+        found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
+        values, shown = {"answer": answer(found), "tables": found.tables}, {name: found.tables[name] for name in SHOWN}
+    else:
+        values = _likert(returned, key or key_beside(returned), force, seed)
+        shown = values["tables"]
+    if out:
+        _write_tables(out, values["tables"], plain(values), _figures(found) if found else {})
+    if as_json:
+        print_json(values)
         return
-    votes = open_forms(returned, key, side_col, last_column, force)
-    _analysis(votes, against, {"resamples": resamples, "permutations": permutations, "seed": seed}, out, as_json)
+    for line in values.get("answer", ()):
+        typer.echo(f"- {line}")
+    show_tables(shown, False)
+    if found:
+        typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _mapping(options):
@@ -338,49 +315,22 @@ def _documented(files, key, side_col, last_column, force, names, as_json):
             typer.echo(line)
 
 
-def _analysis(votes, against, draws, out, as_json):
-    """Analyse, write and print."""
-    from casebook.raters.analysis import analyse, answer
-
-    found = analyse(votes, against, **draws)
-    values = {"answer": answer(found), "tables": found.tables}
-    if out:
-        _write_tables(out, found.tables, plain(values), _figures(found))
-    if as_json:
-        print_json(values)
-        return
-    for line in values["answer"]:
-        typer.echo(f"- {line}")
-    show_tables({name: found.tables[name] for name in SHOWN}, False)
-    typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
-
-
 def _figures(found):
-    from casebook.plots import (
-        agreement_intervals,
-        position_forest,
-        rating_distributions,
-        rating_matrix,
-        use_style,
-        values,
-    )
+    from casebook import plots
 
-    use_style()
+    plots.use_style()
     panel, tables = found.panel, found.tables
+    rates, even = tables["win_rates"].rename(columns={"who": "row"}), {"no preference": 0.5}
     return {
-        "win_rates": values(
-            tables["win_rates"].rename(columns={"who": "row"}),
-            f"win rate of {panel.focus}",
-            reference={"no preference": 0.5},
-        ),
-        "votes": rating_matrix(panel.votes, (-1, 1)),
-        "position": position_forest(found.side(), panel.focus),
-        "ratings": rating_distributions(panel.long_ratings().dropna(subset="rating")),
-        "agreement": agreement_intervals(tables["agreement"]),
+        "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
+        "votes": plots.rating_matrix(panel.votes, (-1, 1)),
+        "position": plots.position_forest(found.side(), panel.focus),
+        "ratings": plots.rating_distributions(panel.long_ratings().dropna(subset="rating")),
+        "agreement": plots.agreement_intervals(tables["agreement"]),
     }
 
 
-def _likert(returned, key, force, out, seed, as_json):
+def _likert(returned, key, force, seed):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
     from casebook.raters.read import defect_table, read_key, unblind_likert
 
@@ -392,13 +342,7 @@ def _likert(returned, key, force, out, seed, as_json):
         "counts": likert_counts(ratings),
         "defects": defect_table(defects),
     }
-    values = {"documented": documented_means(ratings), "tables": tables}
-    if out:
-        _write_tables(out, tables, plain(values), {})
-    if as_json:
-        print_json(values)
-    else:
-        show_tables(tables, False)
+    return {"documented": documented_means(ratings), "tables": tables}
 
 
 def _write_tables(folder, tables, values, figures):

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, RunName, Scheduler, Timeout, Workers, exclusive, say, show
+from casebook.cli.common import Json, RunName, Scheduler, Timeout, Workers, exclusive, say, show, taking
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
@@ -20,45 +20,38 @@ Grid = Annotated[Path | None, typer.Option(help="Grid file instead of notebooks/
 Tag = Annotated[str, typer.Option(help="Configurations to run: smoke, default, permissive or full.")]
 Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a lost kernel or worker.")]
 Force = Annotated[bool, typer.Option("--force", help="Run unchanged configurations again.")]
+BATCH = {
+    "grid": (Grid, None),
+    "tag": (Tag, "default"),
+    "workers": (Workers, 1),
+    "scheduler": (Scheduler, None),
+    "timeout": (Timeout, None),
+    "retries": (Retries, 1),
+    "force": (Force, False),
+}
 Compare = Annotated[str | None, typer.Option(help="Another run; a page shows the differences.")]
 
 
-def report(
-    context: typer.Context,
-    run: RunName = "report",
-    grid: Grid = None,
-    tag: Tag = "default",
-    workers: Workers = 1,
-    scheduler: Scheduler = None,
-    timeout: Timeout = None,
-    retries: Retries = 1,
-    force: Force = False,
-    compare: Compare = None,
-):
+@taking(batch=BATCH)
+def report(batch, context: typer.Context, run: RunName = "report", compare: Compare = None):
     """Download the data, run all configurations with a tag, then build the book.
 
     Example: casebook report --run mine --workers 2
     """
     exclusive(context, "scheduler", "workers")
-    _pull(grid, tag)
-    planned = _plan(run, (), grid, tag, force, {})
-    _execute(planned, run, workers, scheduler, timeout, retries)
+    _pull(batch["grid"], batch["tag"])
+    _execute(_plan(run, (), batch, {}), run, batch)
     build(run, compare)
 
 
+@taking(batch=BATCH)
 def run(
+    batch,
     context: typer.Context,
     experiments: Annotated[
         list[str] | None, typer.Argument(help="Experiments, configurations or notebooks (./mine.ipynb); default: all.")
     ] = None,
     run: RunName = "report",
-    grid: Grid = None,
-    tag: Tag = "default",
-    workers: Workers = 1,
-    scheduler: Scheduler = None,
-    timeout: Timeout = None,
-    retries: Retries = 1,
-    force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and why, and stop.")] = False,
     parameter: Annotated[
         list[str] | None,
@@ -72,9 +65,9 @@ def run(
     exclusive(context, "scheduler", "workers")
     from casebook.runs.headlines import read_headlines
 
-    planned = _plan(run, tuple(experiments or ()), grid, tag, force, _overrides(parameter or []))
+    planned = _plan(run, tuple(experiments or ()), batch, _overrides(parameter or []))
     if not dry_run:
-        _execute(planned, run, workers, scheduler, timeout, retries)
+        _execute(planned, run, batch)
         for item in planned if len(planned) <= MOST_ANSWERS else ():
             for headline in read_headlines(run, item.cell.name):
                 typer.echo(f"{headline.question}\n    {headline.sentence}")
@@ -122,49 +115,52 @@ def _pull(grid, tag):
     from casebook.data.sources import pull as pull_card
     from casebook.grid import DEFAULT_GRID, load_grid, select
 
-    cells = select(load_grid(grid or DEFAULT_GRID), tag=tag)
-    names = {}
-    for cell in cells:
-        found = {cell.parameters.get(name) for name in ("dataset", "rating_set")} - {None}
-        names.setdefault(cell.experiment == "assistant", set()).update(n for n in found if data_folder(n) is None)
-    logs, others = names.get(True, set()), names.get(False, set())
-    votes = {name for name in others if resolve(name)[0].kind == "votes"}
-    stand_ins = {TEMPLATES} if ANSWERED in logs else set()
-    needed = (others - votes) | (logs - {ANSWERED}) | stand_ins
+    needed, replaced = set(), {}
+    for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
+        for name in filter(None, (cell.parameters.get(kind) for kind in ("dataset", "rating_set"))):
+            if data_folder(name) is not None:
+                continue
+            if cell.experiment == "assistant" and name == ANSWERED:
+                needed.add(TEMPLATES)
+                replaced[name] = f"templates on {TEMPLATES} stand in"
+            elif resolve(name)[0].kind == "votes":
+                replaced[name] = "its reconstruction stands in"
+            else:
+                needed.add(name)
     pull(sorted(needed))
-    for name in sorted((others | logs) - needed):
+    for name in sorted(replaced.keys() - needed):
         try:
             pull_card(resolve(name)[0])
         except Absent as problem:
-            stands_in = "its reconstruction stands in" if name in votes else f"templates on {TEMPLATES} stand in"
-            say(f"warning: {problem}; {stands_in}")
+            say(f"warning: {problem}; {replaced[name]}")
 
 
-def _plan(run, names, grid, tag, force, overrides):
+def _plan(run, names, batch, overrides):
     from casebook.grid import DEFAULT_GRID, load_grid, select
     from casebook.parameters import path_parameters, resolved
     from casebook.paths import NOTEBOOKS
     from casebook.run import data_folders, plan
 
-    taken, known = data_folders(run), load_grid(grid or DEFAULT_GRID)
+    taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
     paths = {name: kind for cell in known for name, kind in path_parameters(NOTEBOOKS / cell.notebook).items()}
     overrides = resolved(overrides, taken, paths)
     cells = [
         replace(cell, parameters=resolved(cell.parameters, taken, paths))
-        for cell in select(known, names, tag, overrides)
+        for cell in select(known, names, batch["tag"], overrides)
     ]
-    planned = plan(cells, run, force)
+    planned = plan(cells, run, batch["force"])
     for item in planned:
         if item.note:
             say(f"note: {item.note}")
     return planned
 
 
-def _execute(planned, run, workers, scheduler, timeout, retries):
+def _execute(planned, run, batch):
     from casebook.run import run_batch
 
     with _progress() as (line, show):
-        run_batch(planned, run, workers, scheduler, line, show, timeout=timeout, retries=retries)
+        limits = {name: batch[name] for name in ("workers", "scheduler", "timeout", "retries")}
+        run_batch(planned, run, report=line, show=show, **limits)
 
 
 def _overrides(texts):

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from casebook import runs
 from casebook.cli.common import (
     DEFAULT_MEASURE,
+    SCOPE,
     Json,
     Measure,
     Out,
@@ -17,9 +19,9 @@ from casebook.cli.common import (
     filled_lines,
     given,
     say,
-    scoped,
     show,
     table_lines,
+    taking,
 )
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
 from casebook.readers import read_json
@@ -37,6 +39,7 @@ Run = Annotated[str, typer.Argument(help="Run id, the start of one, or a folder.
 Named = Annotated[str | None, typer.Option("--run", help="Run id, the start of one, or a folder.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; kept in the log.")]
 Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
+CHOICE = {"workflow": (Workflow, None), "key": (Key, None)}
 Top = Annotated[int, typer.Option(min=1, help="Most rows to show.")]
 
 
@@ -48,11 +51,9 @@ def _share(value: float):
 
 def _registry(scope, include_repo=False):
     """Find and read the registry that the options name."""
-    from casebook.runs.promotions import has_log
-    from casebook.runs.registry import REPO, discover, locate
-
-    listing = discover(locate(**scope), include=(REPO,) if include_repo else ())
-    if not (listing.runs or listing.unreadable or has_log(listing.root)):
+    repo = (runs.registry.REPO,) if include_repo else ()
+    listing = runs.registry.discover(runs.registry.locate(**scope), include=repo)
+    if not (listing.runs or listing.unreadable or runs.promotions.has_log(listing.root)):
         raise InputError(
             f"{listing.root}: no registry: it holds neither runs nor promotions; runs appear there once an "
             "experiment was run, or name another folder with --runs-root"
@@ -62,10 +63,8 @@ def _registry(scope, include_repo=False):
 
 def _log_root(scope):
     """Folder of the log of promotions that the options name."""
-    from casebook.runs.promotions import has_log, logs_below
-
     root = _registry(scope).root
-    below = [] if has_log(root) else logs_below(root)
+    below = [] if runs.promotions.has_log(root) else runs.promotions.logs_below(root)
     if below:
         raise InputError(
             f"{root}: has no log of promotions; name the registry that has one: "
@@ -74,15 +73,13 @@ def _log_root(scope):
     return root
 
 
-def _chosen(listing, workflow, key):
+def _chosen(listing, workflow=None, key=None):
     """Runs of a workflow and of one group of comparable runs."""
-    from casebook.runs.registry import short_key
-
     return [
         run
         for run in listing.runs
         if (not workflow or run.workflow.lower() == workflow.lower())
-        and (run.key or short_key(run.key)).startswith(key or "")
+        and (run.key or runs.registry.short_key(run.key)).startswith(key or "")
     ]
 
 
@@ -95,16 +92,14 @@ def _written(path):
 
 
 @app.command("list")
-@scoped
+@taking(scope=SCOPE)
 def list_(scope, workflow: Workflow = None, as_json: Json = False):
     """List runs, newest first, with data set, headline and the parameters that differ.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
-    from casebook.runs.registry import short_key
-
     listing = _registry(scope)
-    chosen = _chosen(listing, workflow, None)
+    chosen = _chosen(listing, workflow)
     varied = _varied(chosen)
     rows = [
         {
@@ -113,7 +108,7 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
             "runId": run.run_id,
             "success": run.success,
             "metrics": len(run.metrics),
-            "comparability": short_key(run.key),
+            "comparability": runs.registry.short_key(run.key),
             "path": run.path,
             "dataset": _data_of(run),
             "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
@@ -162,28 +157,25 @@ def _data_of(run):
 
 def _headline(run, folder):
     """The first headline of an executed notebook as one short text; of a shift run its ndcg@3."""
-    from casebook.runs.headlines import Headline
-
     path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
     if not path.is_file():
         score = run.metrics.get("ndcg@3")
         return None if score is None else f"{score:.3f} original:ndcg@3"
-    first = Headline(**read_json(path)[0])
+    first = runs.headlines.Headline(**read_json(path)[0])
     return f"{first.effect} {first.measure} ({first.word})".strip()
 
 
 @app.command()
-@scoped
+@taking(choice=CHOICE, scope=SCOPE)
 def compare(
     scope,
+    choice,
     context: typer.Context,
     pair: Annotated[
         list[str] | None, typer.Argument(help="Two runs, candidate and reference, to compare query by query.")
     ] = None,
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
-    workflow: Workflow = None,
-    key: Key = None,
     write: Write = False,
     out: Folder = None,
     force: Force = False,
@@ -197,10 +189,6 @@ def compare(
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
-    from casebook.runs.decide import comparison_report, ranking, write_report
-    from casebook.runs.record import label
-    from casebook.runs.registry import no_run_holds
-
     listing = _registry(scope)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
@@ -208,11 +196,11 @@ def compare(
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
-    rows = ranking(listing, measure, _chosen(listing, workflow, key), top)
-    report = comparison_report(listing, measure, rows)
+    rows = runs.decide.ranking(listing, measure, _chosen(listing, **choice), top)
+    report = runs.decide.comparison_report(listing, measure, rows)
     if write or out:
-        _written(write_report(listing.root, "compare", report, out))
-    lines = [f"{listing.root}: {label(report['metricKey'])}, {len(listing.runs)} runs"]
+        _written(runs.decide.write_report(listing.root, "compare", report, out))
+    lines = [f"{listing.root}: {runs.record.label(report['metricKey'])}, {len(listing.runs)} runs"]
     if any(row["rank"] for row in rows):
         from casebook.stats.intervals import bounds_text
 
@@ -220,47 +208,37 @@ def compare(
         columns = ("rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId")
         lines += table_lines(shown, columns)
     else:
-        lines.append(no_run_holds(listing.runs, measure))
+        lines.append(runs.registry.no_run_holds(listing.runs, measure))
     show(report, as_json, lines + _unreadable(listing))
 
 
 def _compare_two(listing, pair, measure, top, force, as_json):
-    from casebook.runs.pairing import compare_runs
-    from casebook.runs.registry import NoRows, find, short_key
 
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
-    candidate, reference = (find(listing, name) for name in pair)
+    candidate, reference = (runs.registry.find(listing, name) for name in pair)
     differ = candidate.key != reference.key
     if differ and not force:
-        raise Incomparable(
-            f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)}); "
-            "--force compares and says so"
-        )
+        keys = " and ".join(runs.registry.short_key(one.key) for one in (candidate, reference))
+        raise Incomparable(f"measured on different data ({keys}); --force compares and says so")
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        try:
-            found = compare_runs(*folders, measure)
-        except Incomparable:  # other queries or groups
-            if not force:
-                raise
-            differ, found = True, compare_runs(*folders, measure, force=True)
-    except NoRows as reason:
+        found = runs.pairing.compare_runs(*folders, measure, force=force)
+    except runs.registry.NoRows as reason:
         raise InputError(f"{measure}: no comparison by query: {reason}") from None
     flips = found.pop("flips")
-    value = found | {"incomparable": differ}
+    value = found | {"incomparable": differ or bool(found["incomparable"])}
     changed = flips[flips["change"] != "unchanged"].head(top)
     lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
     show(value | {"flips": flips}, as_json, lines)
 
 
 @app.command()
-@scoped
+@taking(choice=CHOICE, scope=SCOPE)
 def best(
     scope,
+    choice,
     measure: Measure = DEFAULT_MEASURE,
-    workflow: Workflow = None,
-    key: Key = None,
     write: Write = False,
     out: Folder = None,
     force: Force = False,
@@ -270,35 +248,30 @@ def best(
 
     Example: casebook runs best -m smoke.full.ndcg@10
     """
-    from casebook.runs.decide import best_report, write_report
-    from casebook.runs.registry import best, score_of
-
     listing = _registry(scope)
-    runs = _chosen(listing, workflow, key)
-    winner = best(runs, measure, force)
-    groups = {run.key for run in runs if score_of(run, measure) is not None}
-    report = best_report(listing, measure, winner, len(groups) > 1)
+    chosen = _chosen(listing, **choice)
+    winner = runs.registry.best(chosen, measure, force)
+    groups = {run.key for run in chosen if runs.registry.score_of(run, measure) is not None}
+    report = runs.decide.best_report(listing, measure, winner, len(groups) > 1)
     if write or out:
-        _written(write_report(listing.root, "best", report, out, stamped=False))
+        _written(runs.decide.write_report(listing.root, "best", report, out, stamped=False))
     show(report, as_json, filled_lines(report))
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
     """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
-    from casebook.runs.promotions import active
-
-    entry = active(_log_root(scope), measure, profile)
+    entry = runs.promotions.active(_log_root(scope), measure, profile)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(entry, as_json, lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"])
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def history(
     scope,
     measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this metric; default: all.")] = None,
@@ -310,27 +283,23 @@ def history(
 
     Example: casebook runs history -m original:ndcg@3 --max 5
     """
-    from casebook.runs.promotions import history
-
     if profile and measure is None:
         raise InputError("--profile also needs --measure")
-    entries = history(_log_root(scope), measure, profile)[: -most - 1 : -1]
+    entries = runs.promotions.history(_log_root(scope), measure, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def verify(scope, as_json: Json = False):
     """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
 
     Example: casebook runs verify
     """
-    from casebook.runs.promotions import history, verify
-
     root = _log_root(scope)
-    faults = verify(root)
-    entries = None if faults else len(history(root))
+    faults = runs.promotions.verify(root)
+    entries = None if faults else len(runs.promotions.history(root))
     nothing = "no run has been promoted yet, so there is no log to check"
     holds = f"{entries} entries, the chain holds" if entries else nothing
     show({"entries": entries, "faults": faults}, as_json, faults or [holds])
@@ -340,9 +309,10 @@ def verify(scope, as_json: Json = False):
 
 
 @app.command()
-@scoped
+@taking(choice=CHOICE, scope=SCOPE)
 def decide(
     scope,
+    choice,
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
@@ -350,8 +320,6 @@ def decide(
     apply: Annotated[bool, typer.Option("--apply", help="Promote the run if the decision is to promote.")] = False,
     write: Annotated[bool, typer.Option("--write/--no-write", help="Write the decision as a file.")] = True,
     profile: Profile = None,
-    workflow: Workflow = None,
-    key: Key = None,
     force: Force = False,
     include_repo: Repo = False,
     level: Annotated[float, typer.Option(callback=_share, help="Confidence level of the interval.")] = 0.95,
@@ -362,32 +330,30 @@ def decide(
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
     """
-    from casebook.runs import decide as decisions
-    from casebook.runs.registry import find
-
     exclusive(context, "run", "workflow", "key")
     listing = _registry(scope, include_repo)
-    rivals = _chosen(listing, workflow, key)
-    named = find(listing, run) if run else None
+    rivals = _chosen(listing, **choice)
+    named = runs.registry.find(listing, run) if run else None
     rule = {"eps": eps, "force": force, "level": level, "seed": seed}
-    found = decisions.decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
+    found = runs.decide.decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
     if write:
-        _written(decisions.write_report(listing.root, "decision", found))
+        _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
-        decisions.apply(listing, found)
+        runs.decide.apply(listing, found)
     shown = {name: found[name] for name in ("metricKey", "action", "delta")}
     lines = list(filled_lines(shown | found["evidence"]))
-    if found["action"] == decisions.PROMOTE and not apply:
+    if found["action"] == runs.decide.PROMOTE and not apply:
         lines.append("nothing was promoted: --apply promotes this run")
     show(found, as_json, lines)
     verdict = found["evidence"]["verdict"]
-    decisions.settle(verdict, f"{found['action']}: {verdict}")
+    runs.decide.settle(verdict, f"{found['action']}: {verdict}")
 
 
 @app.command()
-@scoped
+@taking(choice=CHOICE, scope=SCOPE)
 def promote(
     scope,
+    choice,
     context: typer.Context,
     reason: Why,
     measure: Measure = DEFAULT_MEASURE,
@@ -395,8 +361,6 @@ def promote(
     rank: Annotated[int | None, typer.Option(min=1, help="Rank of the run to promote.")] = None,
     rules: Rules = None,
     profile: Profile = None,
-    workflow: Workflow = None,
-    key: Key = None,
     force: Force = False,
     include_repo: Repo = False,
     as_json: Json = False,
@@ -407,22 +371,19 @@ def promote(
 
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
-    from casebook.runs.promotions import active, promote
-    from casebook.runs.registry import best, find, order, score_of
-
     exclusive(context, "run", "rank", "workflow", "key")
     listing = _registry(scope, include_repo)
-    runs = _chosen(listing, workflow, key)
+    chosen = _chosen(listing, **choice)
     if run:
-        target = find(listing, run)
+        target = runs.registry.find(listing, run)
     elif rank:
-        if rank > len(runs):
-            raise InputError(f"--rank {rank}: there are {len(runs)} runs")
-        target = order(runs, measure)[rank - 1]
+        if rank > len(chosen):
+            raise InputError(f"--rank {rank}: there are {len(chosen)} runs")
+        target = runs.registry.order(chosen, measure)[rank - 1]
     else:
-        target = best(runs, measure, force)
-    before = active(listing.root, measure, profile)
-    rivals = {one.key for one in ([] if run or rank else runs) if score_of(one, measure) is not None}
+        target = runs.registry.best(chosen, measure, force)
+    before = runs.promotions.active(listing.root, measure, profile)
+    rivals = {one.key for one in ([] if run or rank else chosen) if runs.registry.score_of(one, measure) is not None}
     rivals |= {before["comparabilityKey"]} if before else set()
     across = bool(rivals - {target.key})
     if across and not force:
@@ -431,49 +392,44 @@ def promote(
             "which marks the promotion"
         )
     digest = _pass_gate(listing, target, rules, before, force) if rules else None
-    entry = promote(listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest)
+    entry = runs.promotions.promote(listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest)
     show(entry, as_json, [_now_active(entry, before)])
 
 
 def _now_active(entry, before):
-    from casebook.runs.record import label
 
     same = before and before["path"] == entry["path"]
     kept = ", as before: nothing changed" if same else ""
-    return f"promoted for {label(entry['metric'])}: {entry['runId']}{kept}"
+    return f"promoted for {runs.record.label(entry['metric'])}: {entry['runId']}{kept}"
 
 
 def _pass_gate(listing, target, rules, present, force):
     """Apply a gate file against the active run; its hash if there is one."""
     from casebook.files import sha256_file
-    from casebook.runs.decide import apply_gate, read_gate, settle
-    from casebook.runs.registry import find
 
-    margins = read_gate(rules)
+    margins = runs.decide.read_gate(rules)
     if present is None:
         say("no run was promoted before, so the gate had nothing to compare with")
         return None
-    result = apply_gate(listing, target, find(listing, present["path"]), margins, force=force)
-    settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
+    result = runs.decide.apply_gate(listing, target, runs.registry.find(listing, present["path"]), margins, force=force)
+    runs.decide.settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
     return sha256_file(rules)
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def rollback(scope, reason: Why, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
     """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
     """
-    from casebook.runs.promotions import active, rollback
-
     root = _log_root(scope)
-    before = active(root, measure, profile)
-    entry = rollback(root, measure, reason, profile)
+    before = runs.promotions.active(root, measure, profile)
+    entry = runs.promotions.rollback(root, measure, reason, profile)
     show(entry, as_json, [_now_active(entry, before)])
 
 
-@scoped
+@taking(scope=SCOPE)
 def gate(
     scope,
     context: typer.Context,
@@ -502,35 +458,31 @@ def gate(
         gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
         return
     from casebook.files import sha256_file
-    from casebook.runs.decide import apply_gate, read_gate, settle
-    from casebook.runs.promotions import active
-    from casebook.runs.record import canonical
-    from casebook.runs.registry import find
 
     if collection is not None:
         raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(scope)
-    margins = read_gate(rules) if rules else {canonical(measure): margin}
+    margins = runs.decide.read_gate(rules) if rules else {runs.record.canonical(measure): margin}
     if against is None:
         first = next(iter(margins))
-        entry = active(listing.root, first, profile)
+        entry = runs.promotions.active(listing.root, first, profile)
         if entry is None:
             raise InputError(
                 f"no run is promoted for {first!r}: name one with --against, or promote one with "
                 "'casebook runs promote'"
             )
         against = entry["path"]
-    candidate, reference = find(listing, run), find(listing, against)
-    result = apply_gate(listing, candidate, reference, margins, force=force)
+    candidate, reference = runs.registry.find(listing, run), runs.registry.find(listing, against)
+    result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
     named = {"candidate": candidate.path, "reference": reference.path}
     show(result | named | {"gateSha256": rules and sha256_file(rules)}, as_json, result["notes"])
-    settle(result["verdict"], f"gate: {result['verdict']}")
+    runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def matrix(
     scope,
     spec: Annotated[Path, typer.Option(help="YAML or JSON file with the variants.")],
@@ -541,22 +493,19 @@ def matrix(
 
     Example: casebook runs matrix --spec variants.yml --dry
     """
-    from casebook.runs.decide import stamp
-    from casebook.runs.promotions import history
-    from casebook.runs.registry import locate
-    from casebook.runs.repeat import command_line, read_matrix, run_matrix
-
-    wanted = read_matrix(spec)
+    wanted = runs.repeat.read_matrix(spec)
     if dry:
-        lines = [f"{one.name}: {' '.join(command_line(one.args)[1:])}" for one in wanted.variants]
+        lines = [f"{one.name}: {' '.join(runs.repeat.command_line(one.args)[1:])}" for one in wanted.variants]
         show(lines, as_json, lines)
         return
-    layout = locate(**scope | {"domain": scope["domain"] or wanted.after.domain_key})
-    folder = layout.root / "_matrix" / f"matrix_{stamp()}"
+    if not (scope["domain"] or scope["runs_root"]):
+        scope["domain"] = wanted.after.domain_key
+    layout = runs.registry.locate(**scope)
+    folder = layout.root / "_matrix" / f"matrix_{runs.decide.stamp()}"
     if wanted.after.promote_best:
-        history(layout.root)  # a changed log is refused before anything runs
+        runs.promotions.history(layout.root)  # a changed log is refused before anything runs
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
-    rows = run_matrix(wanted, folder, settings, say)
+    rows = runs.repeat.run_matrix(wanted, folder, settings, say)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
     promoted = _after_matrix(layout, wanted.after, folder, not failed)
     value = {"folder": str(folder), "variants": rows, "promoted": promoted}
@@ -567,21 +516,18 @@ def matrix(
 
 def _after_matrix(layout, after, folder, complete):
     """Compare what is there now; promote the best of a complete matrix if asked."""
-    from casebook.runs.decide import comparison_report, ranking, write_report
-    from casebook.runs.promotions import promote
-    from casebook.runs.registry import best, discover
-
-    measure, listing = after.compare_metric, discover(layout)
+    measure, listing = after.compare_metric, runs.registry.discover(layout)
     if after.write_compare:
-        report = comparison_report(listing, measure, ranking(listing, measure, top=after.top))
-        write_report(layout.root, "compare", report, folder)
+        report = runs.decide.comparison_report(listing, measure, runs.decide.ranking(listing, measure, top=after.top))
+        runs.decide.write_report(layout.root, "compare", report, folder)
     if not (after.promote_best and complete):
         return None
-    return promote(listing, best(listing.runs, measure), measure, f"best after {folder.name}")
+    winner = runs.registry.best(listing.runs, measure)
+    return runs.promotions.promote(listing, winner, measure, f"best after {folder.name}")
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def rerun(
     scope,
     run: Run,
@@ -593,21 +539,16 @@ def rerun(
 
     Example: casebook runs rerun report/runs/query_length-smoke --as again
     """
-    from casebook.runs.decide import stamp
-    from casebook.runs.record import read_record
-    from casebook.runs.registry import find, results_root
-    from casebook.runs.repeat import differences, request_line, request_of, run_child
-
     listing = _registry(scope)
-    former = find(listing, run)
-    arguments, settings, record = request_of(listing.folder(former), name)
-    typer.echo(request_line(arguments, settings))
+    former = runs.registry.find(listing, run)
+    arguments, settings, record = runs.repeat.request_of(listing.folder(former), name)
+    typer.echo(runs.repeat.request_line(arguments, settings))
     if only_print:
         return
-    log = listing.root / "_rerun" / f"rerun_{stamp()}.log"
-    if code := run_child(arguments, log, settings, timeout):
+    log = listing.root / "_rerun" / f"rerun_{runs.decide.stamp()}.log"
+    if code := runs.repeat.run_child(arguments, log, settings, timeout):
         raise BatchFailed(f"the repetition ended with {code}; see {log}")
-    made = [results_root() / record] if record else []
+    made = [runs.registry.results_root() / record] if record else []
     if not made:  # a recorded command names its new run itself: it is the one that was not there
         known = {found.path for found in listing.runs}
         new = [found for found in _registry(scope).runs if found.path not in known]
@@ -615,8 +556,8 @@ def rerun(
     if len(made) != 1:
         typer.echo(f"done; see {log}")
         return
-    before, after = (read_record(folder / "run.json") for folder in (listing.folder(former), made[0]))
-    found = differences(before, after)
+    before, after = (runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0]))
+    found = runs.repeat.differences(before, after)
     for line in found:
         typer.echo(line)
     if found:
@@ -625,30 +566,24 @@ def rerun(
 
 
 @app.command()
-@scoped
+@taking(scope=SCOPE)
 def export(
     scope,
     run: Run,
     ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
     out: Out,
     system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
-    form: Annotated[str, typer.Option("--format", hidden=True)] = "trec",
 ):
     """Export the ranking of one system of a run as a TREC run.
 
     Example: casebook runs export RUN --ranking ranking.trec --out system.trec
     """
     from casebook.files import refuse_overwriting
-    from casebook.runs.record import read_record
-    from casebook.runs.registry import find
-    from casebook.runs.repeat import choose_system, write_trec
     from casebook.trec import read_run
 
-    if form != "trec":
-        raise InputError(f"--format {form}: runs are exported as trec")
     listing = _registry(scope)
-    record_file = listing.folder(find(listing, run)) / "run.json"
+    record_file = listing.folder(runs.registry.find(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)
-    record = read_record(record_file)
-    write_trec(out, read_run(ranking), record, choose_system(record, system))
+    record = runs.record.read_record(record_file)
+    runs.repeat.write_trec(out, read_run(ranking), record, runs.repeat.choose_system(record, system))
     typer.echo(str(out))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Seed, exclusive, given, show
+from casebook.cli.common import Json, Seed, exclusive, given, show, taking
 from casebook.errors import InputError
 
 app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
@@ -19,6 +19,13 @@ Latest = Annotated[
 Training = Annotated[Path | None, typer.Option(help="Use the training in this folder; default: the best.")]
 Domain = Annotated[str, typer.Option(help="Results are in results/<domain>.")]
 Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")]
+APPLIED = {
+    "latest": (Latest, False),
+    "training": (Training, None),
+    "scale": (Scale, None),
+    "domain": (Domain, "insurance"),
+    "tenant": (Tenant, None),
+}
 
 
 @app.command()
@@ -45,6 +52,7 @@ def train(
 
     Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
     """
+    from casebook.runs.registry import locate
     from casebook.shift.artifacts import Setup, train
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
@@ -52,7 +60,7 @@ def train(
             "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other documents: leave it out"
         )
     setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
-    folder, result, stats = train(setup, _layout(domain, tenant).results)
+    folder, result, stats = train(setup, locate(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(f"scale {values['Scale']}, dev score {values['SelectionScore']:+z.4f}")
@@ -66,16 +74,8 @@ def train(
 
 
 @app.command()
-def run(
-    context: typer.Context,
-    dataset: Dataset,
-    latest: Latest = False,
-    training: Training = None,
-    scale: Scale = None,
-    domain: Domain = "insurance",
-    tenant: Tenant = None,
-    as_json: Json = False,
-):
+@taking(applied=APPLIED)
+def run(applied, context: typer.Context, dataset: Dataset, as_json: Json = False):
     """Evaluate a trained shift on the test queries.
 
     Records two comparable runs, without and with the shift, and writes eval.perQuery.*.json
@@ -84,13 +84,11 @@ def run(
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
-    from casebook.shift.artifacts import find_training, run, text_of
+    from casebook.shift.artifacts import run, text_of
 
-    exclusive(context, "training", "latest")
-    layout = _layout(domain, tenant, training)
-    result, setup = find_training(dataset, layout.results, newest=latest, folder=training)
-    again = _arguments(dataset, result, layout, domain, scale)
-    report = run(setup, result, layout, scale=scale, arguments=again)
+    layout, result, setup = _trained(context, dataset, applied)
+    again = _arguments(dataset, result, layout, applied["domain"], applied["scale"])
+    report = run(setup, result, layout, scale=applied["scale"], arguments=again)
     folder, *records = map(str, (report.folder, *report.records))
     value = {"folder": folder, "runs": records, "values": report.values, "measures": report.metrics}
     lines = [report.note] if report.note else []
@@ -112,7 +110,9 @@ def _arguments(dataset, result, layout, domain, scale):
 
 
 @app.command("eval")
+@taking(applied=APPLIED)
 def eval_(
+    applied,
     context: typer.Context,
     dataset: Dataset,
     shift: Annotated[str, typer.Option(help="What to apply: learned, identity or zero.")] = "learned",
@@ -132,11 +132,6 @@ def eval_(
     gate_decision: Annotated[
         str, typer.Option(help="Decide by the bound of the paired interval or by the point value.")
     ] = "bound",
-    latest: Latest = False,
-    training: Training = None,
-    scale: Scale = None,
-    domain: Domain = "insurance",
-    tenant: Tenant = None,
     as_json: Json = False,
 ):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
@@ -147,18 +142,15 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.decide import settle
-    from casebook.shift.artifacts import find_training
     from casebook.shift.gate import note, run_evaluators
 
-    exclusive(context, "training", "latest")
     if not baseline:
         exclusive(context, "baseline", "gate_profile", "gate_eps", "gate_decision", but="--no-baseline")
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
-    layout = _layout(domain, tenant, training)
-    result, setup = find_training(dataset, layout.results, newest=latest, folder=training)
+    layout, result, setup = _trained(context, dataset, applied)
     gate = {"profile": gate_profile, "eps": gate_eps, "decision": gate_decision}
-    judged = {"shift": shift, "baseline": baseline, "scale": scale}
+    judged = {"shift": shift, "baseline": baseline, "scale": applied["scale"]}
     mode = "shared" if shared_references else "per-query"
     report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
     verdict = None if report.gate is None else report.gate.verdict
@@ -172,14 +164,17 @@ def eval_(
         settle(verdict, "; ".join(notes))
 
 
-def _layout(domain, tenant, training=None):
-    """The folders; a training of another tenant is refused."""
+def _trained(context, dataset, applied):
+    """The folders, the training that the options name, and its setup; a training of another tenant is refused."""
     from casebook.runs.registry import check_tenant, locate
+    from casebook.shift.artifacts import find_training
 
-    layout = locate(domain, tenant)
-    if training is not None:
-        check_tenant(training, layout.tenant)
-    return layout
+    exclusive(context, "training", "latest")
+    layout = locate(applied["domain"], applied["tenant"])
+    if applied["training"] is not None:
+        check_tenant(applied["training"], layout.tenant)
+    found = find_training(dataset, layout.results, newest=applied["latest"], folder=applied["training"])
+    return layout, *found
 
 
 @segments_app.command("compare")

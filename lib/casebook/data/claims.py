@@ -17,7 +17,6 @@ from casebook.readers import read_jsonl, read_records, read_yaml
 
 LABELS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING")
 EVIDENCE = ["claim_id", "evidence_id", "set", "source", "text", "label"]
-LONG = 10_000  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class ClaimSet(DataSplit):
             yield json.dumps([list(frame), frame.to_dict(orient="records")], sort_keys=True, default=str).encode()
 
 
-def load_claims(path, kind="plain", *, strict=True):
+def load_claims(path, kind="plain"):
     """Read claims, gold labels and evidence from a file.
 
     Parameters
@@ -56,20 +55,17 @@ def load_claims(path, kind="plain", *, strict=True):
         Format, one of ``data/claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
         ``feverous_s``, ``hover``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
         ``label``.
-    strict : bool
-        Whether doubled ids, unknown labels and a last line that breaks off are errors; else they are
-        counted in `account`.
 
     Returns
     -------
     ClaimSet
         `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more), `evidence`
-        (a row per passage; those of one ``set`` are needed together) and `account` (counts of what was read).
+        (a row per passage; those of one ``set`` are needed together) and `account` (rows, and those without label).
 
     Raises
     ------
     InputError
-        If a record is not of the format, naming file and row.
+        If a record is not of the format, or an id stands twice, naming file and row.
 
     References
     ----------
@@ -90,20 +86,12 @@ def load_claims(path, kind="plain", *, strict=True):
     """
     if kind not in formats():
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
-    records, truncated = read_records(path, tolerate_truncation=not strict)
+    records, _ = read_records(path)
     meaning = formats()[kind]["labels"]
-    account = {"rows": len(records)} | dict.fromkeys(("dummy_records", "duplicate_ids", "unknown_labels"), 0)
     rows, passages, first = [], [], {}
-
-    def defect(name, number, problem):
-        if strict:
-            raise InputError.at(path, number, problem)
-        account[name] += 1
-
     for number, record in records:
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
-            account["dummy_records"] += 1  # official files begin with a blank record
-            continue
+            continue  # official files begin with a blank record
         try:
             row, evidence = _read(record, kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -111,12 +99,11 @@ def load_claims(path, kind="plain", *, strict=True):
             raise InputError.at(path, number, f"is not a record of {kind}: {what}") from error
         name = row["claim_id"] = row["claim_id"] or str(number)
         if name in first:
-            defect("duplicate_ids", number, f"id {name!r} stood already in row {first[name]}")
-            continue
+            raise InputError.at(path, number, f"id {name!r} stood already in row {first[name]}")
         first[name], original = number, row["original_label"]
-        row["label"] = meaning.get(original) if isinstance(original, str) else None
-        if row["label"] is None and original not in (None, ""):
-            defect("unknown_labels", number, f"unknown label {original!r}: {kind} has {', '.join(meaning)}")
+        if original not in (*meaning, None, ""):
+            raise InputError.at(path, number, f"unknown label {original!r}: {kind} has {', '.join(meaning)}")
+        row["label"] = meaning.get(original)
         rows.append(row)
         passages += [{"claim_id": name} | passage for passage in evidence]
     if not rows:
@@ -125,11 +112,7 @@ def load_claims(path, kind="plain", *, strict=True):
     claims["label"] = pd.Series([row["label"] for row in rows], dtype=object)  # None, not NaN
     order = ["claim_id", "claim", "label", "original_label"]
     claims = claims[[*order, *claims.columns.drop(order)]]
-    text = claims["claim"].fillna("").astype(str)
-    account["unlabelled"] = int(claims["original_label"].isna().sum())
-    account["without_text"] = int((text.str.strip() == "").sum())
-    account["long_claims"] = int((text.str.len() > LONG).sum())
-    account["truncated_lines"] = truncated
+    account = {"rows": len(records), "unlabelled": int(claims["original_label"].isna().sum())}
     columns = dict.fromkeys([*EVIDENCE, *(name for passage in passages for name in passage)])
     evidence = pd.DataFrame(passages, columns=list(columns))
     return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence, account)
@@ -155,21 +138,10 @@ def own_claims(card, files, split):
     claims = pd.DataFrame(rows).rename(columns=names)
     claims["label"] = claims["original_label"].map(formats()["plain"]["labels"])
     claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
-    evidence = pd.DataFrame(  # every part needs its own passage: together they are one gold set
-        [
-            (
-                row["id"],
-                atom["evidence"]["doc_id"],
-                0,
-                atom["evidence"]["doc_id"],
-                atom["evidence"]["quote"],
-                atom["label"],
-            )
-            for row in rows
-            for atom in row["atoms"]
-        ],
-        columns=EVIDENCE,
-    )
+    parts = [(row["id"], atom["evidence"], atom["label"]) for row in rows for atom in row["atoms"]]
+    # Every part needs its own passage: together they are one gold set.
+    passages = [(name, found["doc_id"], 0, found["doc_id"], found["quote"], label) for name, found, label in parts]
+    evidence = pd.DataFrame(passages, columns=EVIDENCE)
     return ClaimSet(card.key, split, claims, evidence, {"rows": len(claims)}, card)
 
 

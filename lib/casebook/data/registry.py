@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data import claims, folders, sets, sources
-from casebook.data.cards import as_markdown, cards, licence_table
+from casebook.data.cards import cards, licence_table
 from casebook.data.folders import MAX_MISSING, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
@@ -158,11 +158,6 @@ def resolve(name):
     )
 
 
-def available(name):
-    """Whether the files of a dataset lie here, whatever they hold."""
-    return sources.available(resolve(name)[0])
-
-
 def pull(names=None):
     """Fetch datasets (all by default) into the cache and list their files.
 
@@ -218,8 +213,3 @@ def overview():
     table.insert(1, "status", [sources.status(card)[0] for card in known])
     table.insert(2, "splits", [", ".join(card.splits) for card in known])
     return table[[*table.columns.drop("title"), "title"]]
-
-
-def card_text(name):
-    """Card of a dataset as Markdown."""
-    return as_markdown(resolve(name)[0])

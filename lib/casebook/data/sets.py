@@ -217,13 +217,12 @@ def vader(card, files, split):
     items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
     items["mean"], items["sd"] = ratings.mean(axis=1).to_numpy(), ratings.std(axis=1, ddof=0).to_numpy()
     items["stated_mean"], items["stated_sd"] = ([float(row[k]) for row in rows] for k in (1, 2))
-    account = {
-        "repeated_tokens": int(items["text"].duplicated().sum()),
-        "means_that_differ": int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
-        "deviations_that_differ": int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
-    }
-    card.expect(**account)
-    return RatingSet(card.key, split, ratings, items, account, card)
+    card.expect(
+        repeated_tokens=int(items["text"].duplicated().sum()),
+        means_that_differ=int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
+        deviations_that_differ=int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
+    )
+    return RatingSet(card.key, split, ratings, items, card)
 
 
 def pdpabench_votes(card, files, split):
@@ -242,34 +241,29 @@ def pdpabench_votes(card, files, split):
     return VoteSet(card.key, split, votes[[*VOTES, "comment"]], items[["item", "prompt", "rag", "base"]], card)
 
 
-_SIDES = {"S1": ("system1_output", "system2_output"), "S2": ("system2_output", "system1_output")}
-
-
 def from_workbooks(paths):
-    """Votes and items of forms in the documented layout, one rater a file."""
-    rows, texts = [], {}
-    for path in paths:
-        rater = path.name.removesuffix("_answers.xlsx")
-        for place, (number, record) in enumerate(_sheet(path), start=1):
-            side, prompt = record["_rag_side_for_analysis"], " ".join(str(record["prompt_text"]).split())
-            if side not in _SIDES or record["preferred"] not in ("S1", "S2", "Tie"):
-                raise InputError.at(path, number, "has no side or no preference")
-            answers = tuple(" ".join(str(record[column]).split()) for column in _SIDES[side])
-            if texts.setdefault(prompt, answers) != answers:
-                raise InputError.at(path, number, "shows other answers than before")
-            known = {"rater": rater, "row": place, "prompt": prompt, "rag_side": side}
-            rows.append(known | {"comment": ""} | record)
-    numbers = {prompt: n for n, prompt in enumerate(sorted(texts), start=1)}
-    votes = pd.DataFrame(rows).assign(item=lambda t: t["prompt"].map(numbers)).fillna({"comment": ""})
-    for row in votes[votes.duplicated(["rater", "item"])].itertuples():
-        raise InputError(f"{row.rater}: votes twice on {row.prompt!r}")
-    items = [(n, prompt, *texts[prompt]) for prompt, n in numbers.items()]
-    return votes, pd.DataFrame(items, columns=["item", "prompt", "rag", "base"])
+    """Votes and items of forms in the documented layout, one rater a file; the card's fingerprint vouches for them."""
+    rows = [
+        {"rater": path.name.removesuffix("_answers.xlsx"), "row": place, "comment": ""} | record
+        for path in paths
+        for place, (_, record) in enumerate(_sheet(path), start=1)
+    ]
+    votes = pd.DataFrame(rows).rename(columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"})
+    for column in ("prompt", *_OUTPUTS):
+        votes[column] = [" ".join(str(text).split()) for text in votes[column]]
+    votes["item"] = votes["prompt"].rank(method="dense").astype(int)
+    first, second = (votes[column] for column in _OUTPUTS)
+    left = votes["rag_side"] == "S1"
+    votes = votes.assign(rag=first.where(left, second), base=second.where(left, first)).fillna({"comment": ""})
+    return votes, votes.drop_duplicates("item").sort_values("item", ignore_index=True)
+
+
+_OUTPUTS = ("system1_output", "system2_output")
 
 
 def _sheet(path):
     """Rows of the first sheet; formulas outside of the named columns do not count."""
-    needed = {"_rag_side_for_analysis", "preferred", "prompt_text", "comment", *_SIDES["S1"], *VOTES[5:]}
+    needed = {"_rag_side_for_analysis", "preferred", "prompt_text", "comment", *_OUTPUTS, *VOTES[5:]}
     return sheet_records(path, read_book(path).sheets[0], needed)
 
 

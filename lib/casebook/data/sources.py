@@ -55,11 +55,6 @@ def reachable(card):
     return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
 
 
-def available(card):
-    """Whether a whole set of a dataset's files lies here, whatever they hold."""
-    return any(all(_place(card, name) for name in names) for names in card.file_sets)
-
-
 def download_url(url, target):
     """Download one address, with a progress bar on a terminal."""
     import pooch

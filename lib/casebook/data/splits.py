@@ -144,7 +144,6 @@ class RatingSet(DataSplit):
     split: str
     ratings: pd.DataFrame  # items in rows, raters in columns, NaN where there is no rating
     items: pd.DataFrame
-    account: dict
     card: object = field(default=None, repr=False)
 
     @property

@@ -11,8 +11,7 @@ from scipy import stats
 
 from casebook.errors import InputError
 from casebook.factcheck.claims import WORDS, sentences, yaml_table
-from casebook.factcheck.evidence import EvidenceBase
-from casebook.factcheck.pipeline import FactChecker, PipelineConfig
+from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.frames import contrasts

@@ -7,8 +7,7 @@ DeYoung et al. (2020), ERASER, ACL: comprehensiveness and sufficiency. Senter an
 """
 
 import re
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import pandas as pd
@@ -31,22 +30,10 @@ _SIDES = {SUPPORTED: (SUPPORTS,), NOT_SUPPORTED: (REFUTES,), INSUFFICIENT: (SUPP
 _SAYS = {SUPPORTED: "is supported", NOT_SUPPORTED: "is refuted", INSUFFICIENT: "cannot be decided"}
 
 
-class Removal(NamedTuple):
-    """The fewest items of evidence without which the verdict would be another, and that verdict."""
-
-    ids: tuple
-    after: str
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Verdicts stated of the parts, evidence cited, and all of it as text."""
-
-    stated: dict
-    cited: tuple
-    removal: Removal | None
-    conflicts: tuple
-    text: str
+#: The fewest items of evidence without which the verdict would be another, and that verdict.
+Removal = namedtuple("Removal", "ids after")
+#: Verdicts stated of the parts, evidence cited, removal, parts with conflicting evidence, and all of it as text.
+Explanation = namedtuple("Explanation", "stated cited removal conflicts text")
 
 
 def explain(result, rule):

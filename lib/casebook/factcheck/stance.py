@@ -6,22 +6,17 @@ being that of support against refutation, None where a judge gives none.
 
 import math
 import re
-from collections import defaultdict
+from collections import defaultdict, namedtuple
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
 from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck.claims import compared_numbers, content, listed, names, numbers, stems, words
-from casebook.factcheck.evidence import EvidenceBase, overlap
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS
-from casebook.models.encoders import load_encoder
-from casebook.models.language import load_language_model
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
-from casebook.models.rerankers import EntailmentModel
-from casebook.plugins import is_plugin, plugin
+from casebook.plugins import plugin
 from casebook.readers import read_yaml
 
 #: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
@@ -45,39 +40,11 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
 class PublicJudge:
-    """The default judge: logistic regression on `joint_features`, learnt on five public sets.
+    """The default judge: logistic regression on `joint_features`, learnt on five public sets but for one left out.
 
-    It reads all evidence of a claim at once, because what supports a claim is often spread
-    over several sentences. A document that alone covers nearly all that the evidence covers
-    of the claim is judged alone, so that documents can contradict each other; the others are
-    judged together. Documents that speak of something else are neutral.
-
-    Parameters
-    ----------
-    left_out : str, optional
-        Data set that its weights must not have seen: for the evaluation on that set.
-
-    Raises
-    ------
-    InputError
-        If there are no weights without that set.
-
-    Notes
-    -----
-    ``data/factcheck/judge.yml`` holds words, weights, and how much is nearly all and how
-    little is something else; ``data/make/factcheck_judge.py`` learnt the weights. Each keeps
-    the sign of its meaning, and all are drawn towards one size (Dawes 1979).
-
-    Examples
-    --------
-    >>> from casebook.factcheck.evidence import Passage
-    >>> text = "Money is limited to 500."
-    >>> passage = Passage(0, 0, len(text), text, "Theft clause")
-    >>> judge = PublicJudge()
-    >>> judge.judge("The theft clause limits money to 500.", [passage])[0][0]
-    'supports'
-    >>> judge.judge("The theft clause limits money to 750.", [passage])[0][0]
-    'refutes'
+    It reads all evidence of a claim at once, because what supports a claim is often spread over several sentences. A
+    document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
+    contradict each other; the others are judged together. Documents that speak of something else are neutral.
     """
 
     def __init__(self, left_out=None):
@@ -344,35 +311,8 @@ class PluginStance:
         return answers
 
 
-def judge_of(name, base):
-    """Judge of stance by the name that the command line knows."""
-    kind, _, model = name.partition(":")
-    if name == "public":
-        return PublicJudge()
-    if name in ("features", "features+maxsim"):
-        own = claims.shipped_documents()
-        train = claims.read_claims(documents=own, split="train")
-        encoder = load_encoder() if name.endswith("maxsim") else None
-        return fitted_stance(EvidenceBase(own), train, encoder).on(base)
-    if name == "placeholder":
-        return PlaceholderStance()
-    if kind == "entailment" and model:
-        return EntailmentStance(EntailmentModel(model))
-    if kind == "model" and model:
-        return ModelStance(load_language_model(model))
-    if is_plugin(name):
-        return PluginStance(name)
-    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
-    raise InputError(f"unknown stance {name!r}: give {known}")
-
-
-class Pair(NamedTuple):
-    """One training or test example: a sub-claim, a passage, and how they stand."""
-
-    claim: str
-    passage: object
-    stance: str
-    group: str
+#: One training or test example: a sub-claim, a passage, and how they stand.
+Pair = namedtuple("Pair", "claim passage stance group")
 
 
 def training_pairs(labelled, base):

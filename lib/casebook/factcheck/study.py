@@ -1,10 +1,10 @@
 """The chapter: systems and controls on the same claims of one set, and what each says of every claim."""
 
 import re
+from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,27 +12,14 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
+from casebook.factcheck import transfer
 from casebook.factcheck.ablation import MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
-from casebook.factcheck.evidence import EvidenceBase, overlap
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, FactChecker, checker_of, documents_of
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, checker_of, documents_of
 from casebook.factcheck.score import compare_verdicts, is_right, majority
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
-from casebook.factcheck.transfer import (
-    CLAIM_ONLY,
-    DEFAULT,
-    FITTED_ON_OWN,
-    MAJORITY,
-    OWN,
-    claim_only,
-    claim_only_labels,
-    cross_fitted,
-    given,
-    of_another_group,
-    of_claim_set,
-    words_model,
-)
-from casebook.factcheck.verdict import INSUFFICIENT, STANCES
+from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
+from casebook.factcheck.verdict import INSUFFICIENT, STANCES, overlap
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.calibration import calibration
@@ -53,8 +40,7 @@ class VerdictStudy:
     """Verdicts of several systems on the same claims; the first system is what the chapter is about.
 
     ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls; ``confidence`` states
-    the probability that a verdict is right; ``found`` says whether the deciding evidence was found; ``decisive`` and
-    ``cited`` are the passages that decide and that were found.
+    the probability that a verdict is right; ``decisive`` and ``cited`` passages decide and were found.
     """
 
     name: str
@@ -64,7 +50,6 @@ class VerdictStudy:
     blind: tuple = ()
     slices: tuple = ()
     confidence: dict = field(default_factory=dict)
-    found: list | None = None
     ablation: object = None
     facts: dict = field(default_factory=dict)
     pipeline: object = None
@@ -81,6 +66,14 @@ class VerdictStudy:
     def clusters(self):
         """Groups of claims, None if every claim stands alone."""
         return None if self.rows["group"].is_unique else self.rows["group"].tolist()
+
+    @cached_property
+    def found(self):
+        """Whether all deciding passages of each claim were found, None where none decides or nothing was searched."""
+        if self.cited is None or not any(self.decisive):
+            return None
+        pairs = zip(self.decisive, self.cited, strict=True)
+        return [all(any(touches(a, e) for e in cited) for a in gold) if gold else None for gold, cited in pairs]
 
     def scores(self, *, n_boot=1000, seed=0, **policy):
         """Scores of every system; slices of the first."""
@@ -168,17 +161,8 @@ def run_study(
     return build(load(dataset, kind=kind), folds, seed)
 
 
-class Cited(NamedTuple):
-    """One passage of a document behind a verdict."""
-
-    doc_id: str
-    text: str
-    start: int = 0
-    end: int = 0
-    about: str = ""
-    stance: str | None = None
-    probability: float | None = None
-    level: str | None = None
+#: One passage of a document behind a verdict.
+Cited = namedtuple("Cited", "doc_id text start end about stance probability level", defaults=(0, 0, "", *[None] * 3))
 
 
 def touches(one, other):
@@ -220,7 +204,7 @@ class OwnClaims:
     def on(self, evidence):
         """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
         parts = [{} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results]
-        return given(self.checker.stance, parts, evidence, self.config.rule)["verdict"].tolist()
+        return transfer.given(self.checker.stance, parts, evidence, self.config.rule)["verdict"].tolist()
 
     def shuffled(self, seed):
         """The passages that the pipeline found for a claim of another group."""
@@ -228,7 +212,7 @@ class OwnClaims:
             list(dict.fromkeys(self.base.passage(self.base.rows[e.doc_id], e.start, e.end) for e in result.evidence))
             for result in self.results
         ]
-        return [found[row] for row in of_another_group(self.groups, seed, "shuffled evidence")]
+        return [found[row] for row in transfer.of_another_group(self.groups, seed, "shuffled evidence")]
 
 
 def _own_claims(own, ablated, folds, seed):
@@ -243,28 +227,19 @@ def _own_claims(own, ablated, folds, seed):
     verdicts["documented"] = [result.verdict for result in own.check(PlaceholderStance(), DOCUMENTED_CONFIG)]
     verdicts[SHUFFLED] = own.on(own.shuffled(seed))
     if own.train:
-        worded = words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
+        worded = transfer.words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
         verdicts[CLAIM_ONLY] = worded.predict(texts).tolist()
     else:
-        verdicts[CLAIM_ONLY] = claim_only_labels(texts, labels, own.groups, folds, seed)
+        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(texts, labels, own.groups, folds, seed)
     slices = tuple(name for name in ("category", "hops") if len({getattr(claim, name) for claim in test}) > 1)
     rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
     rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
-    decisive, cited = [], []
-    for claim, result in zip(test, results, strict=True):
-        decisive.append(
-            [
-                Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label)
-                for a in claim.atoms
-            ]
-        )
-        cited.append(
-            [
-                Cited(e.doc_id, e.passage, e.start, e.end, e.subclaim_id, e.stance, e.probability, e.level)
-                for e in result.evidence
-            ]
-        )
-    met = [[any(touches(a, e) for e in there) for a in wanted] for wanted, there in zip(decisive, cited, strict=True)]
+    decisive = [
+        [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
+        for claim in test
+    ]
+    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level")
+    cited = [[Cited(*(getattr(item, name) for name in about)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
     support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
@@ -279,7 +254,6 @@ def _own_claims(own, ablated, folds, seed):
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=slices,
         confidence={"pipeline": stated.tolist()},
-        found=[all(found) if found else None for found in met] if any(met) else None,
         ablation=ablated,
         facts=facts,
         pipeline=own,
@@ -301,17 +275,16 @@ def _contracts(dataset, folds, seed):
     base = EvidenceBase(dataset.documents)
     questions, ids = dataset.queries["text"].tolist(), dataset.queries["query_id"].tolist()
     groups, yes = [dataset.groups[name] for name in ids], dataset.queries["answer"].to_numpy(bool)
-    place = {doc_id: row for row, doc_id in enumerate(base.doc_ids)}
-    gold = [place[next(iter(dataset.qrels[name]))] for name in ids]
+    gold = [base.rows[next(iter(dataset.qrels[name]))] for name in ids]
     hits = [base.search(question) for question in questions]
     first = [found[0] if found else None for found in hits]
-    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
+    shuffled = [gold[row] for row in transfer.of_another_group(groups, seed, "shuffled clauses")]
     X = {
         name: np.vstack([_read(base, question, row) for question, row in zip(questions, clauses, strict=True)])
         for name, clauses in (("pipeline", first), (GOLD_CLAUSE, gold), (SHUFFLED_CLAUSE, shuffled))
     }
     also = (X["pipeline"], X[SHUFFLED_CLAUSE])
-    read = cross_fitted(features_model(), X[GOLD_CLAUSE], yes, groups, folds, seed, also)
+    read = transfer.cross_fitted(features_model(), X[GOLD_CLAUSE], yes, groups, folds, seed, also)
     at = [
         "never" if row not in found else "rank 1" if found[0] == row else "later"
         for row, found in zip(gold, hits, strict=True)
@@ -324,12 +297,11 @@ def _contracts(dataset, folds, seed):
             "pipeline": read[1],
             GOLD_CLAUSE: read[0],
             SHUFFLED_CLAUSE: read[2],
-            CLAIM_ONLY: claim_only(questions, yes, groups, folds, seed),
+            CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
         },
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
         question="Can the fact-checker be trusted to answer questions about contracts?",
-        found=[place == "rank 1" for place in at],
         facts={"clauses": len(dataset.documents)},
         texts=questions,
         decisive=[[_clause(base, row)] for row in gold],
@@ -352,14 +324,14 @@ def _read(base, question, row):
 
 def _gold_evidence(dataset, folds, seed):
     """FEVEROUS-S: judge claims on their gold sentences, and the same model with them shuffled."""
-    gold = of_claim_set(dataset, "source")
+    gold = transfer.of_claim_set(dataset, "source")
     claims, groups = gold["claim"], gold["group"].tolist()
     passages = [[passage.text for passage in found] for found in gold["evidence"]]
     supported = (gold["label"] == S).to_numpy()
-    shuffled = [passages[row] for row in of_another_group(groups, seed, "shuffled evidence")]
+    shuffled = [passages[row] for row in transfer.of_another_group(groups, seed, "shuffled evidence")]
     X, mixed = (_described(claims, texts) for texts in (passages, shuffled))
-    read = cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
-    words = claim_only(claims, supported, groups, folds, seed)
+    read = transfer.cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
+    words = transfer.claim_only(claims, supported, groups, folds, seed)
     category = dataset.claims.set_index("claim_id")["category"].reindex(gold["id"]).fillna("unknown")
     return _by_probability(
         dataset.name,
@@ -431,8 +403,8 @@ def _claims_alone(dataset, folds, seed):
     groups, supported = claims["cluster"].tolist(), (claims["label"] == S).to_numpy()
     lengths = claims["claim"].str.split().str.len().to_numpy(float)[:, None]
     stated = {
-        CLAIM_ONLY: claim_only(claims["claim"], supported, groups, folds, seed),
-        "claim length only": cross_fitted(features_model(), lengths, supported, groups, folds, seed)[0],
+        CLAIM_ONLY: transfer.claim_only(claims["claim"], supported, groups, folds, seed),
+        "claim length only": transfer.cross_fitted(features_model(), lengths, supported, groups, folds, seed)[0],
     }
     rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
     rows = rows.assign(group=groups, hops=rows["hops"].astype(str))

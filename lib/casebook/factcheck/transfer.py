@@ -9,7 +9,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
-from casebook.factcheck.evidence import EvidenceBase, Passage
+from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
 from casebook.factcheck.stance import FeatureStance, training_pairs
 from casebook.factcheck.verdict import (

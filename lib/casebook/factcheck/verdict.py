@@ -32,6 +32,11 @@ class Evidence:
     probability: float | None = None
 
 
+def overlap(one, other):
+    """Whether two spans of a document share characters."""
+    return one.start < other.end and other.start < one.end
+
+
 @dataclass(frozen=True)
 class SubclaimVerdict:
     subclaim_id: str

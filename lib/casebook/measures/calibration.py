@@ -40,7 +40,11 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
     risk by coverage. Equal probabilities are never parted.
     """
-    y, p, groups, missing = _checked(outcome, probability, clusters)
+    y = np.asarray(outcome, dtype=bool)
+    p = np.array([np.nan if x is None else x for x in probability], dtype=float)
+    given = ~np.isnan(p)
+    groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
+    y, p, missing = y[given], p[given], int((~given).sum())
     bins = mass_bins(p, n_bins)
     statistics = _Statistics(y, p, bins)
     chance, controls, draws = {}, {}, {}
@@ -62,14 +66,6 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     return Calibration(
         measures, controls, _bin_table(y, p, bins, level), _coverage_curve(y, p, missing), len(y), missing
     )
-
-
-def _checked(outcome, probability, clusters):
-    y = np.asarray(outcome, dtype=bool)
-    p = np.array([np.nan if x is None else x for x in probability], dtype=float)
-    given = ~np.isnan(p)
-    groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
-    return y[given], p[given], groups, int((~given).sum())
 
 
 def _controls(base, chance):

@@ -14,15 +14,7 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import (
-    Interval,
-    cluster_codes,
-    percentile_interval,
-    resample_tables,
-    too_few,
-    unit_counts,
-    wilson,
-)
+from casebook.stats.intervals import Interval, cluster_codes, percentile_interval, resampled_counts, too_few, wilson
 from casebook.stats.samples import check_choice
 
 SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
@@ -140,9 +132,9 @@ def score_predictions(
     columns, foreign = encode(predicted, labels)
     cells = rows * len(OUTCOMES) + columns
     scorer = _Scorer(None if clusters is None else cluster_codes(clusters, len(rows)), policy, level, n_boot, seed)
-    units, draws = scorer.resampled(cells)
-    table = units.table.reshape(len(GOLD), len(OUTCOMES))
-    policies = {name: scorer.measured(units, draws, off_label=name) for name in OFF_LABEL_POLICIES}
+    counted = scorer.resampled(cells)
+    table = counted[0][0]
+    policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
     members = {name: list(_members(values, len(gold))) for name, values in (groups or {}).items()}
     documented = {
         name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
@@ -157,7 +149,7 @@ def score_predictions(
         excluded=_excluded(table, policy),
         parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(cells), level),
         foreign=foreign,
-        baselines=scorer.blind(units, draws) | scorer.given(cells, rows, baselines, labels),
+        baselines=scorer.blind(*counted) | scorer.given(cells, rows, baselines, labels),
         groups={
             name: {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in parts}
             for name, parts in members.items()
@@ -344,7 +336,7 @@ def encode(labels, vocabulary=None):
             raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
         known[spelling] = GOLD.index(name)
     off_label, no_verdict = OUTCOMES.index(OFF_LABEL), OUTCOMES.index(NO_VERDICT)
-    codes, spellings = factorise(as_objects(labels))
+    codes, spellings = pd.factorize(as_objects(labels))
     empty = [isinstance(s, str) and not s.strip() for s in spellings]
     outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
@@ -371,26 +363,12 @@ def paired_labels(gold, predicted):
     return as_objects(gold), as_objects(predicted)
 
 
-def factorise(values):
-    """Give each distinct label a number; missing ones get -1."""
-    try:
-        return pd.factorize(values)
-    except TypeError:
-        row = next(i for i, v in enumerate(values) if not getattr(v, "__hash__", None))
-        kind = type(values[row]).__name__
-        raise InputError(f"verdict in row {row} is a {kind}, not a label") from None
-
-
 def _gold_codes(gold, labels):
-    codes, foreign = encode(gold, labels)
+    codes, _ = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
-        named = ", ".join(f"{s!r} ({c})" for s, c in list(foreign.items())[:5])
-        raise InputError(
-            f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: row "
-            f"{bad[0]}){': ' + named if named else ''}; name their meaning in labels, "
-            f"which are {', '.join(GOLD)}"
-        )
+        what = f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: {gold[bad[0]]!r} in row {bad[0]})"
+        raise InputError(f"{what}; name their meaning in labels, which are {', '.join(GOLD)}")
     return codes
 
 
@@ -412,7 +390,7 @@ def _members(values, n):
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
     values = as_objects(values)
     values[pd.isna(values)] = "unknown"
-    codes, names = factorise(values)
+    codes, names = pd.factorize(values)
     for code, name in enumerate(names):
         yield str(name), np.flatnonzero(codes == code)
 
@@ -431,23 +409,19 @@ class _Scorer:
     seed: int
 
     def resampled(self, cells, rows=slice(None)):
-        """Count the cells of some rows by unit or cluster, and draw bootstrap tables of them."""
-        units = unit_counts(cells[rows], CELLS, None if self.clusters is None else self.clusters[rows])
-        return units, resample_tables(units, n_boot=self.n_boot, seed=self.seed)
+        """Tables of outcomes of some rows, the sample's and then its resamples', and the number of units."""
+        clusters = None if self.clusters is None else self.clusters[rows]
+        tables, units = resampled_counts(cells[rows], CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
+        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), units
 
-    def collapsed(self, units, draws, **changes):
-        """Collapse the table of some units, and its resamples, under the policies."""
-        policy, shape = self.policy | changes, (-1, len(GOLD), len(OUTCOMES))
-        return collapse(units.table.reshape(shape), **policy), collapse(draws.reshape(shape), **policy)
+    def measured(self, tables, units, **changes):
+        """Give every measure of some rows with its interval, under the policies."""
+        return self.intervals(collapse(tables, **self.policy | changes), units)
 
-    def measured(self, units, draws, **changes):
-        """Give every measure of some units with its interval."""
-        flat, spread = self.collapsed(units, draws, **changes)
-        return self.intervals(flat[0], spread, units.n_units)
-
-    def intervals(self, flat, draws, n_units=0):
+    def intervals(self, tables, n_units=0):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
-        values, spread, found = formulas(flat), formulas(draws), {}
+        flat, found = tables[0], {}
+        values, spread = formulas(flat), formulas(tables[1:])
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
         shares = _shares(flat) if flat.dtype.kind == "i" else {}
         for name, value in values.items():
@@ -465,15 +439,12 @@ class _Scorer:
                 found[name] = percentile_interval(hits / n, spread[name], n, level=self.level)
         return found
 
-    def blind(self, units, draws):
+    def blind(self, tables, units):
         """Give, in expectation, the measures of answers drawn with fixed probabilities."""
-        (gold,), resampled = (tables.sum(-1) for tables in self.collapsed(units, draws))
-        share = gold / max(gold.sum(), 1)
-        answers = {"majority": np.eye(len(share))[np.argmax(gold)], "prior": share}
-        return {
-            name: self.intervals(gold[:, None] * np.append(answer, 0.0), resampled[:, :, None] * np.append(answer, 0.0))
-            for name, answer in answers.items()
-        }
+        gold = collapse(tables, **self.policy).sum(-1)
+        share = gold[0] / max(gold[0].sum(), 1)
+        answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
+        return {name: self.intervals(gold[:, :, None] * np.append(answer, 0.0)) for name, answer in answers.items()}
 
     def given(self, cells, rows, predictions, labels):
         """Give the measures of further baselines, on the rows that count for the system."""

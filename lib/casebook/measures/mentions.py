@@ -27,21 +27,10 @@ _DATES = re.compile(
     r"|\b(?P<d4>\d{1,2})[./-](?P<m4>\d{1,2})[./-](?P<y4>\d{4})\b",
     re.IGNORECASE,
 )
-_SCALES = {
-    "hundred": 100,
-    "thousand": 1000,
-    "lakh": 100_000,
-    "lakhs": 100_000,
-    "lac": 100_000,
-    "million": 10**6,
-    "crore": 10**7,
-    "crores": 10**7,
-    "billion": 10**9,
-}
-_SMALL = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty"
-)
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "crore": 10**7, "crores": 10**7, "billion": 10**9}
+_SCALES |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
+_SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty"""
 _SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
 _SPELLED |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 _NUMBER = re.compile(

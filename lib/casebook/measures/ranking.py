@@ -24,17 +24,7 @@ from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.trec import GRADE_LIMIT, Columns, read_qrels, run_table
 
-__all__ = [
-    "DEFAULT",
-    "ORIGINAL",
-    "Evaluation",
-    "TieBounds",
-    "describe",
-    "evaluate",
-    "list_measures",
-    "parse_measure",
-    "tie_bounds",
-]
+__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "tie_bounds"]
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
 # Spellings of a document, or of trec_eval, under which another measure is found here.
@@ -172,12 +162,11 @@ class TieBounds:
 
     def frame(self):
         """Summary over the queries: a row per measure."""
-        kinds = ("low", "expected", "actual", "high")
-        rows = {
-            measure.name: {kind: measure.summarise(getattr(self, kind)[:, i]) for kind in kinds}
-            for i, measure in enumerate(self.measures)
-        }
-        table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure")
+        kinds, names = ("low", "expected", "actual", "high"), [measure.name for measure in self.measures]
+        table = pd.DataFrame(columns=kinds, index=pd.Index(names, name="measure"), dtype=float)
+        for kind in kinds:
+            columns = zip(self.measures, getattr(self, kind).T, strict=True)
+            table[kind] = [measure.summarise(values) for measure, values in columns]
         geometric = [measure.aggregate == "geometric" for measure in self.measures]
         table.loc[geometric, "expected"] = np.nan
         return table

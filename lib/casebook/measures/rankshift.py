@@ -261,14 +261,11 @@ def _tail(p, depth):
 
 def spearman(first, second):
     """Correlate two rankings: Pearson's correlation of mid-ranks (Kendall and Gibbons 1990); None without variation."""
-    from scipy.stats import rankdata  # slow to import
+    from scipy.stats import spearmanr  # slow to import
 
-    first, second = np.asarray(first, float), np.asarray(second, float)
-    if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(set(first)) < 2 or len(set(second)) < 2:
         return None
-    a, b = rankdata(first), rankdata(second)
-    a, b = a - a.mean(), b - b.mean()
-    return float(np.clip(a @ b / math.sqrt((a @ a) * (b @ b)), -1, 1))
+    return float(spearmanr(first, second).statistic)
 
 
 def spearman_null(first, second):

@@ -42,11 +42,8 @@ class Panel:
     def counts(self):
         """How many raters put each item into each category."""
         if self.tallied is None:
-            raise UnfitRatings(
-                "too_many_categories",
-                f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: "
-                "these are measurements; use the intraclass correlation, or round them",
-            )
+            many = f"{len(self.categories)} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
+            raise UnfitRatings("too_many_categories", f"{many}; use the intraclass correlation, or round them")
         return self.tallied
 
     @property
@@ -74,11 +71,9 @@ class Panel:
         if self.categories.dtype.kind == "f":
             return self.categories
         if not self.ordered:
-            labels = ", ".join(self.categories[:4])
-            raise UnfitRatings(
-                "labels_without_order",
-                f"labels such as {labels} have no order: give categories in order, or treat the ratings as nominal",
-            )
+            what = f"labels such as {', '.join(self.categories[:4])} have no order"
+            remedy = "give categories in order, or treat the ratings as nominal"
+            raise UnfitRatings("labels_without_order", f"{what}: {remedy}")
         return np.arange(1.0, len(self.categories) + 1)
 
     @property
@@ -149,8 +144,7 @@ def from_table(table, categories=None):
         raise InputError("a contingency table must be square")
     if (cells < 0).any() or (cells != np.rint(cells)).any():
         raise InputError("a contingency table holds whole numbers of items")
-    rows, columns = np.indices(cells.shape).reshape(2, -1)
-    codes = np.repeat(np.stack([rows, columns], 1), cells.ravel().astype(int), axis=0)
+    codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     scale, n = _scale_of_columns(categories, len(cells)), len(codes)
     return Panel(_tally(codes, len(scale)), scale, codes, ("row", "column"), n, n, large_sample=True)
 
@@ -177,17 +171,12 @@ def _refuse_other_tables(frame, wide, ids_allowed):
         raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
     items, raters = frame.shape
     if raters > items and not wide:
-        raise InputError(
-            f"{items} items (rows) and {raters} raters (columns): more raters than "
-            "items; transpose the table, or allow wide tables if that is meant"
-        )
+        size = f"{items} items (rows), {raters} raters (columns)"
+        raise InputError(f"{size}: more raters than items; transpose the table, or allow wide tables if that is meant")
     columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
     for name, values in columns.items():
         if names_items(name, values, [columns[other] for other in columns if other != name]):
-            raise InputError(
-                f"column {name!r} looks like names of the items, not ratings: make it "
-                "the index (ratings.set_index(...)) or leave it out"
-            )
+            raise InputError(f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out")
 
 
 def _matrix(frame):

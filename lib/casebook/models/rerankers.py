@@ -29,10 +29,6 @@ class MaxSimReranker:
     """Score documents by the sum of maximal token similarities (MaxSim)."""
 
     def __init__(self, encoder, texts, owner=None, weighting="idf", whole=0.5):
-        if weighting not in ("idf", "mean"):
-            raise InputError(f"unknown token weighting {weighting!r}; one of idf, mean")
-        if not 0 <= whole <= 1:
-            raise InputError(f"the whole-document share must be in [0, 1], got {whole}")
         self._encoder, self._texts = encoder, list(texts)
         owner = np.arange(len(self._texts)) if owner is None else np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
@@ -83,15 +79,13 @@ class MaxSimReranker:
 
     def _document_tokens(self, documents):
         """Token vectors of each document's passages, one after the other."""
-        held, starts, ends = self._held, self._starts[documents], self._starts[1:]
-        spans = [np.arange(*span) for span in zip(starts, ends[documents], strict=True)]
+        spans = [np.arange(self._starts[document], self._starts[document + 1]) for document in documents]
+        held = self._held
         if held is None and spans:
-            needed = np.concatenate(spans)
+            needed, sizes = np.concatenate(spans), [len(span) for span in spans]
             held = self._encoder.token_vectors([self._texts[row] for row in needed])
-            cuts = np.cumsum([len(span) for span in spans])[:-1]
-            spans = np.split(np.arange(len(needed)), cuts)
-        for span in spans:
-            yield held.take(span)
+            spans = np.split(np.arange(len(needed)), np.cumsum(sizes)[:-1])
+        return (held.take(span) for span in spans)
 
     def _score_document(self, queries, block):
         """Score one document for several queries, each of at least one token."""
@@ -116,36 +110,23 @@ class RememberedScores:
     """Reranker that scores each pair of query and document once, for queries that come again."""
 
     def __init__(self, reranker):
-        self._reranker = reranker
-        self._known = {}
-
-    def prepare(self):
-        """Encode a small collection now."""
-        return self._reranker.prepare()
+        self._reranker, self._known, self.prepare = reranker, {}, reranker.prepare
 
     def scores(self, queries, candidates):
         """Score candidate documents of every query."""
         candidates = np.asarray(candidates, dtype=np.int64)
         known = [self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries]
-        new = [
-            [document if document not in seen else -1 for document in row]
-            for seen, row in zip(known, candidates.tolist(), strict=True)
-        ]
-        self._learn(queries, np.array(new, dtype=np.int64), known)
-        found = [[seen[document] for document in row] for seen, row in zip(known, candidates.tolist(), strict=True)]
-        pairs = np.array(found, dtype=float).reshape(*candidates.shape, 2)
-        return pairs[..., 0], pairs[..., 1].astype(np.int64)
-
-    def _learn(self, queries, new, known):
-        """Compute and keep what is not known; queries without such are not encoded."""
-        rows = np.flatnonzero((new >= 0).any(axis=1))
-        if not rows.size:
-            return
-        asked = [queries[row] for row in rows]
-        scores, passages = self._reranker.scores(asked, new[rows])
-        for place, row in enumerate(rows):
-            pairs = zip(scores[place].tolist(), passages[place].tolist(), strict=True)
-            known[row].update(zip(new[row].tolist(), pairs, strict=True))
+        pairs = list(zip(known, candidates.tolist(), strict=True))
+        new = np.array([[document if document not in seen else -1 for document in row] for seen, row in pairs])
+        rows = np.flatnonzero((new >= 0).any(axis=1)) if new.size else []
+        if len(rows):  # queries without anything new are not encoded
+            learned = zip(*self._reranker.scores([queries[row] for row in rows], new[rows]), strict=True)
+            for row, (scores, passages) in zip(rows, learned, strict=True):
+                values = zip(scores.tolist(), passages.tolist(), strict=True)
+                known[row].update(zip(new[row].tolist(), values, strict=True))
+        found = np.array([[seen[document] for document in row] for seen, row in pairs], dtype=float)
+        found = found.reshape(*candidates.shape, 2)
+        return found[..., 0], found[..., 1].astype(np.int64)
 
 
 class _PairModel:

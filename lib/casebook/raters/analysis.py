@@ -20,6 +20,7 @@ from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import FEWEST, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
+from casebook.tables import reason_text
 
 VOTES = (-1, 0, 1)
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
@@ -85,19 +86,18 @@ def panel_of(votes, other=None):
     if rows.empty:
         raise InputError(f"there is no judgement on {focus} and {other}")
     rows = rows.assign(focus_left=rows["left"] == focus)
-    table = rows.rename(columns={"item_id": "item", "choice": "preference"})
-    matrix = preference.vote_matrix(table, win=focus, loss=other)
-    matrix = matrix[[rater for rater in votes.raters if rater in matrix]]
+    keys = pd.MultiIndex.from_frame(rows[["item_id", "rater"]], names=["item", "rater"])
+    raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
 
     def wide(values):
-        found = table.assign(wide=values).pivot(index="item", columns="rater", values="wide")  # noqa: PD010
-        return found.reindex(index=matrix.index, columns=matrix.columns)
+        return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
     left, given = rows["focus_left"].to_numpy(bool), {}
     for scale in SCALES:
         by_side = [rows[f"{scale}_{side}"].to_numpy(float) for side in ("left", "right")]
         given[scale, focus] = wide(np.where(left, *by_side))
         given[scale, other] = wide(np.where(left, *by_side[::-1]))
+    matrix = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
     first = rows.drop_duplicates("item_id").set_index("item_id")
     one, two, focus_left = first["text_left"], first["text_right"], first["focus_left"]
     texts = {"prompt": first["prompt"], focus: one.where(focus_left, two), other: two.where(focus_left, one)}
@@ -416,7 +416,7 @@ def answer(analysis):
     ]
     row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     if pd.isna(row["estimate"]):
-        lines.append(f"Agreement on the preference is undefined: {row['reason']}.")
+        lines.append(f"Agreement on the preference is undefined: {reason_text(row['reason'])}.")
     else:
         lines.append(
             f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for "
@@ -451,7 +451,7 @@ def _tested(panel, row):
     winner = panel.focus if row["win_rate"] > 0.5 else panel.other
     verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
     if pd.isna(row["p"]):
-        return f"no test ({row['reason'].replace('_', ' ')}): {verdict}"
+        return f"no test ({reason_text(row['reason'])}): {verdict}"
     error = row["mc_error"]
     drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
     return f"p = {row['p']:.2g}{drawn}: {verdict}"

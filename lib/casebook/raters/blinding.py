@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError
 from casebook.models.logistic import logistic_regression
 from casebook.raters.forms import GUESS, SHEET, one_sided_words
 from casebook.raters.read import OWN_SHEETS, read_form
 from casebook.sheets import read_book
 from casebook.stats.intervals import Interval, bounded, wilson
-from casebook.stats.samples import check_count, stream
+from casebook.stats.samples import stream
 
 FOLDS = 10
 MOST_FEATURES = 20_000
@@ -112,11 +111,7 @@ def content_audit(panel, permutations=200, seed=0):
 
 def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
     """Train a classifier to tell two systems by their texts, item by item; p by exchanging labels within items."""
-    check_count("folds", folds, least=2)
-    check_count("n_permutations", n_permutations)
     focus, other = list(focus), list(other)
-    if len(focus) != len(other):
-        raise InputError(f"{len(focus)} and {len(other)} answers do not pair")
     n, reason = len(focus), None
     if n < folds:
         reason = "fewer_than_folds"
@@ -205,8 +200,6 @@ def guesses(panel):
 def blinding_index(counts, arms=("S1", "S2")):
     """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
     table = np.asarray(counts, dtype=float)
-    if table.shape != (2, 3) or (table < 0).any():
-        raise InputError("guesses must be a table of two arms and three answers")
     counts = {arm: (int(row.sum()), row[k], row[1 - k]) for k, (arm, row) in enumerate(zip(arms, table, strict=True))}
     return {arm: _bang(*count) for arm, count in counts.items()}
 

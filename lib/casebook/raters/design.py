@@ -70,10 +70,6 @@ def draw_items(items, count=None, strata=None, seed=0):
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
     """Assign comparisons to raters: a row per presentation, with its place in the form and the systems' sides."""
     items, systems, raters = list(items), list(systems), list(raters)
-    for kind, names in {"items": items, "systems": systems, "raters": raters}.items():
-        repeated = sorted({name for name in names if names.count(name) > 1})[:3]
-        if not names or repeated:
-            raise InputError(f"{kind}: " + (f"named twice: {', '.join(repeated)}" if repeated else "none given"))
     if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
     pairs = list(itertools.combinations(range(len(systems)), 2))
@@ -107,11 +103,10 @@ def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item
 def balance(design, systems):
     """Count how often each system stands left in each form."""
     rows = []
-    for rater, form in design.groupby("rater", sort=False):
-        for system in systems:
-            left = int((form["left"] == system).sum())
-            n = left + int((form["right"] == system).sum())
-            rows.append({"rater": rater, "system": system, "n": n, "left": left, "off": abs(left - n / 2)})
+    for (rater, form), system in itertools.product(design.groupby("rater", sort=False), systems):
+        left, right = (int((form[side] == system).sum()) for side in ("left", "right"))
+        row = {"rater": rater, "system": system, "n": left + right, "left": left}
+        rows.append(row | {"off": abs(left - right) / 2})
     return pd.DataFrame(rows)
 
 

@@ -6,7 +6,6 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 from openpyxl import Workbook
@@ -106,48 +105,20 @@ PAIRED, PAIRED_WITH_GUESS, LIKERT = _layout("paired"), _layout("paired", GUESS),
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study is to be.
+    """What a study is to be."""
 
-    Attributes
-    ----------
-    study : str
-        Name; raters read it.
-    raters : dict of str
-        Label to kind (``lay`` or ``expert``).
-    focus : str or None
-        System whose wins are counted; the first one by default.
-    items : int or None
-        How many items to draw; all by default.
-    per_item : int or None
-        Raters of each comparison; all by default.
-    pairs_per_item : int or None
-        Pairs of systems compared on each item; all by default.
-    seed : int
-        Public seed of the draw of items.
-    margin : float
-        Half width, in (0, 0.5), of the range of win rates around 1/2 that counts as no difference.
-    alpha : float
-        Level of the primary test.
-    win_rate : float
-        Win rate for which the power is stated.
-    guess : str or None
-        Question for an extra column in which raters guess the system.
-    formats : tuple of str
-        ``xlsx``, ``csv`` or both.
-    """
-
-    study: str
-    raters: dict
-    focus: str | None = None
-    items: int | None = None
-    per_item: int | None = None
-    pairs_per_item: int | None = None
-    seed: int = 0
-    margin: float = 0.05
-    alpha: float = 0.05
-    win_rate: float = 0.65
-    guess: str | None = None
-    formats: tuple = ("xlsx",)
+    study: str  # its name, which raters read
+    raters: dict  # label to kind, lay or expert
+    focus: str | None = None  # system whose wins are counted; the first one by default
+    items: int | None = None  # to draw; all by default
+    per_item: int | None = None  # raters of each comparison; all by default
+    pairs_per_item: int | None = None  # of systems, compared on each item; all by default
+    seed: int = 0  # of the draw of items, public
+    margin: float = 0.05  # half width of the win rates around 1/2 that count as no difference
+    alpha: float = 0.05  # level of the primary test
+    win_rate: float = 0.65  # for which the power is stated
+    guess: str | None = None  # question for a column in which raters guess the system
+    formats: tuple = ("xlsx",)  # xlsx, csv or both
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
@@ -489,8 +460,17 @@ PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allow
 
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
-    read = {name: _read_answers(Path(path), fields or Fields()) for name, path in files.items()}
-    return _joined_answers(read, files, common)
+    fields, rows = fields or Fields(), []
+    for system, path in files.items():
+        lines = {}
+        for line, record in read_records(path)[0]:
+            row = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
+            if not row["item"].strip():
+                raise InputError.at(path, line, f"field {fields.item!r} is blank")
+            if lines.setdefault(row["item"], line) != line:
+                raise InputError.at(path, line, f"item {row['item']} occurs a second time")
+            rows.append({"system": system, "stratum": "all"} | row)
+    return _joined_answers(pd.DataFrame(rows), files, common)
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):
@@ -498,68 +478,48 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
 
     ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names a column of it.
     """
-    source = ", ".join(log.attrs.get("files", ())) or "the log"
     known = list(dict.fromkeys(log["system"]))
     unknown = [name for name in systems or () if name not in known]
     if unknown:
-        raise InputError(f"{source}: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
+        raise InputError(f"the log: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
     if stratum and stratum not in log:
-        raise InputError(f"{source}: has no column {stratum!r} to stratify by; give group")
-    table = pd.DataFrame(
-        {"item": log["id"], "prompt": log["question"], "answer": log["answer"], "system": log["system"]}
-    )
+        raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
+    table = log.assign(item=log["id"], prompt=log["question"], stratum=log[stratum].astype(str) if stratum else "all")
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
-    table["stratum"] = log[stratum].astype(str) if stratum else "all"
-    read = {name: table[table["system"] == name].set_index("item") for name in systems or known}
-    joined, account = _joined_answers(read, dict.fromkeys(read, source), common)
-    empty = {name: int((frame["answer"] == NO_ANSWER).sum()) for name, frame in read.items()}
-    return joined, account | {"no_answer": {name: count for name, count in empty.items() if count}}
+    table = pd.concat([table[table["system"] == name] for name in systems or known])
+    joined, account = _joined_answers(table, dict.fromkeys(systems or known, "the log"), common)
+    empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
+    return joined, account | {"no_answer": {name: int(count) for name, count in empty.items()}}
 
 
-def _joined_answers(read, files, common):
-    """Join the answers of systems by item; ``files`` says where each was read."""
-    if len(read) < 2:
+def _joined_answers(table, files, common):
+    """Join answers (item, prompt, stratum, system, answer) by item; ``files`` says where those of a system stand."""
+    systems = list(files)
+    if len(systems) < 2:
         remedy = "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
-        raise InputError(
-            f"{next(iter(files.values()))}: holds one system, {next(iter(read))}; {remedy}" if read else remedy
-        )
-    every = list(dict.fromkeys(item for frame in read.values() for item in frame.index))
-    missing = {name: [item for item in every if item not in frame.index] for name, frame in read.items()}
-    missing = {name: items for name, items in missing.items() if items}
+        raise InputError(f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy)
+    asked = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
+    wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
+    wide = wide.loc[asked.index, systems]
+    missing = {name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()}
     if missing and not common:
         name, items = next(iter(missing.items()))
         raise InputError(
-            f"{files[name]}: {name} lacks {len(items)} of {len(every)} items (first: "
+            f"{files[name]}: {name} lacks {len(items)} of {len(wide)} items (first: "
             f"{items[0]}); use only the common items (--common), or complete the file"
         )
-    kept = [item for item in every if all(item in frame.index for frame in read.values())]
-    if not kept:
+    wide = wide.dropna()
+    if not len(wide):
         raise InputError("the systems have no item in common; check the item field")
-    first = next(iter(read))
-    joined = read[first].loc[kept, ["prompt", "stratum"]].rename_axis("item_id").reset_index()
-    for name, frame in read.items():
-        other = (frame.loc[kept, "prompt"].to_numpy() != joined["prompt"]).to_numpy()
-        if other.any():
-            raise InputError(
-                f"{files[name]}: item {kept[other.argmax()]} asks another question than in "
-                f"{files[first]}; answers to different questions cannot be compared"
-            )
-        joined[name] = frame.loc[kept, "answer"].to_numpy()
-    return joined, {"items": len(kept), "left_out": missing}
-
-
-def _read_answers(path, fields):
-    """Give prompt, answer and stratum by item."""
-    rows = {}
-    for line, record in read_records(path)[0]:
-        found = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
-        item = found.pop("item")
-        if not item.strip():
-            raise InputError.at(path, line, f"field {fields.item!r} is blank")
-        if item in rows:
-            raise InputError.at(path, line, f"item {item} occurs a second time")
-        rows[item] = {"stratum": "all"} | found
-    return pd.DataFrame.from_dict(rows, orient="index")
+    other = table[table["item"].isin(wide.index) & (table["prompt"] != table["item"].map(asked["prompt"]))]
+    if len(other):
+        item, system = other[["item", "system"]].iloc[0]
+        raise InputError(
+            f"{files[system]}: item {item} asks another question than in "
+            f"{files[systems[0]]}; answers to different questions cannot be compared"
+        )
+    joined = asked.join(wide, how="inner").rename_axis("item_id").reset_index()
+    return joined, {"items": len(joined), "left_out": missing}
 
 
 def _text(path, line, record, field):

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from casebook.errors import InputError
 from casebook.stats.intervals import (
     Interval,
     at_least,
@@ -23,7 +22,6 @@ from casebook.stats.intervals import (
     too_few,
     wilson,
 )
-from casebook.stats.samples import check_choice, check_count, check_share
 from casebook.stats.tests import (
     ExactPValue,
     exact_sign_test,
@@ -45,34 +43,6 @@ EXACT = "all sign patterns"
 LEAST_EXPECTED = 5  # expected count below which the chi-square approximation is doubtful
 
 
-def vote_matrix(table, *, win, loss, tie="Tie"):
-    """Arrange votes (columns item, rater, preference) as a matrix of items x raters."""
-    known = table["preference"].isin([win, loss, tie]) | table["preference"].isna()
-    if not known.all():
-        row = table[~known].iloc[0]
-        raise InputError(
-            f"item {row['item']}, {row['rater']}: preference {row['preference']!r} is none of {win}, {loss}, {tie}"
-        )
-    votes = table.assign(vote=table["preference"].map({win: 1.0, loss: -1.0, tie: 0.0}))
-    if (twice := votes.duplicated(["item", "rater"])).any():
-        row = votes[twice].iloc[0]
-        raise InputError(f"item {row['item']}: {row['rater']} votes more than once")
-    return votes.pivot(index="item", columns="rater", values="vote")  # noqa: PD010
-
-
-def check_votes(votes):
-    """Give votes as an array, if they are votes."""
-    V = np.asarray(votes, dtype=float)
-    if V.ndim != 2:
-        raise InputError(f"votes must be items x raters, not {V.ndim}-dimensional")
-    wrong = V[~np.isnan(V) & ~np.isin(V, (-1, 0, 1))]
-    if wrong.size:
-        raise InputError(f"votes must be 1, 0, -1 or missing, not {wrong[0]:g}")
-    if np.isnan(V).all():
-        raise InputError("there are no votes")
-    return V
-
-
 def count_votes(votes):
     """Count wins, ties, losses and missing votes."""
     V = np.asarray(votes, dtype=float)
@@ -82,13 +52,13 @@ def count_votes(votes):
 
 def item_means(votes):
     """Mean net vote of every item that has a vote."""
-    V = check_votes(votes)
+    V = np.asarray(votes, dtype=float)
     return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
 
 
 def win_tie_loss_table(votes, *, level=0.95):
     """Count and test the votes of every rater, with Holm's correction, and of all together."""
-    V = check_votes(votes)
+    V = np.asarray(votes, dtype=float)
     names = list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
     rows = []
     for name, column in [*zip(names, V.T, strict=True), ("pooled", V)]:
@@ -116,8 +86,6 @@ class Flips:
 
 def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     """Test and bound the mean of the items' means, for these raters and other items, by turning signs of items."""
-    check_share("level", level)
-    check_count("n_resamples", n_resamples)
     X = np.asarray(table, dtype=float)
     X = X[np.isfinite(X).any(axis=1)]
     known = np.isfinite(X).sum(axis=1)
@@ -193,7 +161,7 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
 
 def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     """Win rate with ties as half, for these raters (sign-flip over items) and for new ones (t of items and raters)."""
-    V = check_votes(votes)
+    V = np.asarray(votes, dtype=float)
     flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
@@ -233,9 +201,7 @@ def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
 
 def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed=0):
     """Share of votes that the first system wins, for new votes, items, raters, or items and raters."""
-    check_choice("unit", unit, UNITS)
-    check_choice("ties", ties, TIES)
-    scores = (check_votes(votes) + 1) / 2
+    scores = (np.asarray(votes, dtype=float) + 1) / 2
     if ties == "drop":
         scores[scores == 0.5] = np.nan
     scored = ~np.isnan(scores)
@@ -266,10 +232,6 @@ def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
 def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
     """Hold the win rate, ties as half, against a range that counts as no difference, by two one-sided t tests."""
     low, high = margin
-    for name, share in (("lower margin", low), ("upper margin", high), ("alpha", alpha)):
-        check_share(name, share)
-    if low >= high:
-        raise InputError(f"margin {low} to {high} is empty")
     found = win_rate(votes, unit="item", ties="half", level=1 - alpha, n_boot=n_boot, seed=seed)
     scores, p, verdict, reason = (item_means(votes) + 1) / 2, None, "undecided", found.reason or "no_variation"
     if len(scores) > 1 and np.ptp(scores) > 0 and found.low is not None:
@@ -299,10 +261,8 @@ class PositionEffect:
 
 def position_effect(votes, on_the_left, *, level=0.95):
     """Measure what the side does; `on_the_left` says where the first system stood, where a vote was cast."""
-    V, left = check_votes(votes), np.asarray(on_the_left)
+    V, left = np.asarray(votes, dtype=float), np.asarray(on_the_left)
     cast = ~np.isnan(V)
-    if left.shape != V.shape or not np.isin(left[cast].tolist(), (True, False)).all():
-        raise InputError(f"every vote needs a side, True or False, in the shape of the votes, {V.shape}")
     left = cast & (left == True)  # noqa: E712 - of objects too, where no vote was cast
     wins, losses = int((np.where(left, V, -V) == 1).sum()), int((np.where(left, V, -V) == -1).sum())
     sides = [count_votes(V[side]) for side in (left, ~left)]
@@ -322,7 +282,7 @@ def position_effect(votes, on_the_left, *, level=0.95):
 
 def dependence(votes, *, n_boot=2_000, seed=0):
     """Say how far votes depend on each other: by item (ICC and what it costs), and as raters differ."""
-    scores = (check_votes(votes) + 1) / 2
+    scores = (np.asarray(votes, dtype=float) + 1) / 2
     scores = scores[~np.isnan(scores).all(axis=1)]
     sizes = (~np.isnan(scores)).sum(axis=1)
     n = int(sizes.sum())
@@ -357,7 +317,7 @@ def _icc(scores):
 
 def _heterogeneity(votes):
     """Pearson's chi-square test that all raters prefer the first system equally often."""
-    V = check_votes(votes)
+    V = np.asarray(votes, dtype=float)
     table = np.array([(V == 1).sum(axis=0), (V == -1).sum(axis=0)])
     table = table[:, table.sum(axis=0) > 0]
     df = max(table.shape[1] - 1, 0)

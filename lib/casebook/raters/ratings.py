@@ -33,13 +33,17 @@ def alpha_row(table, categories=RATINGS, *, n_boot=1000, seed=0):
     }
 
 
-def _shares(values):
-    """Say of each rating of the scale how often it was given."""
-    values = np.asarray(values, dtype=float)
-    total = int(np.isfinite(values).sum())
-    counts = [int((values == rating).sum()) for rating in RATINGS]
-    shares = [count / total if total else None for count in counts]
-    return pd.DataFrame({"rating": RATINGS, "count": counts, "share": shares})
+def _counts(tables):
+    """Count how often each rating was given, in tables of ratings by (scale, system)."""
+    parts = []
+    for (scale, system), table in tables.items():
+        values = np.asarray(table, dtype=float)
+        counts = [int((values == rating).sum()) for rating in RATINGS]
+        total = int(np.isfinite(values).sum())
+        shares = [count / total if total else None for count in counts]
+        known = {"scale": scale, "system": system, "rating": RATINGS, "count": counts, "share": shares}
+        parts.append(pd.DataFrame(known))
+    return pd.concat(parts, ignore_index=True)
 
 
 # --- two systems ------------------------------------------------------------------
@@ -49,18 +53,16 @@ def rating_means(panel, *, n_boot=10_000, seed=0):
     """Mean ratings per scale and system, with the intervals over items."""
     rows, judged = [], int(panel.place.notna().to_numpy().sum())
     for (scale, system), table in panel.ratings.items():
-        by_item = table.mean(axis=1).dropna()
-        known = table.to_numpy()[table.notna().to_numpy()]
+        by_item, known = table.mean(axis=1).dropna(), table.stack().dropna()  # noqa: PD013 - one rating a row
         row = {"scale": scale, "system": system} | bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
-        row["median"] = float(np.median(known)) if len(known) else None
+        row["median"] = float(known.median()) if len(known) else None
         rows.append(row | {"n": len(by_item), "ratings": len(known), "missing": judged - len(known)})
     return pd.DataFrame(rows)
 
 
 def rating_counts(panel):
     """Count how often each rating was given."""
-    parts = [_shares(table).assign(scale=scale, system=system) for (scale, system), table in panel.ratings.items()]
-    return pd.concat(parts, ignore_index=True)[["scale", "system", "rating", "count", "share"]]
+    return _counts(panel.ratings)
 
 
 def rating_tests(panel, *, n_boot=10_000, seed=0):
@@ -153,12 +155,8 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
 
 def likert_counts(ratings):
     """Count how often each rating was given."""
-    parts = [
-        _shares(part[scale]).assign(scale=scale, system=system or "all")
-        for scale in LIKERT_SCALES
-        for system, part in ratings.groupby("system", sort=False)
-    ]
-    return pd.concat(parts, ignore_index=True)[["scale", "system", "rating", "count", "share"]]
+    parts = list(ratings.groupby("system", sort=False))
+    return _counts({(scale, system or "all"): part[scale] for scale in LIKERT_SCALES for system, part in parts})
 
 
 def documented_means(ratings):

@@ -68,38 +68,10 @@ class ReturnedForm:
 
 
 def read_forms(paths, columns=None):
-    r"""Read returned forms, ours or in the documented layout.
+    """Read returned forms (.xlsx, .xlsm, .csv, or folders of them), ours or in the documented layout.
 
-    Parameters
-    ----------
-    paths : path-like or sequence of path-like
-        Workbooks (.xlsx, .xlsm), CSV, or folders of them.
-    columns : dict of str, optional
-        Documented column to its name in the files, such as ``{"preferred": "choice"}``.
-
-    Returns
-    -------
-    list of ReturnedForm
-        One per file: ``rater`` (the file's base name), ``layout``, ``rows`` (one per judgement, ratings NaN where
-        missing) and ``defects``, each with file, sheet, row, column and what became of it.
-
-    Raises
-    ------
-    InputError
-        If a file is no form or damaged, is given twice, or needs the value of a formula that was not stored.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     form = Path(folder, "ann.csv")
-    ...     _ = form.write_text("prompt_id,preferred,factuality_s1\n1,S1,4\n2,tie,9\n")
-    ...     (found,) = read_forms([form])
-    >>> found.rater, found.rows["preferred"].tolist()
-    ('ann', ['S1', 'Tie'])
-    >>> [(defect.row, defect.kind, defect.effect) for defect in found.defects if defect.row == 3]
-    [(3, 'spelling', 'repaired'), (3, 'out_of_range', 'lost')]
+    ``columns`` maps documented columns to their names in the files. Every form names its rater (the file's base name),
+    its rows (one per judgement, NaN where a rating is missing) and its defects, with what became of each.
     """
     files = expand(paths)
     twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
@@ -308,41 +280,11 @@ class Votes:
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
-    r"""Unblind forms of preferences with the sealed key, or with the key that they carry in a column.
+    """Unblind forms of preferences with the sealed key, or with the key that they carry in a column.
 
-    Parameters
-    ----------
-    forms : list of ReturnedForm
-        As `read_forms` gives them.
-    key : path-like, optional
-        The sealed key, or the folder of the study; by default the key that lies with the forms.
-    side_column : str, optional
-        Column that says on which side, S1 or S2, the system under study stands; the documented one by default.
-    last_column : bool, default False
-        Take the last column for it, if there is none of that name.
-    force : bool, default False
-        Unblind although forms are missing.
-
-    Returns
-    -------
-    Votes
-        ``frame`` with a row per judgement (rater, item_id, place, left, right, choice, ratings by side, texts),
-        systems, focus, raters and defects.
-
-    Raises
-    ------
-    InputError
-        If the forms are blind and no key is given, forms are missing, or forms and key do not belong together.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     form = Path(folder, "ann.csv")
-    ...     _ = form.write_text("prompt_text,preferred,_rag_side_for_analysis\nWhy?,S1,S2\nHow?,Tie,S1\n")
-    ...     open_forms(read_forms([form])).frame[["item_id", "left", "choice"]].values.tolist()
-    [['Why?', 'BASE', 'BASE'], ['How?', 'RAG', 'Tie']]
+    ``key`` is a file or the folder of the study, by default the key that lies with the forms. ``side_column`` says on
+    which side, S1 or S2, the system under study stands; ``last_column`` takes the last one for it if there is none of
+    that name, and ``force`` unblinds although forms are missing.
     """
     for form in forms:
         if form.layout.name != "paired":
@@ -470,10 +412,10 @@ def _joined(form, rater, sealed, defects):
 
 
 SIDES = (("left", "s1"), ("right", "s2"))
-_SHOWN = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
-_SHOWN |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
+SHOWN_AS = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
+SHOWN_AS |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
 _JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
-_JUDGED += [*list(_SHOWN.values())[3:], "comment", "guess", *list(_SHOWN.values())[:3], "stratum"]
+_JUDGED += [*list(SHOWN_AS.values())[3:], "comment", "guess", *list(SHOWN_AS.values())[:3], "stratum"]
 
 
 def judgements(rows):
@@ -481,7 +423,7 @@ def judgements(rows):
     left, votes = rows["left"].astype(object), rows["preferred"]
     said = [votes == "S1", votes == "S2", (votes == "Tie") & left.notna()]
     choice = np.select(said, [left, rows["right"].astype(object), "Tie"], None)
-    return rows.rename(columns=_SHOWN).assign(choice=choice).reindex(columns=_JUDGED)
+    return rows.rename(columns=SHOWN_AS).assign(choice=choice).reindex(columns=_JUDGED)
 
 
 # --- the documented layout, which carries its key in a column --------------------------

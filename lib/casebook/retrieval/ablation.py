@@ -75,19 +75,20 @@ def run_ablation(dataset, systems, measures=MEASURES):
 
 def retrieve(dataset, system):
     """Put all queries of a dataset through one system; where it names candidates, only those are ranked."""
-    queries, pools = dataset.queries, None
-    texts = queries["text"].tolist()
+    texts, pools = dataset.queries["text"].tolist(), None
     if dataset.candidates is not None:
-        pools = [dataset.candidates[query] for query in queries["query_id"]]
+        pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
     name, answer = getattr(system, "__qualname__", type(system).__name__), system(texts, DEPTH)
     try:
         ids, scores = ([list(row) for row in part] for part in answer)
+        fits = len(ids) == len(texts) and [*map(len, ids)] == [*map(len, scores)]
     except (TypeError, ValueError):
-        raise InputError(f"{name}: expected two lists, the ids and the scores for each question") from None
-    if [len(texts)] * 2 != [len(ids), len(scores)] or [*map(len, ids)] != [*map(len, scores)]:
-        raise InputError(f"{name}: expected ids and scores of equal lengths for each of {len(texts)} questions")
+        fits = False
+    if not fits:
+        wanted = f"ids and scores of equal lengths for each of {len(texts)} questions"
+        raise InputError(f"{name}: expected two lists: {wanted}")
     if any(len(set(row)) < len(row) for row in ids):
         raise InputError(f"{name}: a document is given twice for one question")
     unknown = set(itertools.chain(*ids)) - set(dataset.documents["doc_id"])
@@ -140,15 +141,11 @@ class ScoredSystems:
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        first = next(iter(self.scores.values()))
-        rows = pd.DataFrame(
-            {"query_id": np.tile(first.index, first.shape[1]), "system": np.repeat(first.columns, len(first))}
-        )
-        for measure, frame in self.scores.items():
-            rows[measure] = frame.to_numpy().ravel(order="F")
+        rows = pd.DataFrame({measure: frame.unstack() for measure, frame in self.scores.items()})  # noqa: PD010
+        rows = rows.rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
-        rows.insert(1, "group", rows["query_id"] if groups is None else rows["query_id"].map(groups))
-        return rows
+        rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
+        return rows[["query_id", "group", "system", *self.scores]]
 
     def compare(self, measure, focus, planned=None, margin=0.0, n_boot=10_000, seed=0):
         """Compare all pairs on one measure, controls left out: those `planned` (or of `focus`) are one family."""
@@ -164,11 +161,10 @@ class ScoredSystems:
         found = [part.pairs.assign(family=name) for name, part in parts.items()]
         pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
         systems = parts["planned"].systems
-        place = {name: k for k, name in enumerate(systems["system"])}
-        apart = np.zeros((len(place), len(place)), dtype=bool)
+        apart = pd.DataFrame(False, systems["system"], systems["system"])
         for a, b in pairs.loc[pairs["p_max_t"] <= 1 - parts["planned"].level, ["system_a", "system_b"]].to_numpy():
-            apart[place[a], place[b]] = apart[place[b], place[a]] = True
-        systems = systems.assign(tie_class=tie_classes(apart))
+            apart.loc[a, b] = apart.loc[b, a] = True
+        systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
         return replace(parts["planned"], systems=systems, pairs=pairs)
 
     def numbers(self, **options):
@@ -223,7 +219,7 @@ def best_sentence(comparison, where):
     """Name the best system, whichever it is, and those that cannot be distinguished from it."""
     table = comparison.systems
     best, classes = table.iloc[0], table["tie_class"].str.split(",").map(set)
-    tied = table["system"].iloc[1:][[bool(classes[0] & other) for other in classes.iloc[1:]]].map(named).tolist()
+    tied = [named(name) for name, own in zip(table["system"][1:], classes[1:], strict=True) if own & classes[0]]
     interval = bounds_text(best["ci_low"], best["ci_high"])
     text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
     text += f" (nDCG@10 {best['mean']:.3f} {interval})"
@@ -313,7 +309,7 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
     """Collect what a reader needs to judge single questions; those on which systems differ least are left out first."""
     systems = [name for name in systems if name in study.results]
     tested = [name for name in systems if name not in study.controls]
-    queries = study.dataset.queries["query_id"].tolist()
+    queries, asked = (study.dataset.queries[column].tolist() for column in ("query_id", "text"))
     runs = {name: study.results[name].run(queries) for name in systems}
     tops = {name: [list(run[query])[:SHOWN_RANKS] for query in queries] for name, run in runs.items()}
     measures = [name for name in SHOWN_MEASURES if name in study.scores]
@@ -330,13 +326,13 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
             return [places.setdefault(document, len(places)) for document in documents]
 
         for row in rows:
-            relevant = [doc for doc, grade in study.dataset.qrels.get(queries[row], {}).items() if grade > 0]
+            query = queries[row]
+            relevant = [doc for doc, grade in study.dataset.qrels.get(query, {}).items() if grade > 0]
             opened.update(relevant, *(tops[name][row] for name in tested))
-            text = study.dataset.queries["text"].iloc[row]
             items.append(
                 {
-                    "id": queries[row],
-                    "text": shortened(text) if "items" in shown else None,
+                    "id": query,
+                    "text": shortened(asked[row]) if "items" in shown else None,
                     "relevant": numbered(relevant),
                     "scores": [[round(v, 3) if math.isfinite(v) else None for v in s] for s in values[row].tolist()],
                     "top": [numbered(tops[name][row]) for name in systems],

@@ -14,36 +14,16 @@ from casebook.models.cache import EncoderWrapper
 from casebook.models.encoders import load_encoder
 from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.rerank import build_reranker
-from casebook.retrieval.search import BM25Index, DenseIndex
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 
 
 class CorpusIndex:
-    """A collection and its encoders. Parts are built on first use and kept.
+    """A frame of documents (``doc_id``, ``text``, metadata) with an encoder; parts are built on first use and kept.
 
-    Parameters
-    ----------
-    documents : pandas.DataFrame
-        Columns ``doc_id`` (unique) and ``text``; other columns are metadata, which filters use and hits carry.
-        Results are row positions.
-    encoder : str or encoder, optional
-        A name for :func:`casebook.models.encoders.load_encoder`, or an object; the packaged encoder by default.
-    remember_scores : bool, default False
-        Keep the late-interaction score of every pair of query and document, for experiments that put the same
-        queries through many settings.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, ids repeat, a text is not a string, or there is no document.
-
-    Examples
-    --------
-    >>> clauses = pd.DataFrame({"doc_id": ["a", "b"], "text": ["You may cancel.", "We may sue."]})
-    >>> index = CorpusIndex(clauses)
-    >>> len(index), index.positions(["b"]).tolist()
-    (2, [1])
+    With `remember_scores` the late-interaction score of each pair of query and document is kept, for experiments that
+    put the same queries through many settings.
     """
 
     def __init__(self, documents, encoder=None, remember_scores=False):
@@ -101,7 +81,7 @@ class Passages:
     def __init__(self, index, cut):
         self.index, self.cut, self.encoder = index, cut, index.encoder
         # By instance, so that a collection that nobody holds any more is forgotten with its indexes.
-        self.bm25 = cache(lambda preset: BM25Index.from_preset(self.texts, preset))
+        self.bm25 = cache(lambda preset: BM25Index(self.texts, **PRESETS[preset]))
         self.vectors = cache(lambda: self.encoder().encode_documents(self.texts))
         self.dense = cache(lambda: DenseIndex(self.vectors()))
         self.reranker = cache(lambda name: build_reranker(name, self))

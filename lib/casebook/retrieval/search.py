@@ -55,11 +55,6 @@ class BM25Index:
         if method == "okapi":
             _rescale_to_okapi(self._bm25.scores)
 
-    @classmethod
-    def from_preset(cls, texts, name="default"):
-        """Build an index with named settings."""
-        return cls(texts, **PRESETS[name])
-
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
         k = positive_depth(k)

@@ -14,7 +14,6 @@ import io
 import json
 import re
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
 from casebook.models.encoders import PACKAGED, load_encoder
-from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth, to_run
+from casebook.retrieval.ranked import RankedLists, positive_depth, to_run
 from casebook.retrieval.search import DenseIndex
 
 SHARD = 50_000  # documents
@@ -48,7 +47,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles
     return counts | {"encoder": encoder, "url": str(url)}
 
 
-def search_folder(url, questions, depth, encoder=None, client=None, verify=False):
+def search_folder(url, questions, depth, encoder=None, client=None):
     """Search shards for the questions of a BEIR folder, exactly; give a run."""
     store, asked = ShardStore(url), read_questions(questions)
     about = store.index()  # once: all that follows belongs to one list of shards
@@ -61,7 +60,7 @@ def search_folder(url, questions, depth, encoder=None, client=None, verify=False
             f"{url}: was encoded by another model than {name!r} is here ({made_by[:12]}, not {model.model_hash[:12]})"
         )
     vectors = model.encode_queries(asked["text"].tolist())
-    lists = search_shards(store, vectors, depth, client, about, verify)
+    lists = search_shards(store, vectors, depth, client, about)
     return to_run(lists, asked["query_id"].tolist(), store.ids(about))
 
 
@@ -117,21 +116,21 @@ def _encode_one(job, encode, store):
     return store.write(start, vectors, key.hexdigest())
 
 
-def search_shards(store, query_vectors, k, client=None, index=None, verify=False):
+def search_shards(store, query_vectors, k, client=None, index=None):
     """Find the most similar documents of every query, exactly."""
     entries = (index or store.index())["shards"]
     queries = np.asarray(query_vectors, dtype=np.float32)
     starts = np.cumsum([0] + [entry["n"] for entry in entries])
     depth = min(positive_depth(k), int(starts[-1]))
-    parts = _mapped(client, _search_one, entries, store, queries, depth, verify)
-    ids = np.concatenate([np.where(p.ids < 0, ABSENT, p.ids + s) for p, s in zip(parts, starts, strict=False)], axis=1)
+    parts = _mapped(client, _search_one, entries, store, queries, depth)
+    ids = np.concatenate([part.ids + start for part, start in zip(parts, starts, strict=False)], axis=1)
     scores = np.concatenate([part.scores for part in parts], axis=1)
     order = np.lexsort((ids, -scores), axis=1)[:, :depth]
     return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
-def _search_one(entry, store, queries, depth, verify):
-    return DenseIndex(store.vectors(entry, verify)).search(queries, depth)
+def _search_one(entry, store, queries, depth):
+    return DenseIndex(store.vectors(entry)).search(queries, depth)
 
 
 def _mapped(client, function, items, *arguments):
@@ -142,11 +141,7 @@ def _mapped(client, function, items, *arguments):
 
 
 class ShardStore:
-    """Shards below one address.
-
-    A shard is checked when it is opened: its size; and its bytes against their hash if they were read anyway (an object
-    store), if the file is not older than the list, or on request.
-    """
+    """Shards below one address."""
 
     def __init__(self, url, **options):
         self.url, self.options = str(url), options
@@ -162,49 +157,31 @@ class ShardStore:
         name, stream = _name(start, start + len(vectors), key), io.BytesIO()
         np.save(stream, np.ascontiguousarray(vectors, dtype=np.float32))
         data = stream.getvalue()
-        entry = {"name": name, "n": len(vectors), "dims": int(vectors.shape[1]), "key": key, "bytes": len(data)}
-        entry["sha256"] = hashlib.sha256(data).hexdigest()
+        entry = {"name": name, "n": len(vectors), "dims": int(vectors.shape[1]), "key": key}
+        entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         self._store.write(f"{name}.npy", data)
         self._store.write(f"{name}.json", json.dumps(entry, sort_keys=True).encode())
         return entry
 
     def entry(self, start, stop, key):
-        """Entry of a shard, or None if it is not there or was changed."""
+        """Entry of a shard, or None if it is not there or was changed; an object store is asked for the size alone."""
         name = _name(start, stop, key)
-        found = self._json(f"{name}.json")
-        if not isinstance(found, dict) or found.get("key") != key:
-            return None
-        if self._store.size(f"{name}.npy") != found["bytes"]:
-            return None
-        if self._store.is_folder and sha256_file(self._store.path(f"{name}.npy")) != found["sha256"]:
-            return None
-        return found
+        found = self._json(f"{name}.json") or {}
+        sound = found.get("key") == key and self._store.size(f"{name}.npy") == found["bytes"]
+        if sound and self._store.is_folder:
+            sound = sha256_file(self._store.path(f"{name}.npy")) == found["sha256"]
+        return found if sound else None
 
-    def vectors(self, entry, verify=False):
-        """Open one shard: memory-mapped from a folder, read from a store."""
+    def vectors(self, entry):
+        """Read one shard, whose bytes must be those that were encoded."""
         name = f"{entry['name']}.npy"
-        path = self._store.path(name)
-        try:
-            if self._store.is_folder:
-                digest, size = None, Path(path).stat().st_size
-                listed = Path(self._store.path(INDEX)).stat().st_mtime_ns
-                if verify or Path(path).stat().st_mtime_ns >= listed:
-                    digest = sha256_file(path)
-                found = np.load(path, mmap_mode="r", allow_pickle=False)
-            else:
-                data = self._store.read(name) or b""
-                digest, size = hashlib.sha256(data).hexdigest(), len(data)
-                found = np.load(io.BytesIO(data), allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        data = self._store.read(name) or b""
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise InputError(
-                f"{path}: no readable shard: encode it again, or search again if that was just done"
-            ) from error
-        sound = found.shape == (entry["n"], entry["dims"]) and size == entry["bytes"]
-        if not sound or digest not in (None, entry["sha256"]):
-            raise InputError(
-                f"{path}: changed since it was encoded (other bytes than {INDEX} records): encode it again"
+                f"{self._store.path(name)}: gone, or changed since it was encoded: encode it again, or search again "
+                "if that was just done"
             )
-        return found
+        return np.load(io.BytesIO(data), allow_pickle=False)
 
     def commit(self, entries, about=None, ids=None):
         """Write the list of all shards, which makes the corpus whole; remove the files of former lists."""

@@ -10,7 +10,6 @@ the notes then say so.
 import datetime
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
@@ -18,7 +17,7 @@ from casebook.files import write_json, write_text
 from casebook.readers import read_json, read_yaml
 from casebook.runs.promotions import active, check_place, promote
 from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
-from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, score_of, short_key
+from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, ordered, score_of, short_key
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE, SAME = "pass", "fail", "undecided", "incomparable", "same"
 PAIRED = "paired_randomisation"
@@ -70,6 +69,8 @@ def judge(low, high, margin, inclusive=False):
 
 def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, **options):
     """Weigh one run against another on one metric; `options` go to `compare_runs`."""
+    from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
+
     found = evidence_of(INCOMPARABLE)
     notes = found["notes"]
     if candidate.key != reference.key:
@@ -85,7 +86,10 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         return found | {"verdict": FAIL}
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        pairs = _paired(found, folders, metric, force, options)
+        pairs = compare_runs(*folders, metric, force=force, **options)
+    except Incomparable as reason:
+        notes.append(str(reason))
+        return found | {"incomparable": True}
     except NoRows as reason:
         notes.append(f"no interval, only the two scores: {reason}")
         difference = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
@@ -93,8 +97,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         found["verdict"] = judge(difference, difference, margin, inclusive)
         differ = difference
     else:
-        if pairs is None:
-            return found
+        if pairs["incomparable"]:
+            notes.append(pairs["incomparable"])
+            found["incomparable"] = True
         found |= {"basis": PAIRED, "improvement": pairs["difference"]}
         found |= {name: pairs[name] for name in _MEASURED[1:]}
         if pairs["reason"]:
@@ -105,18 +110,6 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         found["verdict"] = PASS if inclusive else SAME
         notes.append("the two runs have the same scores")
     return found
-
-
-def _paired(found, folders, metric, force, options):
-    """Compare by query; None for other queries or groups, unless by force, which is stamped."""
-    from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
-
-    try:
-        return compare_runs(*folders, metric, **options)
-    except Incomparable as reason:
-        found["incomparable"] = True
-        found["notes"].append(str(reason))
-        return compare_runs(*folders, metric, force=True, **options) if force else None
 
 
 def settle(verdict, message):
@@ -255,20 +248,18 @@ def apply(listing, decision, reason=None):
 
 def ranking(listing, metric, runs=None, top=20):
     """Rank runs on a metric, each group of comparable ones by itself; ``*`` in the metric stands for anything."""
-    pattern = canonical(metric)
-    spread = [(run, pattern) for run in (listing.runs if runs is None else runs)]
-    if "*" in metric:  # a copy of a run per metric that fits, holding it under the pattern
+    pattern, runs = canonical(metric), listing.runs if runs is None else runs
+    pairs = [(run, pattern) for run in runs]
+    if "*" in pattern:
         fits = re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
-        held = [(run, key, value) for run, _ in spread for key, value in run.metrics.items() if fits(key)]
-        spread = [(replace(run, metrics=run.metrics | {pattern: value}), key) for run, key, value in held]
-    names = {id(run): key for run, key in spread}
+        pairs = [(run, key) for run in runs for key in run.metrics if fits(key)]
     places, rows = {}, []
-    for run in order([run for run, _ in spread], metric):
-        score, rank = score_of(run, metric), None
+    for run, key in ordered(pairs, pattern):
+        score, rank = score_of(run, key), None
         if score is not None:
             rank = places[run.key] = places.get(run.key, 0) + 1
         if len(rows) < max(1, top):
-            rows.append(_ranked(listing, run, rank, score, names[id(run)]))
+            rows.append(_ranked(listing, run, rank, score, key))
     return rows
 
 
@@ -360,19 +351,27 @@ def kept_decisions(root):
     columns = ["when", "metric", "profile", "candidate", "action", "verdict", *numbers, "why"]
     rows = []
     for path in (root / "_decisions").glob("decision_*.json"):
+        row = {"verdict": "unreadable", "why": f"{path.name}: not a decision of this registry"}
         try:
             report = read_json(path)
             evidence = report["evidence"]
-            rows.append(
-                [
-                    report["createdUtc"][:16].replace("T", " "),
-                    *(report["metricKey"], report["profile"], (report["candidate"] or {}).get("runId")),
-                    *(report["action"], evidence["verdict"], evidence["improvement"]),
-                    *(evidence["low"], evidence["high"], evidence["n"], report["reason"]),
-                ]
-            )
-        except (InputError, KeyError, TypeError, AttributeError) as error:
-            why = str(error) if isinstance(error, InputError) else f"{path.name}: not a decision of this registry"
-            rows.append([*[None] * 5, "unreadable", *[None] * 4, why])
-    rows.sort(key=lambda row: (str(row[0]), str(row[-1])), reverse=True)
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+            row = {
+                "when": report["createdUtc"][:16].replace("T", " "),
+                "metric": report["metricKey"],
+                "profile": report["profile"],
+                "candidate": (report["candidate"] or {}).get("runId"),
+                "action": report["action"],
+                "verdict": evidence["verdict"],
+                "difference": evidence["improvement"],
+                "difference low": evidence["low"],
+                "difference high": evidence["high"],
+                "n": evidence["n"],
+                "why": report["reason"],
+            }
+        except InputError as error:
+            row["why"] = str(error)
+        except (KeyError, TypeError, AttributeError):
+            pass
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
+    return table.sort_values(["when", "why"], ascending=False, na_position="first", ignore_index=True)

@@ -110,8 +110,9 @@ class Headline:
         names = f"{self.measure} against {self.against}" if self.against else self.measure
         text = f"{self.answer}: {self.effect} {names} ({self.count})"
         if self.low is None and self.reason:
-            why = self.reason.replace("_", " ")
-            return f"{text}. No interval: {why}."
+            from casebook.tables import reason_text  # who only reads headlines needs no tables
+
+            return f"{text}. No interval: {reason_text(self.reason)}."
         return f"{text}."
 
     def _repr_markdown_(self):

@@ -16,20 +16,27 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
 
     Above 0 the candidate is better, whichever direction the metric has. Other queries, or other groups of them, are
     incomparable; by force those count that both hold, in the groups of the candidate. ``mde`` is the smallest effect
-    found with power 0.8, ``flips`` a frame of the queries, largest change first, ``reason`` why there is no interval.
+    found with power 0.8, ``flips`` a frame of the queries, largest change first, ``reason`` why there is no interval,
+    ``incomparable`` what was overcome by force.
     """
     after, before = query_scores(candidate, metric), query_scores(reference, metric)
     shared = after.index.intersection(before.index)
-    alone = len(after) + len(before) - 2 * len(shared)
-    if alone and not force:
-        raise Incomparable(
-            f"{alone} queries were scored in one of the two runs only "
-            f"({len(shared)} in both); --force compares those in both"
+    alone, apart = len(after) + len(before) - 2 * len(shared), None
+    if alone:
+        apart = (
+            f"{alone} queries were scored in one of the two runs only ({len(shared)} in both); --force compares those"
         )
-    if not len(shared):
+    if not len(shared) and (force or not alone):
         raise InputError("the two runs have no query in common")
     after, before = after.loc[shared], before.loc[shared]
-    groups = _common_groups(after["group"], before["group"], force)
+    groups = after["group"]
+    if groups.is_unique:  # rows without groups take those of the other run
+        groups = before["group"]
+    elif not before["group"].is_unique and (pd.factorize(groups)[0] != pd.factorize(before["group"])[0]).any():
+        why = "the two runs put the queries into different groups; --force takes those of the candidate"
+        apart = apart or why
+    if apart and not force:
+        raise Incomparable(apart)
     after, before = after["score"], before["score"]
     sign = 1 if higher_is_better(metric) else -1
     scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
@@ -40,6 +47,7 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     return {
         **{name: row[name] for name in ("difference", "low", "high", "reason")},
         "level": level,
+        "incomparable": apart,
         "n": int(row["n"]),
         "groups": int(row["groups"]),
         "p_value": row["p"],
@@ -47,17 +55,6 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
         **{name: int(counts.get(name, 0)) for name in ("gained", "lost", "unchanged")},
         "flips": flips,
     }
-
-
-def _common_groups(after, before, force):
-    """Give the groups of both runs; rows without groups take those of the other run."""
-    if after.is_unique:
-        return before
-    if before.is_unique or force:
-        return after
-    if (pd.factorize(after)[0] != pd.factorize(before)[0]).any():
-        raise Incomparable("the two runs put the queries into different groups; --force takes those of the candidate")
-    return after
 
 
 def _detectable(differences, groups, alpha):

@@ -153,14 +153,20 @@ def write_record(path, record):
     return write_json(path, record.model_dump(by_alias=True))
 
 
+def first_error(error):
+    """Give place and message of the first error that pydantic found, in one line; places are counted from 1."""
+    first = error.errors()[0]
+    place = " ".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    return f"{place or 'keys and values'}: {' '.join(first['msg'].split())}"
+
+
 def read_record(path):
     """Read a ``run.json`` in either known spelling, in any letter case."""
     try:
         value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
         record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})
     except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError(f"{path}: {first['loc'][0]}: {first['msg']}") from None
+        raise InputError(f"{path}: {first_error(error)}") from None
     except (ValueError, AttributeError) as error:
         raise InputError(f"{path}: not a run record: {error}") from None
     if record.schema_version > SCHEMA_VERSION:

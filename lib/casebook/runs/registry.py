@@ -29,6 +29,7 @@ from casebook.runs.record import (
     query_groups,
     read_per_query,
     read_record,
+    utc,
     write_per_query,
     write_record,
 )
@@ -46,7 +47,6 @@ class Layout:
     root: Path
     home: Path
     results: Path
-    data: Path
     tenant: str | None = None
 
 
@@ -82,17 +82,20 @@ class Listing:
 
 def locate(domain=None, tenant=None, runs_root=None):
     """Find the folders for a domain and tenant; creates nothing."""
+    if domain and runs_root:
+        raise InputError("--domain has no effect with --runs-root: leave one of them out")
     domain = domain or _setting("RESULTS_DOMAIN")
     tenant = tenant or current_tenant()
-    results = _scoped(results_root(), domain or DEFAULT_DOMAIN, tenant)
-    data = _scoped(data_root(), None, tenant)
+    results = child_folder(results_root(), domain or DEFAULT_DOMAIN, "domain")
+    if tenant:
+        results = child_folder(results / TENANTS, tenant, "tenant")
     root = home = results / "runs"
     if runs_root is not None:
         root = home = followed(Path(runs_root))
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
-    return Layout(root, home, results, data, tenant)
+    return Layout(root, home, results, tenant)
 
 
 def current_tenant():
@@ -107,12 +110,6 @@ def results_root():
     if chosen or folder.is_dir() or (folder.parent / "pyproject.toml").is_file():
         return folder.resolve()
     return Path.cwd() / folder.name
-
-
-def data_root():
-    """Give the folder of all data that tenants ingest."""
-    exact = os.environ.get("EMBEDDINGSHIFT_DATA_ROOT")
-    return Path(exact).resolve() if exact else results_root().parent / "data"
 
 
 def followed(path):
@@ -146,11 +143,6 @@ def child_folder(parent, name, kind):
             f"{kind} {name!r} differs from the existing {twins[0]!r} in letter case only; use that or another name"
         )
     return parent / name
-
-
-def _scoped(base, domain, tenant):
-    folder = base if domain is None else child_folder(base, domain, "domain")
-    return child_folder(folder / TENANTS, tenant, "tenant") if tenant else folder
 
 
 def _setting(name):
@@ -217,7 +209,7 @@ def _records_below(root):
             yield Path(place, "run.json")
 
 
-def record_run(layout, record, per_query=None, arguments=None, environment=None):
+def record_run(layout, record, per_query=None, arguments=None):
     """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run: the whole folder at once, or nothing."""
     parent = child_folder(layout.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
@@ -227,15 +219,9 @@ def record_run(layout, record, per_query=None, arguments=None, environment=None)
             path = write_per_query(part / per_query_name(), per_query)
             labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
         if arguments is not None:
-            request = {
-                "globalArgs": [],
-                "commandArgs": list(arguments),
-                "environmentSnapshot": dict(environment or {}),
-                "notes": None,
-            }
-            named = {"runId": record.run_id, "workflowName": record.workflow}
-            created = record.started.strftime("%Y-%m-%dT%H:%M:%SZ")
-            write_json(part / REQUEST, named | {"createdUtc": created, "request": request})
+            request = {"globalArgs": [], "commandArgs": list(arguments), "environmentSnapshot": {}, "notes": None}
+            named = {"runId": record.run_id, "workflowName": record.workflow, "createdUtc": utc(record.started)}
+            write_json(part / REQUEST, named | {"request": request})
         update = {"labels": labels, "tenant": layout.tenant}
         write_record(part / "run.json", record.model_copy(update=update))
     return final
@@ -246,15 +232,20 @@ def record_run(layout, record, per_query=None, arguments=None, environment=None)
 
 def order(runs, metric):
     """Put runs into the one order that every command uses: score, time, id, place."""
-    name = canonical(metric)
-    sign = 1 if higher_is_better(name) else -1
+    return [run for run, _ in ordered([(run, metric) for run in runs], metric)]
 
-    def place(run):
-        score = score_of(run, name)
+
+def ordered(pairs, metric):
+    """Put pairs of a run and one of its metrics into that order; the direction is that of `metric`."""
+    sign = 1 if higher_is_better(metric) else -1
+
+    def place(pair):
+        run, key = pair
+        score = score_of(run, key)
         beaten = (0, 0.0) if score is None else (1, sign * score)
         return *beaten, run.completed, run.run_id.lower(), run.path
 
-    return sorted(runs, key=place, reverse=True)
+    return sorted(pairs, key=place, reverse=True)
 
 
 def score_of(run, metric):
@@ -267,11 +258,11 @@ def best(runs, metric, force=False):
     competing = [run for run in order(runs, metric) if score_of(run, metric) is not None]
     if not competing:
         raise InputError(no_run_holds(runs, metric))
-    groups = sorted({short_key(run.key) for run in competing})
-    if len(groups) > 1 and not force:
+    groups = ", ".join(sorted({short_key(run.key) for run in competing}))
+    if "," in groups and not force:
         raise Incomparable(
             f"runs with {canonical(metric)!r} were measured on different data "
-            f"({', '.join(groups)}); choose one with --key, or --force"
+            f"({groups}); choose one with --key, or --force"
         )
     return competing[0]
 
@@ -296,19 +287,17 @@ def short_key(key):
 def find(listing, name):
     """Find one run by its folder, its id, or the beginning of its id."""
     wanted = str(name).strip().strip("/").lower()
-    tests = (
-        lambda run: run.path.lower() == wanted,
-        lambda run: run.run_id.lower() == wanted,
-        lambda run: bool(wanted) and run.run_id.lower().startswith(wanted),
+    found = (
+        [run for run in listing.runs if run.path.lower() == wanted]
+        or [run for run in listing.runs if run.run_id.lower() == wanted]
+        or [run for run in listing.runs if wanted and run.run_id.lower().startswith(wanted)]
     )
-    for fits in tests:
-        found = [run for run in listing.runs if fits(run)]
-        if len(found) > 1:
-            places = ", ".join(run.path for run in found[:3])
-            raise InputError(f"run {name!r} is not unique: name its folder ({places})")
-        if found:
-            return found[0]
-    raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'")
+    if len(found) > 1:
+        places = ", ".join(run.path for run in found[:3])
+        raise InputError(f"run {name!r} is not unique: name its folder ({places})")
+    if not found:
+        raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'")
+    return found[0]
 
 
 # --- the rows behind a metric

@@ -28,7 +28,7 @@ from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import valid_name
 from casebook.readers import parse_json, read_yaml
-from casebook.runs.record import canonical, digest, read_record
+from casebook.runs.record import canonical, digest, first_error, read_record
 from casebook.runs.registry import REQUEST, TOLERANCE
 
 TIMED_OUT = 124  # exit code of a child that ran out of time
@@ -169,9 +169,7 @@ def read_matrix(path):
     try:
         return Matrix.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = " ".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-        raise InputError(f"{path}: {place or 'keys and values'}: {' '.join(first['msg'].split())}") from None
+        raise InputError(f"{path}: {first_error(error)}") from None
 
 
 def _commented_json(path):

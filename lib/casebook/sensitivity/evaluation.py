@@ -9,7 +9,7 @@ from casebook.measures.classification import auroc, auroc_difference, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
-from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resample_tables, too_few, unit_counts
+from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_counts, too_few
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm, paired_randomization
 
@@ -156,9 +156,9 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 
 def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
-    units = unit_counts(_cells(truth, high), 6, cases)
-    drawn = formulas(resample_tables(units, n_boot=n_boot, seed=seed).reshape(-1, 2, 3))
-    seen, few = formulas(_table(truth, high)), too_few(units.n_units, cases)
+    tables, units = resampled_counts(_cells(truth, high), 6, cases, n_boot=n_boot, seed=seed)
+    drawn = formulas(tables[1:].reshape(-1, 2, 3))
+    seen, few = formulas(_table(truth, high)), too_few(units, cases)
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
     names = {"balanced_accuracy": 0.5, "mcc": 0.0, "recall": None, "recall_not_supported": None}
     shown = {"recall": "dispositive", "recall_not_supported": "non_dispositive"}

@@ -116,7 +116,7 @@ class TrainingResult:
     @property
     def created(self):
         """When it was made, in UTC."""
-        moment = datetime.datetime.fromisoformat(self.values["CreatedUtc"].replace("Z", "+00:00"))
+        moment = datetime.datetime.fromisoformat(self.values["CreatedUtc"])
         return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
     @property
@@ -171,7 +171,7 @@ def write_training(root, result, stats):
     top = [d for d in np.argsort(-np.abs(result.vector), kind="stable")[:_TOP_DIMENSIONS] if result.vector[d] != 0]
     rows = _table(("field", "value"), scalars.items())
     rows += ["", *_table(("dimension", "value"), [(d, f"{result.vector[d]:+z.6f}") for d in top])]
-    write_text(folder / READABLE, "\n".join([f"# {values['WorkflowName']}", "", *rows]) + "\n")
+    _write_readable(folder / READABLE, values["WorkflowName"], rows)
     write_json(folder / RESULT, values)
     return folder
 
@@ -179,6 +179,10 @@ def write_training(root, result, stats):
 def _table(head, body):
     """Lines of a Markdown table."""
     return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *body)]
+
+
+def _write_readable(path, title, lines):
+    write_text(path, "\n".join([f"# {title}", "", *lines]) + "\n")
 
 
 def read_training(folder):
@@ -217,8 +221,7 @@ def best(root, workflow, newest=False):
     found = [result for result in found if not result.values.get("IsCancelled")]
     if not found:
         raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
-    top = max(result.score for result in found)
-    return max((result for result in found if result.score >= top - TIE), key=lambda result: result.created)
+    return max(found, key=lambda result: (round(result.score, 12), result.created))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -295,7 +298,7 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     write_json(folder / "metrics-posneg.json", values)
     cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
     table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
-    write_text(folder / "metrics-posneg.md", "\n".join([f"# {values['WorkflowName']}", "", *table]) + "\n")
+    _write_readable(folder / "metrics-posneg.md", values["WorkflowName"], table)
     records, workflow = [], names_of(data.dataset)[1]
     for name in SYSTEMS:
         means = {measure: found[name]["value"] for measure, found in metrics.items()}

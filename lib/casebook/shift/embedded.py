@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ class EmbeddedDataset:
     def __len__(self):
         return len(self.query_ids)
 
-    @property
+    @cached_property
     def doc_ids(self):
         """Ids of the documents, in the order of their vectors."""
         return self.dataset.documents["doc_id"].to_numpy(dtype=object)
@@ -167,18 +168,14 @@ def group_labels(data, by="group"):
 def divide(data, *, by="group", seed=0):
     """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
     labels = group_labels(data, by)
-    targets = {part: len(labels) * share for part, share in SHARES.items()}
-    parts = {part: [] for part in SHARES}
-    for rows in largest_first(dict(enumerate(labels)), seed):
-        neediest = max(parts, key=lambda part: targets[part] - len(parts[part]))
-        parts[neediest] += rows
+    groups = largest_first(dict(enumerate(labels)), seed)
+    parts = dict(zip(SHARES, _dealt(groups, [len(labels) * share for share in SHARES.values()]), strict=True))
     empty = [part for part, rows in parts.items() if not rows]
     if empty:
         raise InputError(
-            f"{data.dataset.key}: {len(set(labels))} groups of queries are too few: "
-            f"no query is left for {', '.join(empty)}"
+            f"{data.dataset.key}: {len(groups)} groups of queries are too few: no query is left for {', '.join(empty)}"
         )
-    return {part: sorted(rows) for part, rows in parts.items()}
+    return parts
 
 
 def folds(data, k=5, *, by="group", seed=0, rows=None):
@@ -188,11 +185,16 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     """
     check_count("k", k, least=2)
     labels = group_labels(data, by)
-    rows = range(len(data)) if rows is None else rows
-    groups = largest_first({row: labels[row] for row in rows}, seed)
+    groups = largest_first({row: labels[row] for row in (range(len(data)) if rows is None else rows)}, seed)
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
-    parts = [[] for _ in range(min(k, len(groups)))]
-    for group in groups:
-        min(parts, key=len).extend(group)
+    return _dealt(groups, [0] * min(k, len(groups)))
+
+
+def _dealt(groups, sizes):
+    """Deal groups of rows, the largest first, to the part that lacks most of its size."""
+    parts = [[] for _ in sizes]
+    for rows in groups:
+        neediest = max(range(len(parts)), key=lambda n: sizes[n] - len(parts[n]))
+        parts[neediest] += rows
     return [sorted(part) for part in parts]

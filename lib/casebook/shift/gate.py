@@ -9,6 +9,7 @@ import math
 import time
 import uuid
 from collections import namedtuple
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from casebook.runs.decide import FAIL, PASS, UNDECIDED
 from casebook.runs.decide import judge as weigh_bounds
 from casebook.runs.record import now
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
-from casebook.shift.embedded import SMALLEST_NORM, TIE_DECIMALS, best_first, cosines, group_labels
+from casebook.shift.embedded import SMALLEST_NORM, best_first, group_labels
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice
 from casebook.stats.tests import difference_intervals
@@ -76,10 +77,8 @@ def _evaluators(data, vectors, mode, durations):
     finite = np.isfinite(vectors).all(axis=1)
     usable = np.where(finite[:, None], vectors, 0.0)
     if mode == "shared":
-        scores = list(np.round(cosines(usable, data.documents), TIE_DECIMALS))
-    else:
-        scores = data.scores(usable)
-    columns = {}
+        data = replace(data, pools=[np.arange(len(data.documents))] * len(data))
+    scores, columns = data.scores(usable), {}
     for name in NAMES:
         clock = time.perf_counter()
         if name == COSINE:

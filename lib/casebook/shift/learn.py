@@ -266,47 +266,7 @@ def select(data, rows, grid, *, k=5, by="group", seed=0):
 
 
 def cross_fit(data, grid, *, k=5, by="group", seed=0):
-    """Shift every query by what was learned, chosen and scaled on the other folds.
-
-    Parameters
-    ----------
-    data : EmbeddedDataset
-        Queries with judgements; see :func:`casebook.shift.embedded.embed`.
-    grid : list of dict
-        Options to choose from, such as ``LEARNERS["posneg-uniform"]``: keywords of `learn_posneg`, or ``penalty`` of
-        the ridge map. Options and scale (0 to 4) are chosen by nDCG@10 in folds within the other folds.
-    k : int, default 5
-        Folds, at least 2.
-    by : {"group", "document", "query"}
-        What queries must share not to be parted.
-    seed : int, default 0
-        Seed of the folds.
-
-    Returns
-    -------
-    CrossFit
-        ``moves`` [Q, D] at scale 1, ``scales`` [Q] of 0 (no shift) or more, ``shifted(data)``, and ``selections``,
-        one for each of ``folds``.
-
-    Raises
-    ------
-    InputError
-        If all queries are linked, so that nothing can be held out.
-
-    References
-    ----------
-    Varma and Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC
-    Bioinformatics 7.
-
-    Examples
-    --------
-    >>> from casebook.data import load
-    >>> from casebook.shift.embedded import embed
-    >>> data = embed(load("smoke"))
-    >>> fit = cross_fit(data, LEARNERS["posneg-uniform"])
-    >>> len(fit.folds), fit.shifted(data).shape == data.queries.shape
-    (5, True)
-    """
+    """Shift every query by what was learned, chosen (in folds within them) and scaled on the other folds."""
     held_out = folds(data, k, by=by, seed=seed)
     moves, selections = np.zeros_like(data.queries), []
     scales, taus = np.zeros(len(data)), np.zeros(len(data))

@@ -230,41 +230,24 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
     return Interval(estimate, float(low), float(high), level, n, "percentile")
 
 
-@dataclass(frozen=True)
-class UnitCounts:
-    """Cells [kinds, cells] of the units of a table, equal units once with their `copies`."""
+def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
+    """Count the cells of a table and of its bootstrap resamples, shape [1 + n_boot, n_cells]; and the units drawn.
 
-    rows: np.ndarray
-    copies: np.ndarray
-
-    @property
-    def table(self):
-        """Counts of all units together, shape [cells]."""
-        return self.copies @ self.rows
-
-    @property
-    def n_units(self):
-        """Number of units that are drawn."""
-        return int(self.copies.sum())
-
-
-def unit_counts(cells, n_cells, clusters=None):
-    """Count the cells of a table unit by unit, or cluster by cluster."""
+    Equal units (rows, or clusters of rows) are one kind: a resample is one multinomial draw of the kinds.
+    """
     cells = np.asarray(cells, dtype=np.int64)
     if clusters is None:
-        return UnitCounts(np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells))
-    codes = cluster_codes(clusters, len(cells))
-    size = int(codes.max(initial=-1)) + 1
-    counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
-    return UnitCounts(*np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True))
-
-
-def resample_tables(units, *, n_boot=1000, seed=0):
-    """Draw bootstrap tables [n_boot, cells], each by one multinomial draw of the kinds of units."""
-    if units.n_units < FEWEST:
-        return np.empty((0, units.rows.shape[1]), dtype=np.int64)
-    rng = np.random.Generator(stream(seed, "counts"))
-    return rng.multinomial(units.n_units, units.copies / units.n_units, size=n_boot) @ units.rows
+        kinds, copies = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
+    else:
+        codes = cluster_codes(clusters, len(cells))
+        size = int(codes.max(initial=-1)) + 1
+        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells).reshape(size, n_cells)
+        kinds, copies = np.unique(counts, axis=0, return_counts=True)
+    units, drawn = int(copies.sum()), copies[None]
+    if units >= FEWEST:
+        rng = np.random.Generator(stream(seed, "counts"))
+        drawn = np.concatenate([drawn, rng.multinomial(units, copies / units, size=n_boot)])
+    return drawn @ kinds, units
 
 
 def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):

@@ -5,13 +5,13 @@ tests stand beside it for comparison.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, bootstrap_mean, cluster_sums, too_few
+from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, too_few
 from casebook.stats.samples import (
     ROUNDING,
     check_choice,
@@ -347,22 +347,6 @@ def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
 
 
 @dataclass(frozen=True)
-class WinTieLoss:
-    """Counts of units where the first system scores higher, equal or lower."""
-
-    wins: int
-    ties: int
-    losses: int
-
-
-def win_tie_loss(a, b=None):
-    """Count the units where the first system wins, ties or loses."""
-    differences, _ = paired_differences(a, b)
-    wins, losses = int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
-    return WinTieLoss(wins, len(differences) - wins - losses, losses)
-
-
-@dataclass(frozen=True)
 class EffectSizes:
     """Sizes of a paired effect, first system minus second."""
 
@@ -462,14 +446,10 @@ class McNemarTest:
     reason: str | None = None
 
 
-def mcnemar(first, second, *, level=0.95, clusters=None, n_boot=2000, seed=0):
-    """Compare two systems that were right or wrong on the same units."""
+def mcnemar(first, second, *, level=0.95):
+    """Compare two systems that were right or wrong on the same independent units; of clusters see `sign_flips`."""
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    table = mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
-    if clusters is None:
-        return table
-    difference = bootstrap_mean(a.astype(float) - b, level=level, clusters=clusters, n_boot=n_boot, seed=seed)
-    return replace(table, difference=difference)
+    return mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
 
 
 def mcnemar_counts(first_only, second_only, n, *, level=0.95):
