@@ -5,13 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.runs.outputs import as_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
-from casebook.sensitivity.evaluation import THRESHOLD, documented_evaluation, documented_scores
+from casebook.sensitivity.evaluation import (
+    THRESHOLD,
+    development_threshold,
+    documented_evaluation,
+    documented_scores,
+    score_pairs,
+)
 from casebook.sensitivity.study import (
     ABOVE,
     PARAPHRASE,
@@ -68,6 +75,11 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
     assert list(table.index) == ["bm25", "random", "type alone"]
     assert table.loc["bm25", "balanced accuracy, held out"] > 0.7
     assert table.loc["bm25", "MCC, held out"] > 0.4
+    scores = study.scores("bm25")
+    limit = development_threshold(scores.iloc[::2], study.annotations)
+    pairs = score_pairs(scores.iloc[1::2], study.annotations).dropna(subset="score")
+    held = metrics.balanced_accuracy_score(pairs["dispositive"].astype(bool), pairs["score"] > limit)
+    assert table.loc["bm25", "balanced accuracy, held out"] == pytest.approx(held)
     assert table.loc["bm25", "AUROC of excess"] > table.loc["bm25", "AUROC uncorrected"] - 0.05
     alone = table.loc["type alone"]
     assert alone["pairs"] == table.loc["bm25", "pairs"] == 96
