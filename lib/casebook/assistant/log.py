@@ -215,10 +215,11 @@ def _ours(part, key):
 
 
 def _row(path, place, record, texts):
-    row, where = {}, f"{path}:{place}"
-    for column, names in ALIASES.items():
-        given = next((name for name in names if not _missing(record.get(name))), None)
-        row[column] = None if given is None else record[given]
+    where = f"{path}:{place}"
+    row = {
+        column: next((record[name] for name in names if not _missing(record.get(name))), None)
+        for column, names in ALIASES.items()
+    }
     for column in ("question", "answer"):
         given = [name for name in ALIASES[column] if name in record]
         if row[column] is None and not given:

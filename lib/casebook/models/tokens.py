@@ -17,13 +17,6 @@ class TokenVectors:
     token_ids: np.ndarray  # (tokens,)
     lengths: np.ndarray  # (n,): tokens of each text
 
-    def __post_init__(self):
-        total = int(self.lengths.sum())
-        if len(self.vectors) != total or len(self.token_ids) != total:
-            raise InputError(
-                f"{len(self.vectors)} token vectors and {len(self.token_ids)} token ids for texts of {total} tokens"
-            )
-
     def __len__(self):
         return len(self.lengths)
 

@@ -15,7 +15,7 @@ from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters.forms import PAIRED, SCALES
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, SIDE_COLUMN, Votes, judgements, renamed
+from casebook.raters.read import BASE, RAG, SHOWN_AS, SIDE_COLUMN, Votes, judgements, renamed
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
@@ -25,6 +25,7 @@ RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
 RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+FORM_COLUMNS = {shown: column for column, shown in SHOWN_AS.items()}
 _OTHER = {"S1": "S2", "S2": "S1"}
 
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
@@ -80,9 +81,9 @@ def impossible(forms, values):
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
         found.append(f"{name}: files of one name count as one rater for kappa")
     for name, rows in forms:
-        for column in RATING_COLUMNS:
-            given = pd.to_numeric(pd.Series([row.get(column) for row in rows], dtype=object), errors="coerce").dropna()
-            wrong = given[~given.isin(range(1, 6))]
+        ratings = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
+        for column, given in ratings.items():
+            wrong = given[given.notna() & ~given.isin(range(1, 6))]
             if len(wrong):
                 found.append(
                     f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 "
@@ -174,17 +175,9 @@ def read_records(paths, side_column=None, *, last_column=False, columns=None):
 
 def records_of(votes, suffix=""):
     """Give unblinded votes in the form that the documented analysis reads."""
-    frame = votes.frame.assign(
-        prompt_text=votes.frame["item_id"],
-        side=votes.frame["left"].eq(votes.focus).map({True: "S1", False: "S2"}),
-        **{
-            f"{scale}_{side}": votes.frame[f"{scale}_{place}"]
-            for side, place in (("s1", "left"), ("s2", "right"))
-            for scale in SCALES
-        },
-    )
-    other = ~(frame[["left", "right"]] == votes.focus).any(axis=1)
-    frame["side"] = frame["side"].mask(other, None)
+    frame = votes.frame.rename(columns=FORM_COLUMNS).assign(prompt_text=votes.frame["item_id"])
+    sides = [frame["left"] == votes.focus, frame["right"] == votes.focus]
+    frame["side"] = np.select(sides, ["S1", "S2"], None)
     kept = frame[["prompt_text", "preferred", *RATING_COLUMNS, "side"]]
     return [(f"{rater}{suffix}", kept[frame["rater"] == rater].to_dict("records")) for rater in votes.raters]
 

@@ -412,10 +412,10 @@ def _joined(form, rater, sealed, defects):
 
 
 SIDES = (("left", "s1"), ("right", "s2"))
-_SHOWN = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
-_SHOWN |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
+SHOWN_AS = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
+SHOWN_AS |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
 _JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
-_JUDGED += [*list(_SHOWN.values())[3:], "comment", "guess", *list(_SHOWN.values())[:3], "stratum"]
+_JUDGED += [*list(SHOWN_AS.values())[3:], "comment", "guess", *list(SHOWN_AS.values())[:3], "stratum"]
 
 
 def judgements(rows):
@@ -423,7 +423,7 @@ def judgements(rows):
     left, votes = rows["left"].astype(object), rows["preferred"]
     said = [votes == "S1", votes == "S2", (votes == "Tie") & left.notna()]
     choice = np.select(said, [left, rows["right"].astype(object), "Tie"], None)
-    return rows.rename(columns=_SHOWN).assign(choice=choice).reindex(columns=_JUDGED)
+    return rows.rename(columns=SHOWN_AS).assign(choice=choice).reindex(columns=_JUDGED)
 
 
 # --- the documented layout, which carries its key in a column --------------------------
