@@ -279,7 +279,7 @@ def unapplied(result, scale):
 RunReport = namedtuple("RunReport", "folder records metrics values note")
 
 
-def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
+def run(setup, result, layout, *, scale=None, arguments=None):
     """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
     (data, parts, labels), started = prepare(setup), now()
     check_split(labels, result)
@@ -290,7 +290,7 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
     groups = group_labels(test)
     metrics, scores = {}, [test.score(v) for v in vectors.values()]
     for measure in MEASURES:
-        means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups, seed=seed)
+        means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
         metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
