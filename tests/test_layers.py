@@ -1,6 +1,7 @@
 """Lower layers never import higher ones, and torch stays where it belongs."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +23,9 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 LIBRARY = Path(casebook.__file__).parent
 
 
+@functools.cache
 def imports(path):
-    return imports_of(ast.parse(path.read_text(encoding="utf-8")))
+    return list(imports_of(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def imports_of(tree):

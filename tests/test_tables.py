@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.tables import Markup, Table, linked, to_html, with_interval
+from casebook.tables import Markup, Table, linked, reason_text, to_html, with_interval
 
 
 class Cells(HTMLParser):
@@ -96,3 +96,29 @@ def test_a_wide_table_says_how_many_columns_to_show():
     assert 'data-shown="7"' in to_html(frame, "caption") and "data-shown" not in to_html(
         frame[list("0123456")], "caption"
     )
+
+
+def test_reasons_are_words_on_a_page_and_other_names_stay():
+    frame = pd.DataFrame({"system": ["no_mmr", "b"], "p": ["no_variation", "x"]})
+    frame["why"] = ["se: fewer_than_six_clusters, too_few_here", None]
+    shown = Cells(Table(frame, "caption")._repr_html_()).text
+    assert [text for text in ("no_mmr", "all values are equal") if text in shown] == ["no_mmr", "all values are equal"]
+    assert "se: fewer than six groups, too few here" in shown
+    assert frame["p"][0] == "no_variation"
+
+
+def test_every_reason_of_the_reference_run_has_words():
+    import json
+
+    from casebook.paths import run_dir
+
+    def reasons(tree):
+        for name, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            if name == "reason" and inner:
+                yield inner
+            elif isinstance(inner, dict | list):
+                yield from reasons(inner)
+
+    stored = (json.loads((run_dir("smoke") / f"{name}.json").read_text()) for name in ("numbers", "contrasts"))
+    found = {reason_text(reason) for tree in stored for reason in reasons(tree)}
+    assert len(found) > 2 and not [text for text in found if "_" in text or "unit" in text or "cluster" in text]

@@ -159,11 +159,12 @@ def _check_systems(values):
 def _check_models(parameters):
     """Find the models that parameters name: a missing one stops the batch."""
     from casebook.models.encoders import PACKAGED, load_encoder, locate_model
-    from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
 
     for name in set(MODELS) & set(parameters):
         value = parameters[name]
         if name == "reranker":
+            from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
+
             value = PipelineConfig(reranker=value).reranker or ""
             if value.startswith(CROSS_ENCODER):
                 locate_model(value.removeprefix(CROSS_ENCODER))

@@ -1,4 +1,4 @@
-"""What is measured of answers: SQuAD's scores, and logs of three kinds whose truth is known."""
+"""What is measured of answers: SQuAD's scores, and logs of two kinds whose truth is known."""
 
 import json
 import string
@@ -32,7 +32,7 @@ WORDS = st.lists(
     st.sampled_from(("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")), max_size=8
 )
 
-# Three kinds of material: question, context that the retrieval found, reference.
+# Two kinds of material: question, context that the retrieval found, reference.
 RECIPES = [
     ("How long does the sponge bake?", "Bake the sponge for 25 minutes at 180 degrees.", "For 25 minutes."),
     ("What is whisked for meringue?", "Whisk four egg whites until stiff, then add sugar slowly.", "Four egg whites."),
@@ -46,16 +46,6 @@ RECIPES = [
     ("Which beans need soaking?", "Kidney beans soak overnight and boil hard 10 minutes.", "Kidney beans."),
     ("Where does dough rise?", "Leave dough covered near a warm oven; it doubles within 90 minutes.", "Near an oven."),
     ("What goes on the salad?", "Dress the salad with lemon, olive oil and 2 g of salt.", "Lemon, oil and salt."),
-]
-TICKETS = [
-    ("Why does mail fail?", "Mail delivery fails because the TLS certificate expired on 3 May 2024.", "It expired."),
-    ("Who resets passwords?", "Passwords are reset by the service desk after a call-back.", "The service desk."),
-    ("Why is the wiki slow?", "Wiki pages load slowly since indexing runs at noon.", "Because of indexing."),
-    ("How large may uploads be?", "Uploads are limited to 50 megabytes by the proxy.", "50 megabytes."),
-    ("What breaks payroll export?", "Payroll export stops when a surname contains an apostrophe.", "An apostrophe."),
-    ("Where are backups kept?", "Nightly backups go to a second site in Bergen, kept 30 days.", "In Bergen."),
-    ("Can the badge open gate B?", "Badges issued before 2019 cannot open gate B until re-encoded.", "Not old ones."),
-    ("Which printer driver works?", "Only driver 7.2 works with duplex on the third floor.", "Driver 7.2."),
 ]
 DECISIONS = [
     ("Was the lease valid?", "The court held that the lease was void under section 11 of the Act.", "No, void."),
@@ -113,7 +103,7 @@ def test_abstentions(answer, expected):
     assert abstains(answer) is expected
 
 
-@pytest.mark.parametrize("material", [RECIPES, TICKETS, DECISIONS], ids=["recipes", "tickets", "decisions"])
+@pytest.mark.parametrize("material", [RECIPES, DECISIONS], ids=["recipes", "decisions"])
 def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, material):
     path = log_of(tmp_path / "log.jsonl", material, lambda contexts, _: contexts, bad=lambda *_: "Ask someone else.")
     rows = score_answers(read_log(path))

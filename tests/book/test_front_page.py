@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from casebook import paths
-from casebook.book.front import answers, masthead, method_page
+from casebook.book.front import answers, masthead, method_page, web_address
 from casebook.book.titles import dataset_name
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline, read_headlines
@@ -126,6 +126,22 @@ def test_the_first_lines_say_date_version_citation_and_licence():
     assert "completed 1 January 2026" in text and f"Version {version}" in text
     assert "Cite as: The Casebook authors (2026). Casebook" in text and "Licence MIT" in text
     assert "completed" not in masthead("smoke", [])
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://user:token@example.org/a/b.git", "https://example.org/a/b"),
+        ("git@example.org:a/b.git", "https://example.org/a/b"),
+        ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
+        ("/work/checkout.git", None),
+        ("../other.git", None),
+        ("file:///a.b/c", None),
+        ("", None),
+    ],
+)
+def test_a_remote_becomes_an_address_for_browsers_without_its_secrets(remote, address):
+    assert web_address(remote) == address
 
 
 # --- front page, chapter and tables hold the same verdict and number

@@ -42,6 +42,8 @@ def test_ece_of_two_bins_by_hand():
     assert found.bins["n"].tolist() == [5, 5]
     assert found.bins["share"].tolist() == [0.2, 0.4]
     assert found.controls["brier"] == pytest.approx(0.21)
+    assert found.controls["log_loss"] == pytest.approx(log_loss(y, [0.3] * 10))
+    assert (found.controls["aurc"], found.controls["auroc"]) == (pytest.approx(0.7), 0.5)
 
 
 def test_bins_have_equal_mass_and_never_part_ties():

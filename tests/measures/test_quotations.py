@@ -143,6 +143,12 @@ def test_apostrophes_quote_for_ragas_and_not_here(public):
     assert quote_states(text, {"s": "The rent was due."}) == []
 
 
+def test_one_word_may_join_two_runs_of_three():
+    sources = {"a": "The tenant pays rent.", "b": "A landlord keeps deposits."}
+    found = quote_states('"tenant pays rent and landlord keeps deposits"', sources)
+    assert [quote.state for quote in found] == ["stitched"]
+
+
 def test_sources_that_are_no_citations_are_refused():
     with pytest.raises(InputError, match="not written as a citation"):
         citation_states("x", {"Donoghue": 1})

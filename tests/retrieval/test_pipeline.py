@@ -84,6 +84,10 @@ def test_a_hit_names_its_passage_and_metadata(index, collection):
     assert hit.ranks["final"] == 1
 
 
+def test_no_query_gives_no_list(index):
+    assert retriever(index).retrieve_many([]).final.shape[0] == 0
+
+
 def test_query_without_a_lexical_match(index):
     hits = retriever(index, "full").retrieve("zzz")
     assert len(hits) == 10

@@ -12,7 +12,7 @@ from casebook.retrieval.settings import MODES, NAMES, PipelineConfig, config_for
         *({"top_k": 0}, {"top_k": 2.5}, {"top_k": True}, {"max_passages": 0}, {"overlap": -1}, {"seed": -1}),
         *({"mmr_lambda": 1.1}, {"mmr_lambda": float("nan")}, {"first_stage_weight": -0.1}, {"first_stage_weight": 1}),
         *({"rrf_k": 0}, {"rrf_k": float("inf")}, {"question_tokens": 0}, {"pool": 9}, {"mmr_pool": 9}),
-        *({"agreement": (0.8, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
+        *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
         *({"bm25_preset": "best"}, {"lamda": 0.5}),

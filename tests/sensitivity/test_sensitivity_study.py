@@ -5,14 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.runs.outputs import as_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
-from casebook.sensitivity.evaluation import THRESHOLD, documented_evaluation, documented_scores
+from casebook.sensitivity.evaluation import (
+    THRESHOLD,
+    development_threshold,
+    documented_evaluation,
+    documented_scores,
+    score_pairs,
+)
 from casebook.sensitivity.study import (
+    ABOVE,
     PARAPHRASE,
     STRANGER,
     drill_down,
@@ -67,6 +75,11 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
     assert list(table.index) == ["bm25", "random", "type alone"]
     assert table.loc["bm25", "balanced accuracy, held out"] > 0.7
     assert table.loc["bm25", "MCC, held out"] > 0.4
+    scores = study.scores("bm25")
+    limit = development_threshold(scores.iloc[::2], study.annotations)
+    pairs = score_pairs(scores.iloc[1::2], study.annotations).dropna(subset="score")
+    held = metrics.balanced_accuracy_score(pairs["dispositive"].astype(bool), pairs["score"] > limit)
+    assert table.loc["bm25", "balanced accuracy, held out"] == pytest.approx(held)
     assert table.loc["bm25", "AUROC of excess"] > table.loc["bm25", "AUROC uncorrected"] - 0.05
     alone = table.loc["type alone"]
     assert alone["pairs"] == table.loc["bm25", "pairs"] == 96
@@ -77,6 +90,7 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
 def test_numbers_carry_what_every_number_carries(study):
     numbers = study.numbers()["bm25"]
     assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
+    assert numbers[ABOVE]["n"] == (study.placebos["bm25"]["status"] == "ok").sum()
     for number in numbers.values():
         assert set(number) == {"value", "ci", "n", "control", "reason"}
     for row in study.sensitivity("bm25").to_dict("records"):

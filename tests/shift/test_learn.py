@@ -107,7 +107,7 @@ def test_a_planted_direction_is_found(decoys, mode):
 def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
     data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1.0]}, {"q": {"a": 1}})
     shift = learn_posneg(data)
-    assert shift.stats.Cases == 0 and shift.stats.ResultantLength is None
+    assert shift.stats.Cases == 0 and shift.stats.ResultantLength is None and not shift.stats.CancelOutSuspected
     assert "below epsilon" in shift.cancel_reason and not shift.move(np.ones((2, 2))).any()
 
 

@@ -191,12 +191,11 @@ class PluggedEncoder(EncoderWrapper):
         super().__init__(load_encoder())
         found = plugin(name)
         made = called(name, found) if isinstance(found, type) else found
-        towers = [getattr(made, f"encode_{role}", None) for role in ("queries", "documents")]
-        if not all(map(callable, towers)) and not callable(made):
+        self._towers = [getattr(made, f"encode_{role}", made) for role in ("queries", "documents")]
+        if not all(map(callable, self._towers)):
             needs = "a callable texts -> vectors, or an object with encode_queries and encode_documents"
             raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
         self.name = name
-        self._towers = towers if all(map(callable, towers)) else [made, made]
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
         self._known = {}

@@ -4,7 +4,7 @@ import io
 import math
 import re
 import zipfile
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -66,10 +66,8 @@ def _scan_rows(form, alone, anywhere):
         for word in _words(alone, "\n".join(cells)):
             count = int(cells.str.contains(word, regex=False).sum())
             yield f"column {name}", "word_in_text", f"{word}, {count} rows"
-    found = (
-        one_sided_words(*(form.rows[name] for name in form.layout.texts[-2:])) if form.layout.name == "paired" else ()
-    )
-    if found:
+    answers = [form.rows[name] for name in form.layout.texts[-2:]]
+    if found := one_sided_words(*answers) if form.layout.name == "paired" else ():
         words = ", ".join(word for word, _ in found)
         yield "both answers", "word_of_one_side", f"{words}: in one of two answers of {found[-1][1]} rows or more"
 
@@ -89,15 +87,12 @@ def _scan_parts(path, alone):
 # --- what the texts give away ----------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ArmGuess:
+class ArmGuess(NamedTuple):
     """How well a model that saw other items tells the systems apart by their text."""
 
     accuracy: Interval
     pvalue: float | None
-    n: int
     words: pd.DataFrame
-    reason: str | None = None
 
 
 def content_audit(panel, permutations=200, seed=0):
@@ -105,29 +100,25 @@ def content_audit(panel, permutations=200, seed=0):
     texts = panel.texts[[panel.focus, panel.other]].fillna("")
     both = texts[(texts != "").all(axis=1)]
     found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
-    row = bounded("accuracy", found.accuracy) | {"chance": 0.5, "p": found.pvalue, "n": found.n, "reason": found.reason}
+    row = bounded("accuracy", found.accuracy) | {"chance": 0.5, "p": found.pvalue}
+    row |= {"n": found.accuracy.n, "reason": found.accuracy.reason}
     return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
 
 
 def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
     """Train a classifier to tell two systems by their texts, item by item; p by exchanging labels within items."""
     focus, other = list(focus), list(other)
-    n, reason = len(focus), None
-    if n < folds:
-        reason = "fewer_than_folds"
-    elif not any(text.strip() for text in (*focus, *other)):
-        reason = "no_text"
-    if reason:
-        empty = Interval(None, None, None, 0.95, n, "wilson", reason)
-        return ArmGuess(empty, None, n, pd.DataFrame({"word": [], "weight": []}), reason)
+    n, blank = len(focus), not any(text.strip() for text in (*focus, *other))
+    if n < folds or blank:
+        empty = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds" if n < folds else "no_text")
+        return ArmGuess(empty, None, pd.DataFrame({"word": [], "weight": []}))
     rng = np.random.Generator(stream(seed, "arm guess"))
     fold = rng.permutation(np.arange(n) % folds)
     parts = [_features(focus, other, fold == k) for k in range(folds)]
     signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
     right = _right(parts, np.ones(n)).sum()
     hits = 1 + sum(_right(parts, row).sum() >= right for row in signs)
-    words = _telling_words(focus, other)
-    return ArmGuess(wilson(float(right), n), float(hits / (n_permutations + 1)), n, words)
+    return ArmGuess(wilson(float(right), n), float(hits / (n_permutations + 1)), _telling_words(focus, other))
 
 
 def _vectorizer():
@@ -197,17 +188,16 @@ def guesses(panel):
     return pd.DataFrame(rows)
 
 
-def blinding_index(counts, arms=("S1", "S2")):
+def blinding_index(counts, arms=("S1", "S2"), level=0.95):
     """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
-    table = np.asarray(counts, dtype=float)
-    counts = {arm: (int(row.sum()), row[k], row[1 - k]) for k, (arm, row) in enumerate(zip(arms, table, strict=True))}
-    return {arm: _bang(*count) for arm, count in counts.items()}
-
-
-def _bang(n, right, wrong, level=0.95):
-    if n == 0:
-        return Interval(None, None, None, level, 0, "normal", "no_units")
-    index = (right - wrong) / n
-    half = special.ndtri((1 + level) / 2) * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
-    low, high = max(-1.0, index - half), min(1.0, index + half)
-    return Interval(float(index), float(low), float(high), level, n, "normal")
+    found, z = {}, special.ndtri((1 + level) / 2)
+    for place, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
+        n, right, wrong = int(row.sum()), row[place], row[1 - place]
+        if not n:
+            found[arm] = Interval(None, None, None, level, 0, "normal", "no_units")
+            continue
+        index = (right - wrong) / n
+        half = z * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
+        low, high = max(-1.0, index - half), min(1.0, index + half)
+        found[arm] = Interval(float(index), float(low), float(high), level, n, "normal")
+    return found

@@ -11,7 +11,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.raters.analysis import analyse
-from casebook.raters.forms import FORMS, KEY, SCALES, SEALED, SHEET, Plan, make_forms
+from casebook.raters.forms import FORMS, SCALES, SHEET, Plan, make_forms
 from casebook.raters.power import marginal_probability
 from casebook.raters.read import open_forms, read_forms, read_key
 from casebook.stats.samples import stream
@@ -54,7 +54,7 @@ TRUTH = Truth(effect=0.7, item_sd=1.3, rater_sd=0.5, left=0.5, ties=0.12)
 def fill_forms(study, folder, truth=None, *, seed=0):
     """Fill all workbooks of a study as the simulated panel would; give the paths."""
     study, folder, truth = Path(study), Path(folder), truth or Truth()
-    key = read_key(study / SEALED / KEY)
+    key = read_key(study)
     rng = np.random.Generator(stream(seed, "simulated panel"))
     items = [row["item_id"] for row in key["draw"]]
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))

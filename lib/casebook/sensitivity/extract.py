@@ -492,12 +492,13 @@ def _placed(sheet, part, by_rules):
 # ---- how well facts are read: precision, recall and F1 against sheets that somebody wrote
 
 _NUMBERS = ("Amount", "Age", "Duration")
-IN_PASSAGES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS, "Section": ("Section",)}
-IN_PASSAGES |= {"Evidence": ("Evidence",), "all facts": (*_NUMBERS, "Section", "Evidence")}
-"""Kinds of fact that each row of the table pools, for passages, whose sides and outcome are not annotated."""
-TYPES = {name: IN_PASSAGES[name] for name in (*_NUMBERS, "Numerical", "Section")} | {"PartyType": ("PartyType",)}
-TYPES |= {"Evidence": ("Evidence",), "Outcome": ("Outcome",)}
-TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}  # the outcome is no fact
+TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
+TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
+TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
+"""Rows of the table: kinds of fact that each pools; the outcome is no fact."""
+IN_PASSAGES = {name: kinds for name, kinds in TYPES.items() if name not in ("PartyType", "Outcome")}
+IN_PASSAGES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
+"""Rows for passages of real judgments, whose sides and outcome are not annotated."""
 N_SHUFFLES = 200
 
 

@@ -101,9 +101,8 @@ class SensitivityStudy:
         rows, known = [], self.annotations
         for system in self.systems if len(known) else ():
             scores, found = self.scores(system), self.evaluated(system)
-            seen, unseen = (known[known["case_id"].isin(scores.index[start::2])] for start in (0, 1))
-            limit = evaluation.development_threshold(scores.iloc[::2], seen)
-            held = evaluate(scores.iloc[1::2], unseen, limit, **self.options)
+            limit = evaluation.development_threshold(scores.iloc[::2], known)
+            held = evaluate(scores.iloc[1::2], known, limit, **self.options)
             quantile = evaluation.placebo_threshold(self.placebos[system], PRIMARY)
             raw = self.evaluated(system, over_placebo=False, threshold=quantile)
             columns = {

@@ -20,9 +20,8 @@ from casebook.runs.record import RunRecord, digest, library_digest, now, per_que
 from casebook.runs.registry import record_run
 from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
 from casebook.shift.learn import DOCUMENTED, MODES, SCALES, SELECTION, learn_posneg
-from casebook.stats.intervals import mean_intervals
+from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
-from casebook.stats.tests import difference_intervals
 
 RESULT, READABLE, STATS = "shift-training-result.json", "shift-training-result.md", "training_stats.json"
 _LEGACY_RESULT = "result.json"
@@ -280,7 +279,7 @@ def unapplied(result, scale):
 RunReport = namedtuple("RunReport", "folder records metrics values note")
 
 
-def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
+def run(setup, result, layout, *, scale=None, arguments=None):
     """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
     (data, parts, labels), started = prepare(setup), now()
     check_split(labels, result)
@@ -289,7 +288,10 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
         vectors[name], used = shift_queries(test, result, amount)
         trained[name] = parts["train"].score(shift_queries(parts["train"], result, amount)[0], KEYS).mean()
     groups = group_labels(test)
-    metrics = _intervals({name: test.score(v) for name, v in vectors.items()}, groups, seed)
+    metrics, scores = {}, [test.score(v) for v in vectors.values()]
+    for measure in MEASURES:
+        means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
     folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
@@ -314,18 +316,6 @@ def run(setup, result, layout, *, scale=None, seed=0, arguments=None):
         )
         records.append(record_run(layout, record, frames[name], arguments))
     return RunReport(folder, records, metrics, values, unapplied(result, used))
-
-
-def _intervals(scores, groups, seed):
-    """Both systems' means and the paired difference, per measure."""
-    metrics = {}
-    for measure in MEASURES:
-        table = np.stack([frame[measure] for frame in scores.values()], axis=1)
-        found = mean_intervals(table, groups, seed=seed)
-        found += difference_intervals(table[:, 1] - table[:, 0], groups, seed=seed)
-        numbers = [interval.number() for interval in found]
-        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), numbers, strict=True))
-    return metrics
 
 
 def _documented(data, metrics, trained, started):

@@ -114,12 +114,17 @@ def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
     for measure, column in MEASURES.items():
         before, after = (frame[column].to_numpy(float) for frame in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
-        gains = difference_intervals(table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed)
-        for target, found in ((kpi, means), (delta, gains)):
-            for system, interval in zip(target, found, strict=True):
-                target[system][measure] = interval.number()
+        for target, found in zip((kpi, delta), means_and_gains(table, groups, n_boot, seed), strict=True):
+            for system, number in zip(target, found, strict=True):
+                target[system][measure] = number
     return {"kpi": kpi, "delta": delta}
+
+
+def means_and_gains(table, groups, n_boot=10_000, seed=0):
+    """Means of systems [queries, systems] and their paired differences from the first, each with its interval."""
+    means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
+    gains = difference_intervals(table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed)
+    return [interval.number() for interval in means], [interval.number() for interval in gains]
 
 
 def gap_gain(base, shifted):
