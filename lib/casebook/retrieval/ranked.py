@@ -39,8 +39,10 @@ class RankedLists:
     def of(cls, rows, ids, scores, n_queries, depth=None):
         """Lists of entries in order, queries ascending; of each query the first `depth`."""
         place = np.arange(rows.size) - np.searchsorted(rows, rows)
-        depth = depth or place.max(initial=0) + 1
-        rows, ids, scores, place = (part[place < depth] for part in (rows, ids, scores, place))
+        if depth is None:
+            depth = place.max(initial=0) + 1
+        else:
+            rows, ids, scores, place = (part[place < depth] for part in (rows, ids, scores, place))
         padded = np.full((n_queries, depth), ABSENT), np.full((n_queries, depth), -np.inf)
         padded[0][rows, place], padded[1][rows, place] = ids, scores
         return cls(*padded)
