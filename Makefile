@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 RUN ?= report
 TAG ?= default
 JOBS ?= 2
+TEST_JOBS ?= 3
 TORCH_INDEX ?=
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -42,7 +43,7 @@ report: $(BIN)/casebook ## pull the data, run the experiments, build the book, s
 
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test, compare with the reference
 	$(BIN)/casebook build --run smoke
-	tests=0; $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
+	tests=0; $(BIN)/pytest --numprocesses $(TEST_JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
 	reference=0; $(BIN)/python tests/reference.py || reference=$$?; \
 	echo "exit codes: tests $$tests, comparison with the reference $$reference"; \
 	exit $$((tests ? tests : reference))

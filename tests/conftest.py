@@ -16,6 +16,12 @@ settings.load_profile("untimed")
 MIRROR = Path(os.environ.get("CASEBOOK_DATA_MIRROR") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the files that hold slow tests, so that no process waits for one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path.name != "test_tutorials.py", item.path not in slow))
+
+
 @pytest.fixture(scope="session")
 def mirror():
     """Give the reference data folder, or skip with the reason."""
