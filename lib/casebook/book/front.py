@@ -152,7 +152,7 @@ def _nice(limit):
 
 def effect_drawing(each, limit):
     """Draw an effect with its interval on an axis around zero; chance is a tick, the margin a band."""
-    ticks = {place: f"{place + each.null:z.3g}" for place in (-limit, 0, limit)}
+    ticks = {place: f"{round(place + each.null, 2 if limit >= 0.1 else 4):zg}" for place in (-limit, 0, limit)}
     label = f"{each.effect} on an axis from {ticks[-limit]} to {ticks[limit]}"
     if each.margin:
         label += f"; differences below {each.margin:.3g} do not matter"
