@@ -326,9 +326,10 @@ def names_items(name, values=None, others=(), least=5):
         return True
     if values is None or len(others) < 2:
         return False
-    values, *others = (pd.Series(list(column), dtype=object).replace("", None) for column in (values, *others))
-    if values.isna().any() or values.nunique() < max(least, len(values)):
+    values = pd.Series(list(values), dtype=object)
+    if values.isna().any() or (values == "").any() or values.nunique() < max(least, len(values)):
         return False
+    others = [pd.Series(list(column), dtype=object).replace("", None) for column in others]
     repeated = all(column.dropna().duplicated().any() for column in others)
     pool = pd.concat(others).dropna()
     numbers, rated = (pd.to_numeric(column, errors="coerce") for column in (values, pool))
