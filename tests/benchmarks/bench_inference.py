@@ -11,6 +11,7 @@ from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
 from casebook.frames import compare_systems
+from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
@@ -20,7 +21,7 @@ MEASURED_PAIRS = 2
 
 def rows():
     """Measure every benchmark of this file."""
-    return [_randomisation(), _comparison()]
+    return [_randomisation(), _bootstrap(), _comparison()]
 
 
 def _scores(queries, systems):
@@ -53,6 +54,25 @@ def _randomisation():
     name = f"all-pairs randomisation, {SYSTEMS} systems x {QUERIES} queries, {FLIPS}"
     note = f"scipy measured on {MEASURED_PAIRS} of {len(PAIRS)} pairs and multiplied; ours includes max-T"
     return row(name, "scipy.stats.permutation_test", ours, theirs, 200, note)
+
+
+def _bootstrap():
+    X = _scores(QUERIES, SYSTEMS)
+    samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
+
+    def ours():
+        return mean_intervals(np.column_stack(samples), n_boot=RESAMPLES)
+
+    def peer():
+        for sample in samples:
+            stats.bootstrap(
+                (sample,), np.mean, method="percentile", n_resamples=RESAMPLES, batch=1000, rng=np.random.default_rng(1)
+            )
+
+    name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"
+    note = "ours are the hull of t and BCa, the peer's percentile intervals, one call per mean and difference"
+    seconds = cpu_seconds(ours)[0], cpu_seconds(peer, repeats=1)[0]
+    return row(name, "scipy.stats.bootstrap", *seconds, 3, note)
 
 
 def _comparison():
