@@ -144,25 +144,21 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
-    five = [query.text for query in queries(PART, 5)]
+    five = list(queries(PART, 5))
     sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
     assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
-    assert all([query.text for query in queries(PART, k)] == five[:k] for k in (1, 2, 3, 4))
-    ours, theirs = (diversity([query.text for query in write(PART, 3)]) for write in (queries, documented_queries))
+    assert all(list(queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
+    ours, theirs = (diversity(write(PART, 3)) for write in (queries, documented_queries))
     assert ours > 2 * theirs and diversity(["alpha"]) is None
 
 
 def test_documented_queries():
     part = SubClaim("SC1", "This was sold in 1999.", entities=("Vale",))
-    texts = [query.text for query in documented_queries(part, 4)]
-    assert texts == [
-        "Vale This was sold in 1999.",
-        "This was sold in 1999?",
-        "1999. Vale sold",
-        "This was sold in 1999. history timeline 1999",
-    ]
-    assert [q.text for q in documented_queries(SubClaim("SC1", "Hail."), 2)] == ["Hail.", "What about Hail."]
-    assert documented_queries(SubClaim("SC1", "He was."), 2)[1].text == "When He was."
+    timeline = "This was sold in 1999. history timeline 1999"
+    texts = ("Vale This was sold in 1999.", "This was sold in 1999?", "1999. Vale sold", timeline)
+    assert documented_queries(part, 4) == texts
+    assert documented_queries(SubClaim("SC1", "Hail."), 2) == ("Hail.", "What about Hail.")
+    assert documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
 @pytest.mark.parametrize(
@@ -212,7 +208,7 @@ def test_documented_scores_in_their_order():
     ],
 )
 def test_archives_are_unwrapped(url, inner):
-    assert unwrap(url, read_ratings()["archives"]) == (inner, False)
+    assert unwrap(url, read_ratings().archives) == (inner, False)
     assert rate(url).level == "high"
 
 
@@ -235,11 +231,13 @@ def test_kind_beats_address(url, kind, level):
     ("change", "problem"),
     [
         (lambda text: "a: [", "not YAML"),
-        (lambda text: "[]", "needs exactly"),
-        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "domains 'wikipedia.org': score 1.2"),
-        (lambda text: text.replace("other: 0.40", "other: high"), "other 'other': score 'high' not in 0..1"),
-        (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "suffixes 'ac': score -0.1 not in 0..1"),
-        (lambda text: text.replace("domains:", "domains: 3\nx:"), "needs exactly"),
+        (lambda text: "[]", "table.yml: "),
+        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "field domains.wikipedia.org"),
+        (lambda text: text.replace("other: 0.40", "other: high"), "field other"),
+        (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "field suffixes.ac"),
+        (lambda text: text.replace("score: 0.95", "store: 0.95"), "field kinds.primary"),
+        (lambda text: text.replace("domains:", "domains: 3\nx:"), "field domains"),
+        (lambda text: text + "more: 3\n", "field more"),
     ],
 )
 def test_a_wrong_rating_table_is_named(tmp_path, change, problem):

@@ -66,7 +66,7 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     assert report.scores.counts.to_numpy().sum() == 4
     assert report.scores.counts["no_verdict"].sum() == 2
     assert report.scores.foreign == {"maybe": 1}
-    assert "missing: 4" in report.as_text() and "off-label 'maybe': 1" in report.as_text()
+    assert "missing: 4" in report.as_text() and "off-label answers: maybe 1" in report.as_text()
 
 
 def test_sections_parity_and_corrected(write):
@@ -187,11 +187,11 @@ def test_command_takes_spellings(score, write):
     ("gold", "pred", "options", "message"),
     [
         (labels("yes", N), labels(S, N), (), "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'"),
-        ([{"id": 1}], labels(S), (), "gold.jsonl:1: has no field 'label'"),
-        ([{"id": None, "label": S}], labels(S), (), "neither text nor a number"),
-        (labels(S), labels(["a"]), (), "field 'label' is no label"),
-        (labels(S), labels(S, confidence=[1.4]), (), "1 confidences lie outside"),
-        (labels(S), labels(S, confidence=["high"]), (), "field 'confidence'"),
+        ([{"id": 1}], labels(S), (), "gold.jsonl:1: field label"),
+        ([{"id": None, "label": S}], labels(S), (), "gold.jsonl:1: field id"),
+        (labels(S), labels(["a"]), (), "pred.jsonl:1: field label"),
+        (labels(S), labels(S, confidence=[1.4]), (), "1 values of 'confidence'"),
+        (labels(S), labels(S, confidence=["high"]), (), "1 values of 'confidence' are not from 0 to 1 .id 1"),
         (labels(S), labels(S, start=7), (), "no id in common .first: '1' and '7'"),
         (labels(S), labels(S), ("--group", "hops"), "no column 'hops'"),
         (labels(S), labels(S), ("--label", "yes"), "SPELLING=LABEL"),

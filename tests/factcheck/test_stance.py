@@ -183,7 +183,7 @@ class Model:
 @pytest.mark.parametrize(("said", "p"), [("refutes", 0.0), ("supports", 1.0), ("neutral", None)])
 def test_a_language_model_judges_or_says_nothing(said, p):
     assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
-    with pytest.raises(InputError, match="no stance"):
+    with pytest.raises(InputError, match="field stance"):
         ModelStance(Model("perhaps")).judge("c", [passage("a")])
 
 

@@ -39,7 +39,7 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the full system with the
     configurations that are no single effect, ``parts`` (the planned family), ``effects`` by rate, ``reported``.
     """
-    base, others, config = checker.base, (checker.stance, claims, checker.decomposers), checker.config
+    base, others, config = checker.base, (checker.stance, claims), checker.config
     cells, nine = factorial_configs(config), documented_configs(config)
     rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, *others, memo=memo)
     right, groups = right_table(rows), rows.drop_duplicates("id")["group"].tolist()
@@ -135,11 +135,11 @@ def documented_configs(config=None):
     }
 
 
-def run_configs(configs, base, stance, claims, decomposers=None, *, share=True, memo=None):
+def run_configs(configs, base, stance, claims, *, share=True, memo=None):
     """Run configurations on the same claims, one row a configuration and claim; what they share is done once."""
     memo, tables = {} if memo is None else memo, []
     for name, config in track(configs.items(), "configurations"):
-        checker = FactChecker(base, stance, config, decomposers, memo=memo if share else {})
+        checker = FactChecker(base, stance, config, memo if share else {})
         results = checker.check_all([(claim.id, claim.text) for claim in claims])
         found = cost_rows(results).assign(
             group=[claim.group for claim in claims],
