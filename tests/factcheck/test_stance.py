@@ -137,16 +137,13 @@ def test_the_fitted_model_is_scikit_learns(own, base):
 
 def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones(own, base):
     claim = next(claim for claim in own.train if len(claim.atoms) == 1)
-    (atom,) = claim.atoms
-    pairs = training_pairs([claim], base)
-    sided = [pair for pair in pairs if pair.stance != NEUTRAL]
-    row = base.doc_ids.index(atom.doc_id)
+    (atom,), pairs, row = claim.atoms, training_pairs([claim], base), base.doc_ids.index(claim.atoms[0].doc_id)
+    sided, beside = ([p for p in pairs if (p.stance == NEUTRAL) == neutral] for neutral in (False, True))
     assert sided[-1].passage == base.whole(row)
     assert all(p.passage.row == row and p.passage.start < atom.end and atom.start < p.passage.end for p in sided)
-    assert {pair.stance for pair in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
-    beside = [pair.passage for pair in pairs if pair.stance == NEUTRAL]
-    assert {passage.row for passage in beside} - {row}
-    assert not any(p.row == row and p.start < atom.end and atom.start < p.end for p in beside)
+    assert {p.stance for p in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
+    assert {p.passage.row for p in beside} - {row}
+    assert not any(p.passage.row == row and overlap(p.passage, atom) for p in beside)
 
 
 def test_spans_that_only_meet_do_not_overlap():
