@@ -73,9 +73,6 @@ def documented_queries(subclaim, k=3):
     return tuple(found[:k])
 
 
-QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
-
-
 def diversity(texts):
     """1 less the mean Jaccard similarity of the content stems of all pairs of queries."""
     pairs = list(itertools.combinations([content(text) for text in texts], 2))
@@ -334,14 +331,13 @@ OWN = "own"  # the smoke and insurance collections as one
 
 @dataclass(frozen=True)
 class PipelineConfig:
-    """Settings: how claims are parted and queries written (``k`` a part), what is read, and how evidence decides.
+    """Settings: how claims are parted, how many queries a part has (``k``), what is read, and how evidence decides.
 
     ``documents`` a part (None: all that are found) give ``passages`` each, if they pass the ``gate`` of credibility;
-    without ``three_stage`` they are read whole and ungated. ``parity``: rate, extract and number as documented.
+    without ``three_stage`` they are read whole and ungated. ``parity``: ask, rate, extract and number as documented.
     """
 
     decomposition: str = "rules"
-    queries: str = "diverse"
     k: int = 3
     documents: int | None = 3
     three_stage: bool = True
@@ -351,7 +347,6 @@ class PipelineConfig:
     parity: bool = False
 
     def __post_init__(self):
-        check_choice("queries", self.queries, QUERY_WRITERS)
         check_choice("gate", self.gate, GATES)
         if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
             raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
@@ -427,9 +422,9 @@ class FactChecker:
         if not kept or (dropped and not rule.documented):
             _, verdict, confidence = decide([], [], rule)
             return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
-        write, asked, evidence = QUERY_WRITERS[config.queries], [], []
+        write, asked, evidence = documented_queries if config.parity else queries, [], []
         for part in kept:
-            found = stages.run(("queries", config.queries, part), lambda part=part: write(part, MOST_QUERIES))
+            found = stages.run(("queries", config.parity, part), lambda part=part: write(part, MOST_QUERIES))
             asked += found[: config.k]
             first = 1 if config.parity else len(evidence) + 1
             evidence += self._evidence(stages, part, found[: config.k], first)
@@ -495,7 +490,7 @@ class _Stages:
 
 
 DOCUMENTED_CONFIG = PipelineConfig(
-    "documented", "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
+    "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
 )
 
 
