@@ -14,14 +14,12 @@ from casebook.factcheck.score import (
     compare_verdicts,
     documented_performance,
     high_credibility,
-    honest_accuracy,
     is_right,
     join_labels,
     performance_score,
     run_log,
     score_files,
     score_joined,
-    timings,
 )
 from casebook.factcheck.verdict import SUPPORTS, Rule
 from casebook.stats.tests import mcnemar
@@ -192,8 +190,8 @@ def test_bad_files_end_with_one_line(score, write, gold, pred, options, message)
     assert error.count("\n") == 1
 
 
-def test_documented_numbers_of_a_log_and_of_what_claims_cost(checked):
-    """The methods page works further ones out by hand."""
+def test_a_log_and_costs_where_something_is_missing(checked):
+    """The methods page works the other documented numbers out by hand."""
 
     def result(levels, seconds=1.0, **more):
         made = checked([[(level, SUPPORTS) for level in levels]], Rule())
@@ -202,14 +200,14 @@ def test_documented_numbers_of_a_log_and_of_what_claims_cost(checked):
     fast, slow = result([], seconds=0.05, verdict=N), result([], verdict=S)
     logs = [run_log([fast], [S]), run_log([slow], [S]), run_log([result(["high"], seconds=0.0)], [S]), run_log([])]
     assert [performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 3.3, 0])
-    log = run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])
-    assert log["accuracy"].tolist() == [0.8, 1.0, 0.0]
-    assert honest_accuracy(log) == {"right": 1, "labelled": 1, "accuracy": 1.0, "unlabelled": 2}
-    results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([])]
-    assert high_credibility(results) == {"macro": 0.625, "pooled": 0.4}
+    assert run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])["accuracy"].tolist() == [
+        0.8,
+        1.0,
+        0.0,
+    ]
     crashed = replace(fast, verdict=None, error="search: x", timings={})
-    document = documented_performance([*results, crashed])
+    results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([]), crashed]
+    document = documented_performance(results)
     assert (document["mean_processing_time"], document["total_processing_time"]) == (1.25, 5)
     assert (document["evidence_per_claim"], document["high_credibility_ratio"]) == (pytest.approx(5 / 3), 0.625)
-    assert timings(results).set_index("stage").loc["total", ["mean", "median"]].tolist() == [5, 3]
     assert documented_performance([])["total_processing_time"] == 0 and high_credibility([])["pooled"] is None

@@ -5,17 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from casebook.errors import InputError
+from casebook.factcheck import verdict
 from casebook.factcheck.verdict import (
     DOCUMENTED,
     EQUAL_WEIGHTS,
-    INSUFFICIENT,
     LEVELS,
-    NEUTRAL,
-    NOT_SUPPORTED,
-    REFUTES,
     STANCES,
-    SUPPORTED,
-    SUPPORTS,
     Evidence,
     Rule,
     decide,
@@ -23,6 +18,9 @@ from casebook.factcheck.verdict import (
     judge_subclaim,
     support_score,
 )
+
+SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = verdict.VERDICTS
+SUPPORTS, REFUTES, NEUTRAL = STANCES
 
 PRO, CON, NEITHER = ("high", SUPPORTS), ("high", REFUTES), ("high", NEUTRAL)
 LOW, LOW_CON = ("low", SUPPORTS), ("low", REFUTES)
