@@ -85,23 +85,18 @@ def parts(right, groups, **options):
 def reported(left_out):
     """The impacts that the document states, in points, beside what was measured on clean documents."""
     ours = left_out.set_index("against").loc[[f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]]
-    points = -100 * ours[["difference", "high", "low"]] + 0.0  # no negative zero
-    codes = list(COMPONENTS)
-    return pd.DataFrame(
-        {
-            "configuration": codes,
-            "reported": [yaml_table("documented")["simulator"]["reported"][code] for code in codes],
-            "origin": "input of a simulator",
-            "simulated accuracy": [simulated_accuracy(code) for code in codes],
-            "simulated seconds": [simulated_seconds(code) for code in codes],
-            "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
-            "ours": points["difference"].to_numpy(),
-            "ours low": points["high"].to_numpy(),
-            "ours high": points["low"].to_numpy(),
-            "p_adjusted": ours["p_adjusted"].to_numpy(),
-            "n": ours["n"].to_numpy(),
-        }
-    )
+    points = (-100 * ours[["difference", "high", "low"]] + 0.0).set_axis(["ours", "ours low", "ours high"], axis=1)
+    told = yaml_table("documented")["simulator"]["reported"]
+    stated = {
+        "configuration": list(COMPONENTS),
+        "reported": [told[code] for code in COMPONENTS],
+        "origin": "input of a simulator",
+        "simulated accuracy": [simulated_accuracy(code) for code in COMPONENTS],
+        "simulated seconds": [simulated_seconds(code) for code in COMPONENTS],
+        "reversed at n=10": [chance_of_reversal(code, 10) for code in COMPONENTS],
+    }
+    measured = pd.concat([points, ours[["p_adjusted", "n"]]], axis=1)  # + 0.0: no negative zero
+    return pd.DataFrame(stated).join(measured.reset_index(drop=True))
 
 
 def factorial_configs(config=None):

@@ -188,6 +188,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), 
 NUMBER_WORDS |= {word: 10 * value for value, word in enumerate(WORDS["tens"].split(), start=2)}
 _WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _STEMMER = Stemmer.Stemmer("english")
 
 
@@ -263,15 +264,9 @@ def names(text):
 @lru_cache(maxsize=5_000)
 def sentences(text):
     """Places of the sentences of a text; a line break ends one."""
-    spans = []
-    for start, end in nupunkt.sent_spans(text) if text.strip() else ():
-        for line in re.finditer(r"[^\n]+", text[start:end]):
-            piece = line.group()
-            left = start + line.start() + len(piece) - len(piece.lstrip())
-            right = start + line.end() - (len(piece) - len(piece.rstrip()))
-            if right > left:
-                spans.append((left, right))
-    return tuple(spans)
+    found = nupunkt.sent_spans(text) if text.strip() else ()
+    pieces = ((start, line) for start, end in found for line in _LINE.finditer(text[start:end]))
+    return tuple((start + line.start(), start + line.end()) for start, line in pieces)
 
 
 # --- atomic claims with logical form and verifiability: by rules on whole words, as documented, by a language model
@@ -544,8 +539,7 @@ def _coordinated(text):
         if _finite_verb(left) is None and not (start and _starts_predicate(left, after_modal=True)):
             continue
         known = _restored(left, parts[-1]) if parts else left
-        after_modal = _subject(known)[1] is not None
-        if _starts_predicate(right, after_modal) or _starts_clause(right):
+        if _starts_predicate(right, after_modal=_subject(known)[1]) or _starts_clause(right):
             parts.append(known)
             start = match.end()
     last = text[start:]
@@ -558,23 +552,18 @@ def _in_series(text, place):
 
 
 def _subject(clause):
-    """Subject of a clause, and its modal if the verb has one."""
-    place = _finite_verb(clause)
-    if place is None:
-        return None, None
-    token, start = _tokens(clause)[place]
-    return clause[:start].strip(), token if token in MODALS else None
+    """Subject of a clause with a verb, and its modal if it has one."""
+    token, start = _tokens(clause)[_finite_verb(clause)]
+    return clause[:start].strip(), token if token in MODALS else ""
 
 
 def _restored(part, before):
     """A predicate with the subject, and a bare verb with the modal, of the clause before."""
     subject, modal = _subject(before)
-    if subject is None:
-        return part
     found = [token for token, _ in _tokens(part)]
-    if found and found[0] in ("it", "they"):
+    if found[:1] in (["it"], ["they"]):
         return f"{subject} {part.partition(' ')[2]}"
-    if not _starts_predicate(part, modal is not None):
+    if not _starts_predicate(part, after_modal=modal):
         return part
     first = next(token for token in found if token not in ADVERBS)
     return f"{subject} {modal} {part}" if modal and first in BASE else f"{subject} {part}"

@@ -209,34 +209,30 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-#: Credibility of one source: score in [0, 1], level, and what decided.
-Rating = namedtuple("Rating", "score level rule")
+#: Credibility of one source: score in [0, 1] and level.
+Rating = namedtuple("Rating", "score level")
 
 
 def rate(url="", kind=None, ratings=None):
     """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
     ratings = read_ratings() if ratings is None else ratings
-    score, rule = _rated(str(url or "").strip(), str(kind or "").lower(), ratings)
-    level = next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low")
-    return Rating(float(score), level, rule)
+    score = _score(str(url or "").strip(), str(kind or "").lower(), ratings)
+    return Rating(score, next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low"))
 
 
-def _rated(url, kind, ratings):
+def _score(url, kind, ratings):
     if kind in ratings.kinds:
-        return ratings.kinds[kind], f"kind {kind}"
-    address, opaque = unwrap(url, ratings.archives)
-    host = _host(address) if address else None
-    if opaque or host is None:
-        return ratings.unknown, "archive without an address" if opaque else "no address"
+        return ratings.kinds[kind]
+    host = _host(unwrap(url, ratings.archives))
+    if host is None:
+        return ratings.unknown
     parts = _extractor()(host)
     registered = parts.top_domain_under_public_suffix
     for domain, score in ratings.domains.items():
         if _within(host, domain) and (registered == domain or not registered):
-            return score, f"domain {domain}"
-    label = parts.suffix.split(".")[0]
-    if not parts.is_private and label in ratings.suffixes:
-        return ratings.suffixes[label], f"suffix {parts.suffix}"
-    return ratings.other, "other"
+            return score
+    label = "" if parts.is_private else parts.suffix.split(".")[0]
+    return ratings.suffixes.get(label, ratings.other)
 
 
 def documented_rating(url):
@@ -244,13 +240,12 @@ def documented_rating(url):
     try:
         parts = urlsplit(url)
     except ValueError:
-        return Rating(0.20, "low", "cannot be read")
+        return Rating(0.20, "low")
     host = parts.netloc.lower().replace("www.", "")
     for row in yaml_table("documented")["credibility"]:
-        for end in row["ends"]:
-            if host.endswith(end):
-                return Rating(row["score"], row["level"], f"host ends in {end}")
-    return Rating(0.40, "low", "https") if parts.scheme == "https" else Rating(0.30, "low", "not https")
+        if host.endswith(tuple(row["ends"])):
+            return Rating(row["score"], row["level"])
+    return Rating(0.40 if parts.scheme == "https" else 0.30, "low")
 
 
 def _scores(rows):
@@ -298,16 +293,14 @@ _INNER = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
 
 
 def unwrap(url, archives):
-    """Address that an archive's address holds, and whether it is an archive that holds none."""
+    """Address that an archive's address holds, empty if it holds none."""
     for _ in range(5):  # archives of archives exist
         host = _host(url)
         if host is None or not any(_within(host, name) for name in archives):
-            return url, False
+            return url
         inner = _INNER.search(url, len(urlsplit(url).scheme) + 3)
-        if inner is None:
-            return url, True
-        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I)
-    return url, True
+        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I) if inner else ""
+    return ""
 
 
 def _within(host, domain):
