@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,9 @@ from casebook.factcheck.pipeline import (
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.readers import read_yaml
+
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 
 
 def test_evidence_of_held_out_claims_stands_where_it_says(own):
@@ -147,45 +151,13 @@ def test_documented_queries():
     assert documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
-@pytest.mark.parametrize(
-    ("url", "documented", "corrected"),
-    [
-        ("https://www.cam.ac.uk/x", "high", "high"),
-        ("https://notreuters.com/a", "high", "low"),
-        ("https://myedu", "high", "low"),
-        ("https://www.bbc.co.uk/news", "low", "high"),
-        ("https://india.gov.in/", "low", "high"),
-        ("https://uscourts.gov/", "high", "high"),
-        ("https://www.service.gouv.fr/", "low", "high"),
-        ("https://example.org/", "medium", "medium"),
-        ("https://someone.github.io/", "low", "low"),
-        ("http://blog.example.com/", "low", "low"),
-        ("https://nature.com.evil.io/x", "low", "low"),
-        ("https://ac.blogspot.com", "low", "low"),  # a blog host's customers are no public body
-        # Archives are unwrapped, however they spell the address that they hold.
-        ("https://web.archive.org/web/2020/http://a.gov/b", "medium", "high"),
-        ("https://web.archive.org/web/20200101id_/https:/a.gov", "medium", "high"),
-        ("https://archive.ph/2021.01/https://www.bbc.co.uk/x", "low", "high"),
-        ("https://web.archive.org/web/2/https%3A%2F%2Fa.edu%2Fq", "medium", "high"),
-    ],
-)
+@pytest.mark.parametrize(("url", "documented", "corrected"), CASES["credibility"])
 def test_levels_of_credibility(url, documented, corrected):
     assert (documented_rating(url).level, rate(url).level) == (documented, corrected)
 
 
 def test_documented_scores_in_their_order():
-    scores = {
-        "https://a.edu": 0.90,
-        "https://edu": 0.85,
-        "https://en.wikipedia.org/wiki": 0.60,
-        "https://x.org": 0.55,
-        "https://x.com": 0.40,
-        "http://x.com": 0.30,
-        "http://[broken": 0.20,
-        # Every "www." is removed, also inside: wwww.gov becomes wgov.
-        "https://nowww.reuters.com": 0.85,
-        "https://web.archive.org/web/2/http://x.gov": 0.55,
-    }
+    scores = CASES["documented_credibility"]
     assert {url: documented_rating(url).score for url in scores} == scores
 
 
