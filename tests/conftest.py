@@ -98,6 +98,7 @@ def notebook_project(tmp_path, monkeypatch):
     """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
     import nbformat
 
+    from casebook import kernel as kernels
     from casebook import paths
     from casebook import run as batch
 
@@ -112,6 +113,7 @@ def notebook_project(tmp_path, monkeypatch):
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
         monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+        monkeypatch.setattr(kernels, "SHARED", ())  # made notebooks need neither torch nor seaborn
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
         monkeypatch.setattr(batch, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.
