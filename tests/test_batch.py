@@ -206,3 +206,12 @@ def test_data_named_by_a_default_or_a_list_count_too(project):
     )
     assert one["data"] == {"datasets": record.digest([smoke])}
     assert len({json.dumps(found["data"]) for found in (every, one, two)}) == 3
+
+
+def test_data_that_become_available_are_another_input(project, monkeypatch):
+    digests = set()
+    for folder in ("", str(project)):
+        monkeypatch.setenv("CASEBOOK_DATA_MIRROR", folder)
+        cell = grid.Cell("m", "01_made.ipynb", {"dataset": "fire2017_irled"})
+        digests.add(batch.inputs_of(cell, {})["data"]["dataset"])
+    assert len(digests) == 2
