@@ -51,10 +51,11 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     search = ("corpus", "search", corpus, SMOKE, "--top-k", 10)
     code, out, _ = casebook(*search)
     assert code == 0
-    counts = f"{len(expected(10))} queries, up to 10 documents each"
+    lists = expected(10)
+    counts = f"{len(lists)} queries, up to 10 documents each"
     assert casebook(*search, "--out", run)[:2] == (0, f"{run}: {counts}\n")
     assert out == run.read_text()
-    assert {q: dict(row) for q, row in read_run(run).items()} == expected(10)
+    assert {q: dict(row) for q, row in read_run(run).items()} == lists
     code, out, _ = casebook("evaluate", QRELS, run, "-m", "nDCG@10", "--json")
     assert code == 0 and json.loads(out)["measures"]["nDCG@10"]["mean"] > 0.5
 
@@ -142,15 +143,11 @@ def test_vectors_in_an_object_store_are_hashed_whenever_they_are_read(object_sto
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [6])
-def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path, size):
+def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path):
     small = encoded[0][2]
     command = ["corpus", "encode", small, "--out", tmp_path / "two", "--workers", "2"]
     done = subprocess.run(
-        [sys.executable, "-m", "casebook", *command, "--shard-size", str(size)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-m", "casebook", *command, "--shard-size", "6"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(f"{tmp_path / 'two'}: 12 documents")
     assert done.stderr == ""
