@@ -111,7 +111,8 @@ def notebook_project(tmp_path, monkeypatch):
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
-        monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
+        for module in (batch, paths):
+            monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
         monkeypatch.setattr(kernels, "SHARED", ())  # made notebooks need neither torch nor seaborn
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
