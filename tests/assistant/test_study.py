@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
-    MEASURES,
     abstains,
     against_foreign,
     differences,
-    flips,
     gate_logs,
-    item_rows,
-    measured,
     normalised,
     planted_defects,
     score_answers,
@@ -118,8 +114,6 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     row = differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == ("good", "bad", 1.0, "better")
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
-    found = flips(rows).set_index("outcome").loc["grounded in full"]
-    assert found[["both", "first only", "second only", "neither"]].tolist() == [0, 8, 0, 0]
 
 
 def test_planted_defects_are_found_at_known_rates(tmp_path):
@@ -216,17 +210,11 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
     assert (log.groupby("system")["id"].nunique() > 300).all()
 
 
-def test_a_question_is_shown_with_every_answer(tmp_path):
-    log = read_log(log_of(tmp_path / "log.jsonl", RECIPES, lambda contexts, _: contexts, bad=lambda *_: ""))
-    rows = score_answers(log)
-    kept = item_rows(log, rows, ["q1"], 20, True)
-    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": kept}
-    wrong = log.assign(answer="Add yeast, pepper, mustard.").query("id == 'q1' and system == 'good'")
-    assert item_rows(wrong, rows, ["q1"], 80, True)[0]["given"][0]["weak"] == ["Add yeast, pepper, mustard."]
-    page = view(known | {"measures": [MEASURES[key] for key in measured(rows)]})
-    answers, facts, scores, contexts = page["items"][0]["parts"]
-    assert answers == [["good", "Whisk four egg whites until stiff, then…", "no"], ["bad", None, "yes"]]
+def test_a_question_is_shown_with_every_answer():
+    answer = {"answer": "Whisk four.", "abstained": False, "weak": [], "values": [1.0], "contexts": ["x"], "ids": None}
+    item = {"id": "q1", "text": "What is whisked?", "reference": "Four egg whites.", "given": [answer, None]}
+    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": [item]}
+    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0]["parts"]
+    assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
-    assert scores[0][1] == "1.000"
-    assert contexts[0][0] == "good"
-    assert page["tags"] == ["bad abstained"]
+    assert (scores[0][1], contexts[0][0]) == ("1.000", "good")
