@@ -7,7 +7,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.measures import agreement
 from casebook.measures.agreement import bootstrap_interval
-from casebook.measures.ratings import from_counts
+from casebook.measures.agreement import from_counts
 
 NAN = np.nan
 CORRECTED = (
@@ -76,7 +76,7 @@ def test_an_unused_category_counts_if_it_is_named():
         ([[1, np.inf], [2, 2]], {}, "item 0, rater 1: infinite"),
         ([["a", "b"], ["b", "b"]], {}, "have no order"),
         ([[1, 2], [2, 2]], {"level": "odd"}, "unknown level 'odd'"),
-        ([[1, 2], [2, 2]], {"weights": np.eye(3)}, r"shape \(3, 3\) for 2"),
+        ([[1, 2], [2, 2]], {"weights": np.eye(3)}, r"shape \(2, 2\)"),
         ([[1, 2], [2, 2]], {"weights": [[1, 0], [0.5, 1]]}, "symmetric"),
         ([[-1, 2], [2, 2]], {"level": "ratio"}, "at least 0"),
         ([[1, 2], [2, 2]], {"categories": [1, 3]}, r"outside .*\[2.0\]"),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
-from casebook.measures.ratings import from_counts, from_table
+from casebook.measures.agreement import from_counts, from_table
 
 NONE = {"n_boot": 0}
 FUNCTIONS = {

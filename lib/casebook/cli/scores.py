@@ -130,8 +130,7 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    from casebook.measures.agreement import agreement_results
-    from casebook.measures.ratings import as_panel, from_counts, from_table
+    from casebook.measures.agreement import agreement_results, as_panel, from_counts, from_table
     from casebook.sheets import read_ratings
     from casebook.stats.intervals import bounds_text
 
