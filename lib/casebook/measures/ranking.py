@@ -9,6 +9,7 @@ measure. Each of them is looked up, and its rank is one more than the number of 
 scored higher, found by bisection; ids are compared only where a judged document is tied.
 """
 
+import math
 import os
 import warnings
 from collections import defaultdict
@@ -269,14 +270,12 @@ def _table(source, read, value, what):
 
 def _from_frame(frame, value, what):
     wanted = ["query_id", "doc_id", value]
-    absent = [name for name in wanted if name not in frame.columns]
-    if absent:
-        raise InputError(f"{what}: the DataFrame lacks the columns {absent}")
-    repeated = frame.duplicated(["query_id", "doc_id"]).to_numpy()
-    if repeated.any():
-        place = int(np.argmax(repeated))
-        pair = frame.iloc[place][["query_id", "doc_id"]].tolist()
-        raise InputError(f"{what}: row {place} repeats query and document {pair}")
+    if not set(wanted) <= set(frame):
+        raise InputError(f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}")
+    repeated = np.flatnonzero(frame.duplicated(wanted[:2]))
+    if len(repeated):
+        pair = frame.iloc[repeated[0]][wanted[:2]].tolist()
+        raise InputError(f"{what}: row {repeated[0]} repeats query and document {pair}")
     table = {}
     for query, document, number in zip(*(frame[name].tolist() for name in wanted), strict=True):
         table.setdefault(str(query), {})[str(document)] = number
@@ -288,32 +287,24 @@ def _grades(qrels):
     flat = chain.from_iterable(row.values() for row in qrels.values())
     try:
         numbers = np.fromiter(flat, np.float64, sum(map(len, qrels.values())))
-        if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
-            return numbers.astype(np.int64)
     except (TypeError, ValueError):
-        pass
-    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
+        numbers = np.array([np.nan])
+    if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
+        return numbers.astype(np.int64)
+    raise _number_error(qrels, "qrels", "an integer grade", lambda x: x.is_integer() and abs(x) < GRADE_LIMIT)
 
 
-def _number_error(table, what, wanted, accepts):
-    """The error that names the first number that is not acceptable."""
-    return next(
-        InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
-        for query, row in table.items()
-        for document, number in row.items()
-        if not accepts(number)
-    )
-
-
-def _is_finite(number):
-    try:
-        return bool(np.isfinite(float(number)))
-    except (TypeError, ValueError):
-        return False
-
-
-def _is_grade(number):
-    return _is_finite(number) and float(number).is_integer() and abs(float(number)) < GRADE_LIMIT
+def _number_error(table, what, wanted, fits):
+    """The error that names the first number that does not fit."""
+    for query, row in table.items():
+        for document, number in row.items():
+            try:
+                good = fits(float(number))
+            except (TypeError, ValueError):
+                good = False
+            if not good:
+                return InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
+    return None
 
 
 # Ranks of the judged documents: all that a measure needs to know of a run
@@ -448,11 +439,11 @@ def _in_dicts(qrels, run):
     try:
         numbers = np.fromiter(chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum())
     except (TypeError, ValueError) as error:
-        raise _number_error(run, "run", "a finite number", _is_finite) from error
+        raise _number_error(run, "run", "a finite number", math.isfinite) from error
     in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
     scores, wanted = numbers[in_run], numbers[~in_run]
     if not np.isfinite(scores).all():
-        raise _number_error(run, "run", "a finite number", _is_finite)
+        raise _number_error(run, "run", "a finite number", math.isfinite)
     return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), wanted, lambda row: rows[row].items()
 
 

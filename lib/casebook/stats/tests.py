@@ -128,18 +128,18 @@ def all_signs(n):
 def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Interval of the mean of every column of paired differences, each on its own."""
     X, _ = score_matrix(differences)
+    if not len(X):
+        return [Interval(None, None, None, level, 0, "sign-flip", "no_units")] * X.shape[1]
     found = []
     for column in X.T:
         sums, sizes = cluster_sums(column[:, None], clusters)
-        reason, low, high, mean = too_few(len(sizes), clusters), None, None, None
-        if len(X):
-            flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-            mean = float(flips.difference[0])
-        if len(X) and not column.any():
+        flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
+        reason, low, high = too_few(len(sizes), clusters), None, None
+        if not column.any():
             low, high, reason = 0.0, 0.0, "no_variation"
         elif reason is None:
             low, high = (number_or_none(x[0]) for x in (flips.low, flips.high))
-        found.append(Interval(mean, low, high, level, len(X), "sign-flip", reason))
+        found.append(Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", reason))
     return found
 
 
@@ -402,17 +402,11 @@ def exact_sign_test(wins, losses):
     n = int(wins + losses)
     if n == 0:
         return ExactPValue(None, None, 0, "no_units")
-    most = max(wins, losses)
-    tail = special.betainc(most, n - most + 1, 0.5)
-    if tail > 1e-280:
-        log_tail = math.log(tail)
-    else:
-        # betainc underflows: add the terms on the log scale.
-        k = np.arange(most, n + 1)
-        log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
-        log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
-        tail = math.exp(log_tail)
-    return ExactPValue(positive(2 * tail), min(0.0, math.log(2) + log_tail), n)
+    k = np.arange(min(wins, losses) + 1)  # the tail on the log scale, where it never underflows
+    log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
+    log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
+    pvalue = positive(2 * special.bdtr(k[-1], n, 0.5))
+    return ExactPValue(pvalue, min(0.0, math.log(2) + log_tail), n)
 
 
 def documented_sign_test(wins, losses):
