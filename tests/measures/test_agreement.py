@@ -6,8 +6,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.measures.agreement import bootstrap_interval
-from casebook.measures.agreement import from_counts
+from casebook.measures.agreement import bootstrap_interval, from_counts
 
 NAN = np.nan
 CORRECTED = (

@@ -6,8 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from casebook.measures import agreement
-from casebook.measures.agreement import NAMES, _builder
-from casebook.measures.agreement import as_panel, from_counts
+from casebook.measures.agreement import NAMES, _builder, as_panel, from_counts
 
 NONE = {"n_boot": 0, "wide": True}
 COUNTED = (
