@@ -135,7 +135,7 @@ def score_predictions(
     counted = scorer.resampled(cells)
     table = counted[0][0]
     policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
-    members = {name: list(_members(values, len(gold))) for name, values in (groups or {}).items()}
+    members = {name: _members(values, len(gold)) for name, values in (groups or {}).items()}
     documented = {
         name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
         for name, parts in members.items()
@@ -274,12 +274,9 @@ def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
 
 def check_policies(off_label, nei, conflict):
     """Raise InputError unless the three policies are known ones."""
-    for name, value, allowed in (
-        ("off_label", off_label, OFF_LABEL_POLICIES),
-        ("nei", nei, CLASS_POLICIES),
-        ("conflict", conflict, CLASS_POLICIES),
-    ):
-        check_choice(f"{name} policy", value, allowed)
+    check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
+    check_choice("nei policy", nei, CLASS_POLICIES)
+    check_choice("conflict policy", conflict, CLASS_POLICIES)
 
 
 def formulas(table):
@@ -346,9 +343,7 @@ def encode(labels, vocabulary=None):
 
 def as_objects(labels):
     """Copy labels into an object array, shape [n], whatever they are."""
-    values = np.empty(len(labels), dtype=object)
-    values[:] = labels if isinstance(labels, list | tuple) else list(labels)
-    return values
+    return pd.Series(list(labels), dtype=object).to_numpy(copy=True)
 
 
 def paired_labels(gold, predicted):
@@ -357,9 +352,7 @@ def paired_labels(gold, predicted):
     if labelled and not gold.index.equals(predicted.index):
         raise InputError("gold and predicted have different indices: join them by id first")
     if len(gold) != len(predicted):
-        raise InputError(
-            f"{len(gold)} gold labels and {len(predicted)} predictions: lengths must be equal; join them by id first"
-        )
+        raise InputError(f"{len(gold)} gold labels and {len(predicted)} predictions: join them by id first")
     return as_objects(gold), as_objects(predicted)
 
 
@@ -367,32 +360,27 @@ def _gold_codes(gold, labels):
     codes, _ = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
-        what = f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: {gold[bad[0]]!r} in row {bad[0]})"
-        raise InputError(f"{what}; name their meaning in labels, which are {', '.join(GOLD)}")
+        first = f"first: {gold[bad[0]]!r} in row {bad[0]}"
+        raise InputError(f"{len(bad)} of {len(gold)} gold labels are missing or unknown ({first}): see labels")
     return codes
 
 
 def _excluded(table, policy):
     """Count the rows that no primary measure sees."""
-    insufficient = int(table[2].sum()) if policy["nei"] == "exclude" else 0
-    conflicting = int(table[3].sum()) if policy["conflict"] == "exclude" else 0
-    used = int(collapse(table, **policy).sum())
-    return {
-        "gold_insufficient": insufficient,
-        "gold_conflicting": conflicting,
-        "dropped_predictions": int(table.sum()) - used - insufficient - conflicting,
+    found = {
+        "gold_insufficient": int(table[2].sum()) if policy["nei"] == "exclude" else 0,
+        "gold_conflicting": int(table[3].sum()) if policy["conflict"] == "exclude" else 0,
     }
+    used = int(collapse(table, **policy).sum())
+    return found | {"dropped_predictions": int(table.sum()) - used - sum(found.values())}
 
 
 def _members(values, n):
-    """Yield each group's name and rows, in order of first occurrence."""
+    """Each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    values = as_objects(values)
-    values[pd.isna(values)] = "unknown"
-    codes, names = pd.factorize(values)
-    for code, name in enumerate(names):
-        yield str(name), np.flatnonzero(codes == code)
+    names = pd.Series(["unknown" if pd.isna(value) else str(value) for value in values], dtype=object)
+    return [(name, rows.to_numpy()) for name, rows in names.index.to_series().groupby(names, sort=False)]
 
 
 # Intervals: every resample is one draw of a table.

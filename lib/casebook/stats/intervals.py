@@ -305,7 +305,7 @@ def wilson(successes, n, level=0.95):
     check_share("level", level)
     if not 0 <= successes <= n:
         raise InputError(f"{successes} successes in {n} trials are impossible")
-    if n == 0:
+    if not n:
         return Interval(None, None, None, level, 0, "wilson", "no_units")
     share, z = successes / n, special.ndtri((1 + level) / 2)
     centre = share + z * z / (2 * n)
