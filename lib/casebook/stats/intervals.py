@@ -223,11 +223,8 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
     if n < 2:
         return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
     rng = np.random.Generator(stream(seed, "bootstrap statistic"))
-    draws = [number_or_none(statistic(rows[rng.integers(0, n, n)])) for _ in range(n_boot)]
-    if estimate is None or None in draws:
-        return Interval(estimate, None, None, level, n, "percentile", "undefined_in_resamples")
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), level, n, "percentile")
+    draws = np.array([statistic(rows[rng.integers(0, n, n)]) for _ in range(n_boot)], dtype=float)
+    return percentile_interval(estimate, draws, n, level=level)
 
 
 def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
