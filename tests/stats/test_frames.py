@@ -12,8 +12,14 @@ from scipy import stats
 from casebook.errors import InputError
 from casebook.frames import PAIR_COLUMNS, compare_systems, contrasts, count_verdicts, estimates, tie_classes
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.power import minimal_detectable_effect
-from casebook.stats.tests import effect_sizes, holm, paired_randomization, paired_t, randomised_tukey_hsd
+from casebook.stats.tests import (
+    effect_sizes,
+    holm,
+    minimal_detectable_effect,
+    paired_randomization,
+    paired_t,
+    randomised_tukey_hsd,
+)
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
 

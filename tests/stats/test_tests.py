@@ -16,7 +16,6 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from casebook.errors import InputError
-from casebook.stats.power import mcnemar_power, minimal_detectable_difference, minimal_detectable_effect
 from casebook.stats.tests import (
     difference_intervals,
     documented_sign_test,
@@ -25,6 +24,9 @@ from casebook.stats.tests import (
     holm,
     mcnemar,
     mcnemar_counts,
+    mcnemar_power,
+    minimal_detectable_difference,
+    minimal_detectable_effect,
     paired_randomization,
     paired_t,
     randomised_tukey_hsd,

@@ -1,4 +1,4 @@
-"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes.
+"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes, power.
 
 `sign_flips` is the test on which all verdicts of `casebook.frames` rest; the classical
 tests stand beside it for comparison.
@@ -312,12 +312,13 @@ def holm(pvalues):
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of a two-sided paired test."""
+    """Outcome of a two-sided paired test; the logarithm of its p-value never underflows."""
 
     statistic: float | None
     pvalue: float | None
     n: int
     interval: Interval | None = None
+    log_pvalue: float | None = None
     reason: str | None = None
 
 
@@ -327,7 +328,7 @@ def paired_t(a, b=None, *, level=0.95):
     n, mean = len(differences), float(differences.mean())
     reason = "fewer_than_two_units" if n < 2 else "no_variation" if np.ptp(differences) <= resolution else None
     if reason:
-        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason)
+        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason)
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     half = special.stdtrit(n - 1, (1 + level) / 2) * error
     interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
@@ -387,26 +388,16 @@ def _dense_ranks(values, resolution):
 # Counts: the sign test and McNemar's.
 
 
-@dataclass(frozen=True)
-class ExactPValue:
-    """A two-sided p-value that never underflows."""
-
-    pvalue: float | None
-    log_pvalue: float | None
-    n: int
-    reason: str | None = None
-
-
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return ExactPValue(None, None, 0, "no_units")
-    k = np.arange(min(wins, losses) + 1)  # the tail on the log scale, where it never underflows
+        return PairedTest(None, None, 0, reason="no_units")
+    most, k = max(wins, losses), np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
-    pvalue = positive(2 * special.bdtr(k[-1], n, 0.5))
-    return ExactPValue(pvalue, min(0.0, math.log(2) + log_tail), n)
+    pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
+    return PairedTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
 
 
 def documented_sign_test(wins, losses):
@@ -469,3 +460,61 @@ def mcnemar_pvalues(low, total):
     exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
     mid = np.where(2 * low == total, 1 - point / 2, 2 * tail - point)
     return exact, np.clip(mid, math.ulp(0.0), 1.0)
+
+
+# What n paired units can show.
+
+
+def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
+    """Smallest true mean difference that the two-sided paired t test finds with given power; None for one unit."""
+    from scipy import optimize  # slow to import
+
+    if n < 2:
+        return None
+    critical = special.stdtrit(n - 1, 1 - alpha / 2)
+
+    def missing(noncentrality):
+        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
+        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
+        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
+
+    high = 1.0
+    while missing(high) > 0:
+        high *= 2
+    return sd / math.sqrt(n) * optimize.brentq(missing, 0.0, high, xtol=1e-13)
+
+
+def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
+    """Power of McNemar's test for a true difference of two shares of which `discordant` units differ."""
+    return _rejections(discordant, n, alpha, mid_p)(difference)
+
+
+def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
+    """Smallest true difference of two shares that n paired units would show; None if none is."""
+    power_of = _rejections(discordant, n, alpha, mid_p)
+    if power_of(discordant) < power:
+        return None
+    from scipy import optimize  # slow to import
+
+    return optimize.brentq(lambda d: power_of(d) - power, 0.0, discordant, xtol=1e-12)
+
+
+def _rejections(discordant, n, alpha, mid_p):
+    """Give the power as a function of the difference, over all likely numbers of discordant units."""
+    totals = np.arange(1, n + 1)
+    log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
+    weights = np.exp(log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant))
+    totals, weights = totals[weights > 1e-12 / n], weights[weights > 1e-12 / n]
+    # The largest smaller count that rejects, by bisection; -1 where none does.
+    low, high = np.full(len(totals), -1), totals // 2
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        rejects = mcnemar_pvalues(middle, totals)[int(mid_p)] <= alpha
+        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
+
+    def power_of(difference):
+        share = (discordant + difference) / (2 * discordant)
+        tails = [np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0) for p in (share, 1 - share)]
+        return min(1.0, float(np.minimum(sum(tails), 1.0) @ weights))
+
+    return power_of
