@@ -62,13 +62,9 @@ class Scores:
         """Give one primary measure, an Interval."""
         return self.measures[measure]
 
-    def numbers(self, control="majority"):
-        """Give the primary measures for ``numbers.json``."""
-        beside = self.baselines.get(control, {})
-        return {
-            name: found.number(beside[name].estimate if name in beside else None)
-            for name, found in self.measures.items()
-        }
+    def numbers(self):
+        """Give the primary measures for ``numbers.json``, the majority's beside them."""
+        return {name: found.number(self.baselines["majority"][name].estimate) for name, found in self.measures.items()}
 
 
 def score_predictions(

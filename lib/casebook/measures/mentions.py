@@ -144,14 +144,14 @@ class Flip:
     overlap: float
 
 
-def find_flip(sentence, source_sentences, *, least_overlap=LEAST_OVERLAP):
+def find_flip(sentence, source_sentences):
     """Compare a sentence with the source sentence that shares most content with it."""
     words = content_words(sentence)
     if not words or not source_sentences:
         return None
     shares = [len(words & content_words(s)) / len(words) for s in source_sentences]
     best = max(range(len(shares)), key=shares.__getitem__)
-    if shares[best] < least_overlap:
+    if shares[best] < LEAST_OVERLAP:
         return None
     ours, theirs = _negated(sentence), _negated(source_sentences[best])
     turned = sorted(w for w in ours.keys() & theirs.keys() if ours[w] != theirs[w])

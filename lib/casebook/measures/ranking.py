@@ -148,8 +148,7 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
 class TieBounds:
     """Values of some measures over all orders of tied documents, each of shape [queries, measures].
 
-    ``expected`` is the mean over all orders, NaN for measures without a closed form;
-    ``tie_mass`` is the share of the judged documents found that are tied.
+    ``expected`` is the mean over all orders, NaN for measures without a closed form.
     """
 
     query_ids: list[str]
@@ -158,7 +157,6 @@ class TieBounds:
     expected: np.ndarray
     actual: np.ndarray
     high: np.ndarray
-    tie_mass: np.ndarray
     accounting: Accounting
 
     def frame(self):
@@ -181,8 +179,6 @@ def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero
     """
     parsed = _parsed(measures)
     judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
-    shared = judged.total(judged.found & (judged.tied > 1))
-    found = judged.total(judged.found)
     unknown = np.full(len(judged.query_ids), np.nan)
     means = [measure.formula.expected(judged) for measure in parsed]
     return TieBounds(
@@ -192,7 +188,6 @@ def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero
         expected=np.column_stack([unknown if mean is None else mean for mean in means]),
         actual=_scores(parsed, judged),
         high=_scores(parsed, judged.within_ties(best=True)),
-        tie_mass=np.divide(shared, found, out=found * np.nan, where=found > 0),
         accounting=accounting,
     )
 

@@ -14,7 +14,6 @@ from casebook.errors import InputError
 from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, too_few
 from casebook.stats.samples import (
     ROUNDING,
-    check_choice,
     check_count,
     number_or_none,
     paired_differences,
@@ -28,7 +27,6 @@ LEAST_BLOCK_ROWS = 16
 MOST_EXACT_UNITS = 24
 MOST_EXACT_CLUSTERS = 40
 LARGEST_T = 1000.0
-EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class SignFlips:
     high: np.ndarray
     p: np.ndarray
     p_adjusted: np.ndarray
-    exact: bool
 
 
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
@@ -81,7 +78,7 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
         for k in np.flatnonzero(scale > 0):
             sides = (subsets[:, k], rest[:, k], total[k])
             low[k], high[k] = _subset_bounds(sides, weights, sizes.sum(), allowed[k], adjusted[k] <= alpha)
-    return SignFlips(total / sizes.sum(), low, high, p, adjusted, exact)
+    return SignFlips(total / sizes.sum(), low, high, p, adjusted)
 
 
 def _subset_bounds(sides, weight, size, allowed, rejected):
@@ -155,13 +152,10 @@ class RandomisationResult:
     pvalue_max_t: float | np.ndarray | None
     pairs: tuple | None
     n: int
-    n_resamples: int
     exact: bool
 
 
-def paired_randomization(
-    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto", baseline=None
-):
+def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
     Parameters
@@ -175,13 +169,9 @@ def paired_randomization(
         Number of random sign vectors.
     seed : int, default 0
         Seed. The p-values depend on nothing else: not on threads, nor on the machine.
-    alternative : {"two-sided", "greater", "less"}
-        Side of the mean difference, first minus second.
     exact : {"auto", True, False}
         Enumerate all ``2**units`` sign vectors; "auto" does so if that is no more
         work than `n_resamples`. Possible up to 24 units.
-    baseline : label, optional
-        Column of `a`: only the pairs of another system (first) with it are tested.
 
     Returns
     -------
@@ -211,86 +201,58 @@ def paired_randomization(
     >>> test.pvalue, test.exact
     (0.25, True)
     """
-    check_choice("alternative", alternative, EXTREMITY)
     check_count("n_resamples", n_resamples)
     if b is None and np.ndim(a) == 1:
         b = np.zeros(len(a))
     X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
-    _refuse_empty(X)
-    n, pairs = len(X), system_pairs(systems, baseline)
+    relative, pairs, differences, slack, labels = _all_pairs(X, systems)
+    n, observed = len(X), np.abs(differences.sum(axis=0))
     if exact == "auto":
         exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     if exact and n > MOST_EXACT_UNITS:
-        raise InputError(
-            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS} with exact=True"
-        )
-    signs = all_signs(n) if exact else random_signs(n, n_resamples, seed)
-    hits, hits_max = _count_extreme(X, pairs, signs, EXTREMITY[alternative])
-    total = 2**n if exact else n_resamples
-    # The data are one of the enumerated sign vectors, but none of the random ones.
-    data = 0 if exact else 1
-    numbers = [_mean_differences(X, pairs), (hits + data) / (total + data), (hits_max + data) / (total + data)]
-    if np.ndim(a) == 1:
-        numbers, labels = [float(values[0]) for values in numbers], None
-    else:
-        labels = tuple((systems[i], systems[j]) for i, j in pairs)
-    return RandomisationResult(*numbers, labels, n, total, bool(exact))
-
-
-def _count_extreme(X, pairs, signs, extremity):
-    """Count sign vectors as extreme as the data: per pair, and for the maximum."""
-    # Differences from one system keep the digits of scores with a common offset.
-    relative = X - X[:, :1]
-    differences, observed, slack = _observed(X, relative, pairs)
-    threshold = extremity(observed) - slack
+        raise InputError(f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}")
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    total = relative.sum(axis=0)
-    hits, maxima = np.zeros(len(pairs), dtype=np.int64), []
-    for bits in signs:
+    total, hits, maxima = relative.sum(axis=0), np.zeros(len(pairs), dtype=np.int64), []
+    for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
-        sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
-        hits += np.count_nonzero(sums >= threshold, axis=0)
+        sums = np.abs(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
+        hits += np.count_nonzero(sums >= observed - slack, axis=0)
         maxima.append((sums * scale).max(axis=1))
     maxima = np.sort(np.concatenate(maxima))
-    return hits, len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
+    hits_max = len(maxima) - np.searchsorted(maxima, (observed - slack) * scale, side="left")
+    # The data are one of the enumerated sign vectors, but none of the random ones.
+    data = 0 if exact else 1
+    numbers = [differences.mean(axis=0), *((x + data) / (len(maxima) + data) for x in (hits, hits_max))]
+    if np.ndim(a) == 1:
+        numbers, labels = [float(values[0]) for values in numbers], None
+    return RandomisationResult(*numbers, labels, n, bool(exact))
 
 
-def _observed(X, relative, pairs):
-    """Paired differences, their sums, and what rounding of scores and sums may amount to."""
-    differences = relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]]
+def _all_pairs(X, systems):
+    """Scores relative to one system, and the pairs: columns, differences, what rounding may amount to, names."""
+    if not len(X) or X.shape[1] < 2:
+        raise InputError("there are no units to compare" if not len(X) else "a comparison needs at least two systems")
+    # Differences from one system keep the digits of scores with a common offset.
+    pairs, relative = system_pairs(systems), X - X[:, :1]
     slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
-    return differences, differences.sum(axis=0), slack
-
-
-def _mean_differences(X, pairs):
-    return (X[:, pairs[:, 0]] - X[:, pairs[:, 1]]).mean(axis=0)
-
-
-def _refuse_empty(X):
-    if not len(X):
-        raise InputError("there are no units to compare")
-    if X.shape[1] < 2:
-        raise InputError("a comparison needs at least two systems")
+    labels = tuple((systems[i], systems[j]) for i, j in pairs)
+    return relative, pairs, relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]], slack, labels
 
 
 def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
     """Randomised Tukey HSD: family-wise p-values of all pairs, by permuting systems."""
     X, systems = score_matrix(scores)
-    _refuse_empty(X)
-    pairs = system_pairs(systems)
-    relative = X - X[:, :1]
-    _, observed, slack = _observed(X, relative, pairs)
-    hits = np.zeros(len(pairs), dtype=np.int64)
+    relative, _, differences, slack, labels = _all_pairs(X, systems)
+    threshold, hits = np.abs(differences.sum(axis=0)) - slack, np.zeros(len(labels), dtype=np.int64)
     rows = max(1, BLOCK_ELEMENTS // X.size)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
         rng = np.random.Generator(stream(seed, "systems", block))
         sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
-        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= np.abs(observed) - slack, axis=0)
-    labels = tuple((systems[i], systems[j]) for i, j in pairs)
+        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
     p = (hits + 1) / (n_resamples + 1)
-    return RandomisationResult(_mean_differences(X, pairs), p, None, labels, len(X), n_resamples, False)
+    return RandomisationResult(differences.mean(axis=0), p, None, labels, len(X), False)
 
 
 # Families of hypotheses.
@@ -422,8 +384,6 @@ def positive(pvalue):
 class McNemarTest:
     """Outcome of a paired comparison of two shares."""
 
-    first_only: int
-    second_only: int
     n: int
     pvalue: float | None
     mid_pvalue: float | None
@@ -448,9 +408,9 @@ def mcnemar_counts(first_only, second_only, n, *, level=0.95):
     else:
         difference = Interval(None, None, None, level, 0, method, "no_units")
     if not total:
-        return McNemarTest(0, 0, n, None, None, difference, "all_tied")
+        return McNemarTest(n, None, None, difference, "all_tied")
     exact, mid = mcnemar_pvalues(np.array(min(first_only, second_only)), np.array(total))
-    return McNemarTest(first_only, second_only, n, float(exact), float(mid), difference)
+    return McNemarTest(n, float(exact), float(mid), difference)
 
 
 def mcnemar_pvalues(low, total):
