@@ -1,5 +1,7 @@
 """Scores of verdicts against scikit-learn, published counts and documented values."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,14 +64,16 @@ outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
 def test_counts_add_up_and_inputs_stay(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
     copies = list(gold), list(predicted)
-    for off_label in OFF_LABEL_POLICIES:
-        for nei in CLASS_POLICIES:
-            policy = {"off_label": off_label, "nei": nei}
-            found = score_predictions(gold, predicted, n_boot=2, **policy)
-            used = collapse(found.counts, **policy)
-            assert used.sum() + sum(found.excluded.values()) == len(gold)
-            k = 3 if nei == "three_class" else 2
-            assert used.shape == (k, k + 1)
+    for off_label, nei, conflict in itertools.product(OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES):
+        policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
+        found = score_predictions(gold, predicted, n_boot=2, **policy)
+        used = collapse(found.counts, **policy)
+        k = 3 if "three_class" in (nei, conflict) else 2
+        assert used.shape == (k, k + 1)
+        excluded = [gold.count(label) * (rule == "exclude") for label, rule in ((NEI, nei), (C, conflict))]
+        assert list(found.excluded.values())[:2] == excluded
+        assert used.sum() + sum(found.excluded.values()) == len(gold)
+        assert off_label == "drop" or not found.excluded["dropped_predictions"]
     assert found.counts.to_numpy().sum() == len(gold)
     assert (gold, predicted) == copies
 
@@ -180,7 +184,7 @@ def test_no_rows_give_reasons_not_zeros():
 
 def test_prevalence_curve_meets_the_sample():
     found = at_prevalence(0.75, 0.5, [0.5, 0.0])
-    assert (found["precision"][0], found["accuracy"][0]) == pytest.approx((0.6, 0.625))
+    assert [found[name][0] for name in ("precision", "accuracy", "f1_binary")] == pytest.approx([0.6, 0.625, 2 / 3])
     assert np.isnan(at_prevalence(0.0, 1.0, 0.0)["precision"])
 
 
