@@ -253,11 +253,10 @@ def test_bounds_and_mean_equal_those_over_all_orders(judged_only, judged, run):
     runs = {f"q{i}": order for i, order in enumerate(orders)}
     values = evaluate(qrels, runs, names, judged_only=judged_only).matrix
     bounds = tie_bounds({"q": judged}, {"q": run}, names, judged_only=judged_only)
-    assert np.allclose(bounds.low[0], values.min(axis=0), atol=1e-12)
-    assert np.allclose(bounds.high[0], values.max(axis=0), atol=1e-12)
+    assert np.allclose(bounds.low.matrix[0], values.min(axis=0), atol=1e-12)
+    assert np.allclose(bounds.high.matrix[0], values.max(axis=0), atol=1e-12)
     mean = values.mean(axis=0)
-    assert np.allclose(bounds.expected[0][: len(CLOSED)], mean[: len(CLOSED)])
-    assert np.isnan(bounds.expected[0][len(CLOSED) :]).all()
+    assert np.allclose(bounds.expected.matrix[0], [*mean[: len(CLOSED)], *[np.nan] * len(OPEN)], equal_nan=True)
 
 
 def test_a_constant_scorer_is_shown_for_what_it_is():

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -144,31 +145,17 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
     return Evaluation(judged.query_ids, parsed, _scores(parsed, judged), accounting)
 
 
-@dataclass(frozen=True)
-class TieBounds:
-    """Values of some measures over all orders of tied documents, each of shape [queries, measures].
+class TieBounds(NamedTuple):
+    """Evaluations over all orders of tied documents; `expected`, their mean, is NaN without a closed form."""
 
-    ``expected`` is the mean over all orders, NaN for measures without a closed form.
-    """
-
-    query_ids: list[str]
-    measures: tuple
-    low: np.ndarray
-    expected: np.ndarray
-    actual: np.ndarray
-    high: np.ndarray
-    accounting: Accounting
+    low: Evaluation
+    expected: Evaluation
+    actual: Evaluation
+    high: Evaluation
 
     def frame(self):
         """Summary over the queries: a row per measure."""
-        kinds, names = ("low", "expected", "actual", "high"), [measure.name for measure in self.measures]
-        table = pd.DataFrame(columns=kinds, index=pd.Index(names, name="measure"), dtype=float)
-        for kind in kinds:
-            columns = zip(self.measures, getattr(self, kind).T, strict=True)
-            table[kind] = [measure.summarise(values) for measure, values in columns]
-        geometric = [measure.aggregate == "geometric" for measure in self.measures]
-        table.loc[geometric, "expected"] = np.nan
-        return table
+        return pd.DataFrame({kind: found.mean for kind, found in self._asdict().items()}).rename_axis("measure")
 
 
 def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
@@ -180,16 +167,14 @@ def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero
     parsed = _parsed(measures)
     judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
     unknown = np.full(len(judged.query_ids), np.nan)
-    means = [measure.formula.expected(judged) for measure in parsed]
-    return TieBounds(
-        judged.query_ids,
-        parsed,
-        low=_scores(parsed, judged.within_ties(best=False)),
-        expected=np.column_stack([unknown if mean is None else mean for mean in means]),
-        actual=_scores(parsed, judged),
-        high=_scores(parsed, judged.within_ties(best=True)),
-        accounting=accounting,
+    means = [None if measure.aggregate == "geometric" else measure.formula.expected(judged) for measure in parsed]
+    matrices = (
+        _scores(parsed, judged.within_ties(best=False)),
+        np.column_stack([unknown if mean is None else mean for mean in means]),
+        _scores(parsed, judged),
+        _scores(parsed, judged.within_ties(best=True)),
     )
+    return TieBounds(*(Evaluation(judged.query_ids, parsed, matrix, accounting) for matrix in matrices))
 
 
 def _parsed(measures):
