@@ -206,6 +206,16 @@ def test_leaving_the_contrarian_out_helps():
     assert set(pair["reason"]) == {"fewer_than_two_raters"} and pair["estimate"].isna().all()
 
 
+def test_the_table_holds_the_results_and_labels_what_is_corrected_for_chance():
+    table = agreement.agreement_table(draw(), n_boot=99).set_index("coefficient")
+    found = agreement.agreement_results(draw(), n_boot=99)
+    bounds = table.loc["fleiss_kappa", ["panel_low", "panel_high", "new_panel_low", "new_panel_high"]]
+    assert tuple(bounds) == (*found["fleiss_kappa"].panel_ci, *found["fleiss_kappa"].new_panel_ci)
+    assert table["estimate"].dropna().to_dict() == {n: a.estimate for n, a in found.items() if a.estimate is not None}
+    unlabelled = {"percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"}
+    assert set(table.index[table["label"].isna() & table["estimate"].notna()]) == unlabelled
+
+
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("file", "scale"), [("scale_landis_koch", "landis-koch"), ("scale_altman", "altman"), ("scale_fleiss", "fleiss")]

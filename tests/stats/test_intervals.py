@@ -118,6 +118,7 @@ def test_statistic_interval_is_the_mean_interval_for_the_mean():
     sample = SAMPLES["skewed"]
     ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
     draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
+    assert draws.shape == (20_000, 1)
     assert bounds(ours) == pytest.approx(
         np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
     )
