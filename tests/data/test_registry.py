@@ -102,10 +102,10 @@ def test_overview_lists_every_card():
 @pytest.mark.parametrize(
     ("name", "kind", "problem"),
     [
-        ("factcheck_claims", "retrieval", "holds claims, not documents, questions"),
-        ("vader_lexicon", "retrieval", "holds ratings, not documents, questions"),
-        ("factcheck_decomposition", "claims", "holds annotated records, not claims"),
-        ("smoke", "ratings", "not ratings: choose from vader_lexicon$"),
+        ("factcheck_claims", "retrieval", "holds claims data, not retrieval"),
+        ("vader_lexicon", "retrieval", "holds ratings data, not retrieval"),
+        ("factcheck_decomposition", "claims", "holds annotations data, not claims"),
+        ("smoke", "ratings", "not ratings data: choose from vader_lexicon$"),
     ],
 )
 def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, problem):

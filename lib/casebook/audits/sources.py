@@ -1,7 +1,6 @@
 """Relevance labels of any origin, in the one form that the checks read, in the order in which they are stored."""
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path

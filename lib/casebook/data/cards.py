@@ -15,13 +15,13 @@ from casebook.readers import read_yaml
 # Loaders that a card may name, by the kind of data that they give: functions of
 # casebook.data.claims for claims, of casebook.data.sets for all else.
 KINDS = {
-    "retrieval": ("beir", "beir_halves", "consumer_contracts", "irled", "licence_notices", "pdpabench", "privacy_qa"),
-    "claims": ("climate_fever", "feverous_s", "hover", "own_claims"),
-    "annotations": ("decompositions", "fact_cases", "fact_sheets"),
-    "ratings": ("vader",),
-    "votes": ("pdpabench_votes",),
+    "retrieval": "beir beir_halves consumer_contracts irled licence_notices pdpabench privacy_qa",
+    "claims": "climate_fever feverous_s hover own_claims",
+    "annotations": "decompositions fact_cases fact_sheets",
+    "ratings": "vader",
+    "votes": "pdpabench_votes",
 }
-LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders}
+LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders.split()}
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -34,14 +34,6 @@ def _inside(path):
     if not parts or ".." in parts or path.startswith("/") or "\\" in path or ":" in path:
         raise ValueError(f"{path!r} is no path below a folder")
     return path
-
-
-def _name(key):
-    """Refuse a key that is no name, as a field error of the card."""
-    try:
-        return paths.valid_name(key, "dataset")
-    except InputError as error:
-        raise ValueError(str(error)) from error
 
 
 RelativePath = Annotated[str, AfterValidator(_inside)]
@@ -109,7 +101,7 @@ class Split(_Strict):
 class Card(_Strict):
     """Everything that is known about a data set before it is read."""
 
-    key: Annotated[str, AfterValidator(_name)]
+    key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
     title: Text
     description: Text
     licence: Licence
