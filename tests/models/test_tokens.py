@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.models.tokens import TokenVectors, document_frequencies, inverse_document_frequencies
+from casebook.models.tokens import TokenVectors
 
 
 def ragged(lengths):
@@ -32,15 +31,3 @@ def test_concatenation_undoes_a_cut(lengths, cut):
     joined = TokenVectors.concatenate(parts)
     assert joined.token_ids.tolist() == tokens.token_ids.tolist()
     assert joined.lengths.tolist() == lengths
-
-
-def test_frequencies_count_texts_and_not_occurrences():
-    ids = [np.array([0, 0, 1]), np.array([1]), np.array([], dtype=int)]
-    assert document_frequencies(ids, 4).tolist() == [1, 2, 0, 0]
-
-
-def test_idf_is_that_of_lucene_and_falls_with_frequency():
-    weights = inverse_document_frequencies([0, 1, 5, 10], 10)
-    assert weights[1] == pytest.approx(np.log(1 + 9.5 / 1.5))
-    assert (np.diff(weights) < 0).all()
-    assert weights[-1] > 0

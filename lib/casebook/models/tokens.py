@@ -65,17 +65,3 @@ def unit_rows(vectors):
     """Scale rows to length 1; a zero row stays zero."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(norms > 0, norms, 1)
-
-
-def document_frequencies(token_ids, size):
-    """Count in how many texts each of `size` tokens occurs."""
-    counts = np.zeros(size, dtype=np.int64)
-    for ids in token_ids:
-        counts[np.unique(ids)] += 1
-    return counts
-
-
-def inverse_document_frequencies(frequencies, n_texts):
-    """Weight tokens by rarity, as Lucene does: ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
-    frequencies = np.asarray(frequencies, dtype=np.float64)
-    return np.log1p((n_texts - frequencies + 0.5) / (frequencies + 0.5))
