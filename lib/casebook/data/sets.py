@@ -279,28 +279,24 @@ def _rows(path, **fields):
     return [row for _, row in read_jsonl(path, fields)]
 
 
-def drift_stages(n_policies=80, n_queries=160, seed=1337, stages=3):
+def drift_stages(seed=1337):
     """Stages of a generated insurance collection: a base, then confusers among the policies, then other wordings.
 
     Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds a seed.
     """
     path = DATA / "drift" / f"{seed}.jsonl.gz"
-    if (n_policies, n_queries) != (80, 160) or not 1 <= stages <= 3 or not path.is_file():
+    if not path.is_file():
         known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
-        raise InputError(
-            f"drift: no collection of {n_policies} policies, {n_queries} questions, {stages} stages and seed {seed}: "
-            f"there are 80, 160 and 1 to 3, seeds {', '.join(map(str, known))}"
-        )
+        raise InputError(f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, known))}")
     rows = _rows(path)
     policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values("policy", ignore_index=True)
     asked = pd.DataFrame([row for row in rows if "question" in row]).rename(columns={"question": "query_id"})
     documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
     base = documents[~policies["confuser"]].reset_index(drop=True)
     queries = asked[["query_id", "text", "group", "line", "wording"]]
-    qrels = dict(zip(asked["query_id"], asked["relevant"], strict=True))
-    groups = dict(zip(asked["query_id"], asked["group"], strict=True))
+    qrels, groups = (dict(zip(asked["query_id"], asked[name], strict=True)) for name in ("relevant", "group"))
     parts = [(base, queries), (documents, queries), (documents, queries.assign(text=asked["rewritten"]))]
     return [
         RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
-        for number, part in enumerate(parts[:stages])
+        for number, part in enumerate(parts, 1)
     ]

@@ -132,9 +132,9 @@ class RememberedScores:
 class _PairModel:
     """A model on disk that reads two texts together; torch is imported when it first scores."""
 
-    def __init__(self, name, allow_download=None):
+    def __init__(self, name):
         self.name = os.fspath(name)
-        self.folder = locate_model(name, allow_download)
+        self.folder = locate_model(name)
         self.model_hash = model_fingerprint(self.folder)
 
     @cached_property
@@ -155,8 +155,8 @@ class _PairModel:
 class CrossEncoderReranker(_PairModel):
     """Score query and passage pairs by a cross-encoder's logit."""
 
-    def __init__(self, name, texts, allow_download=None):
-        super().__init__(name, allow_download)
+    def __init__(self, name, texts):
+        super().__init__(name)
         self._texts = list(texts)
 
     def scores(self, queries, candidates):

@@ -159,7 +159,7 @@ def _pair_scores(vectors, queries, ids):
 
 # Stemmers. PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work means is that
 # of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and irregular words alone and treats
-# final ``y`` after a vowel, ``-ied`` and ``-fully`` differently. Published figures depend on that, so it is written here.
+# final ``y`` after a vowel, ``-ied`` and ``-fully`` differently. Published figures depend on that.
 
 _UNCHANGED = ("sky", "news", "howe", "proceed", "exceed", "succeed", "inning", "outing", "canning")
 _IRREGULAR = {word: word for word in _UNCHANGED} | {"skies": "sky", "dying": "die", "lying": "lie", "tying": "tie"}
