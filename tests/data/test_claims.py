@@ -113,8 +113,11 @@ def test_the_blank_first_record_of_feverous_is_no_claim(write):
     ],
 )
 def test_defects_are_named(write, rows, message):
+    path = write("claims.jsonl", rows)
     with pytest.raises(InputError, match=message):
-        load_claims(write("claims.jsonl", rows))
+        load_claims(path)
+    with pytest.raises(InputError, match="unknown format 'cfever': choose from averitec"):
+        load_claims(path, "cfever")
 
 
 def test_very_long_and_unicode_claims_survive_csv(tmp_path):
@@ -127,11 +130,6 @@ def test_very_long_and_unicode_claims_survive_csv(tmp_path):
     assert found.claims["claim"].tolist() == [text, 'a "b"\nc']
     assert len(text) > 100_000
     assert found.claims["label"].tolist() == [S, None]
-
-
-def test_an_unknown_format_is_named(write):
-    with pytest.raises(InputError, match="unknown format 'cfever': choose from averitec"):
-        load_claims(write("c.jsonl", "{}"), "cfever")
 
 
 @pytest.mark.data

@@ -12,7 +12,7 @@ from casebook.data.folders import load_beir
 from casebook.data.sets import vader
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.sensitivity.cases import account, read_cases, read_gold
+from casebook.sensitivity.cases import read_gold
 from casebook.sensitivity.facts import fact_fields
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings), and of its groups.
@@ -156,13 +156,6 @@ def test_another_file_is_not_the_one_of_the_card(tmp_path):
         vader(cards()["vader_lexicon"], {path.name: path}, "all")
 
 
-def test_cases_load_by_name_and_are_those_of_the_experiment():
-    found = load("counterfactual_cases", kind="annotations")
-    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases()]
-    assert found.counts["judgements"] == account(read_cases())["pairs"]
-    assert found.name == "counterfactual_cases"
-
-
 @pytest.mark.parametrize("split", ["all", "dev", "heldout"])
 def test_texts_load_by_split_and_facts_are_counted(split):
     found = load("fact_extraction", split, kind="annotations")
@@ -171,4 +164,3 @@ def test_texts_load_by_split_and_facts_are_counted(split):
     facts = sum(field != "outcome" for one in gold for field in fact_fields(one.sheet))
     assert found.counts["judgements"] == facts
     assert found.fingerprint == load(f"fact_extraction_{split}", kind="annotations").fingerprint
-    assert found.fingerprint != load("counterfactual_cases", kind="annotations").fingerprint

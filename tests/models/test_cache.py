@@ -1,4 +1,3 @@
-import copy
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -61,12 +60,6 @@ def test_each_text_is_computed_once_and_answers_do_not_change(cached):
     cached.encode_documents([*TEXTS, "new"])
     assert cached.encoder.encoded[-1] == "new"
     assert len(cached.encoder.encoded) == len(set(TEXTS)) + 1
-
-
-def test_all_else_comes_from_the_encoder_also_in_a_copy(cached):
-    assert copy.copy(cached).name == "counting"
-    with pytest.raises(AttributeError, match="no attribute 'flavour'"):
-        _ = copy.copy(cached).flavour
 
 
 def test_another_process_finds_what_was_stored(cached, tmp_path):

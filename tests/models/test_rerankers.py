@@ -66,18 +66,8 @@ def test_scores_equal_the_definition(weighting, whole):
         assert scores[row, column] == pytest.approx(expected, abs=1e-5)
         assert OWNER[passages[row, column]] == document
     assert passages[0, 0] == 4
-
-
-def test_texts_without_tokens_score_zero():
-    reranker = MaxSimReranker(Letters(), ["", "a"])
-    scores, passages = reranker.scores(["a", "?"], [[0, 1], [1, 0]])
-    assert scores.tolist() == [[0, 1], [0, 0]]
-    assert passages.tolist() == [[0, 1], [1, 0]]
-
-
-def test_no_candidate_gives_no_score():
-    scores, passages = MaxSimReranker(Letters(), PASSAGES).scores(["a"], [[-1]])
-    assert (scores.tolist(), passages.tolist()) == ([[-np.inf]], [[-1]])
+    scores, passages = MaxSimReranker(Letters(), ["", "a"]).scores(["a", "?"], [[0, 1], [1, -1]])
+    assert (scores.tolist(), passages.tolist()) == ([[0, 1], [0, -np.inf]], [[0, 1], [1, -1]])
 
 
 def test_large_collections_load_only_what_is_asked_for(monkeypatch):
