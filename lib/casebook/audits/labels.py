@@ -244,13 +244,10 @@ def neighbours(labels, seed=0):
 
 
 def _followed(rows, places, sizes, n):
-    """Share of a question's places, but for one, whose successor is one; shape (Q,)."""
-    # Rows are set apart by a gap, so that a place after the last begins no row.
-    keys = np.sort(rows * (n + 1) + places)
-    together = np.bincount(rows[:-1][np.diff(keys) == 1], minlength=len(sizes))
-    ends = np.cumsum(sizes)
-    first, last = keys[ends - sizes] % (n + 1), keys[ends - 1] % (n + 1)
-    return (together + ((first == 0) & (last == n - 1))) / (sizes - 1)
+    """Share of a question's places, but for one, whose successor is one, the first after the last; shape (Q,)."""
+    member = np.zeros((len(sizes), n), dtype=bool)
+    member[rows, places] = True
+    return np.bincount(rows, member[rows, (places + 1) % n]) / (sizes - 1)
 
 
 # --- content -----------------------------------------------------------------------
