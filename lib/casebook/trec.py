@@ -96,7 +96,7 @@ def read_run(path):
 
 def run_table(path):
     """Read a TREC run as `Columns` if it is regular, which is faster, else as `read_run`."""
-    raw = read_bytes(path)
+    raw = _bytes(path)
     return _columns(raw, _RUN) or _table_by_line(path, raw, _RUN)
 
 
@@ -127,19 +127,27 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
-    raw = read_bytes(path)
-    if b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]:
-        return _table_by_line(path, raw, _BEIR)
-    columns = _columns(raw, _QRELS)
-    return columns.table() if columns else _table_by_line(path, raw, _QRELS)
+    raw = _bytes(path)
+    columns = None if _is_beir(raw) else _columns(raw, _QRELS)
+    return columns.table() if columns else _table_by_line(path, raw, _BEIR if _is_beir(raw) else _QRELS)
 
 
 def read_beir_qrels(path):
     """Read BEIR judgements: tab-separated, under a line that names the columns."""
-    return _table_by_line(path, read_bytes(path), _BEIR)
+    return _table_by_line(path, _bytes(path), _BEIR)
 
 
-def read_bytes(path):
+def judgements(path):
+    """Yield (line, query, document, grade) of judgements of either kind, as they stand in the file."""
+    raw = _bytes(path)
+    yield from _entries(path, raw, _BEIR if _is_beir(raw) else _QRELS)
+
+
+def _is_beir(raw):
+    return b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]
+
+
+def _bytes(path):
     """Bytes of a plain or gzip-compressed text, without mark of order, lines ended by LF."""
     try:
         raw = Path(path).read_bytes()
@@ -251,8 +259,19 @@ def _keys(query, names):
 
 def _table_by_line(path, raw, layout):
     """Read any file line by line: the right table, or the line at fault."""
-    table, header = {}, layout is _BEIR
-    expected, names = len(layout.fields), " ".join(layout.fields)
+    table = {}
+    for number, query, document, value in _entries(path, raw, layout):
+        if document in table.setdefault(query, {}):
+            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
+        table[query][document] = value
+    if not table:
+        raise InputError(f"{path}: no data line: expected '{' '.join(layout.fields)}' on each line")
+    return table
+
+
+def _entries(path, raw, layout):
+    """Yield (line, query, document, value) of every line with data, or refuse the line at fault."""
+    header, expected, names = layout is _BEIR, len(layout.fields), " ".join(layout.fields)
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.startswith(b"#") or not line.strip():
             continue
@@ -274,14 +293,8 @@ def _table_by_line(path, raw, layout):
         try:
             value = layout.parse(text.replace(b"_", b"?"))  # int and float take 1_0 for a number
         except ValueError as error:
-            shown = repr(text.decode(errors="replace"))
-            raise InputError.at(path, number, layout.number.format(shown)) from error
-        if document in table.setdefault(query, {}):
-            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
-        table[query][document] = value
-    if not table:
-        raise InputError(f"{path}: no data line: expected '{names}' on each line")
-    return table
+            raise InputError.at(path, number, layout.number.format(repr(text.decode(errors="replace")))) from error
+        yield number, query, document, value
 
 
 def write_run(path, run, tag="casebook"):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.readers import read_records
-from casebook.trec import read_bytes
+from casebook.trec import judgements
 
 LINKS = {  # columns of citations, with COUNTERCASE's names
     "year": "citation_year",
@@ -133,21 +133,11 @@ def _years(frame, key):
 
 def _trec(path):
     """Read TREC judgements, repeated lines included."""
-    try:
-        lines = read_bytes(path).strip(b"\0").decode().split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
     questions, seen, repeated = {}, set(), []
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        judgement = re.fullmatch(r"\s*(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s*", line)
-        if not judgement:
-            raise InputError.at(path, number, "judgements have four fields: query, iteration, document, grade")
-        query, document, grade = judgement.groups()
+    for number, query, document, grade in judgements(path):
         if (query, document) in seen:
             repeated.append(f"line {number}: {query} {document}")
-        elif int(grade) >= 1:
+        elif grade >= 1:
             questions.setdefault(query, []).append(document)
         seen.add((query, document))
     if not questions:

@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-import pandas as pd
 import pydantic
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -196,20 +195,6 @@ def may_show(card):
         return frozenset({"items"})
     free = spdx.startswith(("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-"))
     return frozenset({"items", "documents"} if free and not card.licence.non_commercial else ())
-
-
-def licence_table():
-    """Licences of all data sets, a row each."""
-    return pd.DataFrame(
-        {
-            "dataset": key,
-            "title": card.title,
-            "licence": card.licence.name,
-            "non_commercial": "yes" if card.licence.non_commercial else "no",
-            "citation": _one_line(card.citation),
-        }
-        for key, card in cards().items()
-    )
 
 
 def as_markdown(card):

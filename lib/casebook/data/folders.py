@@ -11,7 +11,7 @@ from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.readers import read_frame, read_json, read_lines
-from casebook.trec import read_beir_qrels, read_qrels
+from casebook.trec import judgements, read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -92,7 +92,11 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     count, total = len(about) + sum(unasked.values()), sum(map(len, qrels.values()))
     if count > most * total:
         enough = math.ceil(100 * count / total) / 100
-        number, what = _first_missing(path, unasked, lacking)
+        number, what = next(
+            (line, f"query {query!r}" if query in unasked else f"document {document!r}")
+            for line, query, document, _ in judgements(path)
+            if query in unasked or document in lacking
+        )
         raise InputError.at(
             path,
             number,
@@ -103,18 +107,6 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
     missing = {"lacking": frozenset(about), "unasked": unasked}
     return RetrievalDataset(key, split, documents, asked, ordered, card, groups=groups, **missing)
-
-
-def _first_missing(path, queries, documents):
-    """Line of the first judgement about a query or a document that is not there, and which one that is."""
-    for number, line in read_lines(path):
-        fields = [field.strip() for field in line.split("\t" if "\t" in line else None)]
-        query, document = fields[0:4:2] if len(fields) > 3 else fields[:2]  # TREC, or BEIR
-        if query in queries:
-            return number, f"query {query!r}"
-        if document in documents:
-            return number, f"document {document!r}"
-    raise AssertionError("the judgements read name what their file does not")
 
 
 Text = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data import claims, folders, sets, sources
-from casebook.data.cards import cards, licence_table
+from casebook.data.cards import cards
 from casebook.data.folders import MAX_MISSING, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
@@ -198,8 +198,14 @@ def check(names=None):
 
 def overview():
     """Licences of the datasets, their splits, and which ones are on this machine."""
-    table = licence_table().drop(columns="citation")
-    known = cards().values()
-    table.insert(1, "status", [sources.status(card)[0] for card in known])
-    table.insert(2, "splits", [", ".join(card.splits) for card in known])
-    return table[[*table.columns.drop("title"), "title"]]
+    return pd.DataFrame(
+        {
+            "dataset": card.key,
+            "status": sources.status(card)[0],
+            "splits": ", ".join(card.splits),
+            "licence": card.licence.name,
+            "non_commercial": "yes" if card.licence.non_commercial else "no",
+            "title": card.title,
+        }
+        for card in cards().values()
+    )
