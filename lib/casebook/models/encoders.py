@@ -20,8 +20,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
-from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
+from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper, TokenVectors, checked_texts, unit_rows
 from casebook.plugins import called, is_plugin, plugin, source_of
 
 PACKAGED = "minilm"
@@ -49,7 +48,7 @@ def load_encoder(name=PACKAGED, cache=True):
     encoder
         `encode_queries(texts)` and `encode_documents(texts)` give float32 arrays of shape
         (n, dimensions) with rows of length 1, `token_vectors(texts, role)` gives
-        `casebook.models.tokens.TokenVectors`. `model_hash` identifies weights, settings and
+        `casebook.models.cache.TokenVectors`. `model_hash` identifies weights, settings and
         pooling. torch is imported when the first vector is computed.
 
     Raises

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.cache import EncoderWrapper
+from casebook.models.cache import EncoderWrapper, TokenVectors, unit_rows
 from casebook.models.encoders import load_encoder
-from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.tokens import checked_texts
+from casebook.models.cache import checked_texts
 from casebook.retrieval import ranked
 from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.index import CorpusIndex
