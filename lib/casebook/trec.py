@@ -9,11 +9,10 @@ import csv
 import gzip
 import io
 import math
-from collections.abc import Callable
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,16 +24,8 @@ from casebook.readers import DAMAGED, unreadable
 GRADE_LIMIT = 2**31
 
 
-class Layout(NamedTuple):
-    """What one kind of file holds on each line."""
-
-    fields: tuple[str, ...]
-    document: int
-    value: int
-    parse: Callable
-    number: str
-    open_ended: bool = False  # more fields may follow, as after the tag of a run
-    separator: bytes | None = None
+# What one kind of file holds on each line; where it is open-ended more fields may follow, as after the tag of a run.
+Layout = namedtuple("Layout", "fields document value parse number open_ended separator", defaults=(False, None))
 
 
 def _score(text):
@@ -52,10 +43,10 @@ def _grade(text):
 
 
 _RUN = Layout(
-    ("query", "Q0", "document", "rank", "score", "tag"), 2, 4, _score, "score {} is not a finite number", True
+    ["query", "Q0", "document", "rank", "score", "tag"], 2, 4, _score, "score {} is not a finite number", True
 )
-_QRELS = Layout(("query", "iteration", "document", "grade"), 2, 3, _grade, "grade {} is not an integer")
-_BEIR = Layout(("query-id", "corpus-id", "score"), 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
+_QRELS = Layout(["query", "iteration", "document", "grade"], 2, 3, _grade, "grade {} is not an integer")
+_BEIR = Layout(["query-id", "corpus-id", "score"], 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
 
 
 def read_run(path):
@@ -277,7 +268,7 @@ def _entries(path, raw, layout):
             continue
         fields = line.split(layout.separator)
         if header:
-            if tuple(field.strip().decode(errors="replace") for field in fields) != layout.fields:
+            if [field.strip().decode(errors="replace") for field in fields] != layout.fields:
                 raise InputError.at(path, number, f"expected the header line {names!r}")
             header = False
             continue

@@ -67,7 +67,7 @@ class HybridRetriever:
     def __init__(self, documents, encoder=None, reranker=None, mode="full", **settings):
         if reranker is not None:
             settings["reranker"] = reranker
-        self.mode, self.config = mode, config_for(mode, **settings)
+        self.config = config_for(mode, **settings)
         if not isinstance(documents, CorpusIndex):
             documents = CorpusIndex(documents, encoder)
         elif encoder is not None:
@@ -319,18 +319,8 @@ def _deciding(final, sources):
     return passages
 
 
-@dataclass(frozen=True)
-class Hit:
-    """One returned document, the passage that decided it, and its scores and ranks in every stage."""
-
-    rank: int
-    doc_id: str
-    text: str
-    start: int
-    end: int
-    metadata: dict
-    scores: dict
-    ranks: dict
+# One returned document, the passage that decided it, and its scores and ranks in every stage.
+Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ class BM25Index:
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
         k = positive_depth(k)
-        mask, tokens = as_mask(allowed, len(queries), self.size), self._tokens(queries)
+        mask, tokens = as_mask(allowed), self._tokens(queries)
         step, parts = max(1, _BLOCK_VALUES // self.size), []
         for start in range(0, len(tokens), step):
             block = slice(start, start + step)
@@ -110,7 +110,7 @@ class DenseIndex:
         queries = _unit(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        depth, mask = min(positive_depth(k), self.size), as_mask(allowed, len(queries), self.size)
+        depth, mask = min(positive_depth(k), self.size), as_mask(allowed)
         if mask is None or len(mask) == 1:
             return self._settled(queries, depth, np.arange(self.size) if mask is None else np.flatnonzero(mask[0]))
         return stack([self._settled(queries[[row]], depth, np.flatnonzero(one)) for row, one in enumerate(mask)])
