@@ -317,7 +317,10 @@ def write_run(path, run, tag="casebook"):
     >>> print(path.read_text().strip())
     q Q0 a 1 1.5 bm25
     """
-    return _write_lines(path, run_lines(run, tag))
+    data = "".join(run_lines(run, tag)).encode()
+    with replacing(path) as temporary:
+        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
+    return Path(path)
 
 
 def run_lines(run, tag="casebook"):
@@ -325,7 +328,7 @@ def run_lines(run, tag="casebook"):
     _check_token(tag, "tag")
     lines = []
     for query, scores in run.items():
-        _check_query(query)
+        _check_token(query, "query id")
         ranked = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
         for rank, (document, score) in enumerate(ranked, 1):
             _check_token(document, "document id")
@@ -335,19 +338,6 @@ def run_lines(run, tag="casebook"):
     return lines
 
 
-def _check_query(query):
-    _check_token(query, "query id")
-    if query.startswith("#"):
-        raise InputError(f"query id {query!r} would start a comment line: rename it")
-
-
 def _check_token(text, kind):
-    if len(text.split()) != 1 or text != text.strip():
-        raise InputError(f"{kind} {text!r} is empty or holds white space: rename it")
-
-
-def _write_lines(path, lines):
-    data = "".join(lines).encode()
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
-    return Path(path)
+    if text.split() != [text] or (kind == "query id" and text.startswith("#")):
+        raise InputError(f"{kind} {text!r} is empty, holds white space or would start a comment line: rename it")
