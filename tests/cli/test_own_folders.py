@@ -115,7 +115,7 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
     [
         ("embedding_shift", ["dataset=smoke", "split=zz"], "smoke has no split 'zz'"),
         ("embedding_shift", ["dataset=smoke", "folds=1"], "folds: give a whole number of at least 2"),
-        ("retrieval_ablation", ["dataset=pdpabench_votes"], "holds votes on pairs of answers"),
+        ("retrieval_ablation", ["dataset=pdpabench_votes"], "holds votes data, not retrieval data"),
         ("assistant", ["log=[]"], "log: [] is no name"),
         ("rater_agreement", ["log=[]"], "log: [] is no name"),
         ("query_length", ["dataset=./alike"], "no question is longer than the others"),
