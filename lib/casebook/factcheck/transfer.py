@@ -8,20 +8,12 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
+from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
 from casebook.factcheck.stance import FeatureStance, Pair, training_pairs
-from casebook.factcheck.verdict import (
-    INSUFFICIENT,
-    NEUTRAL,
-    STANCES,
-    SUPPORTS,
-    Evidence,
-    Rule,
-    decide,
-    degree_of_support,
-)
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, SUPPORTS, Evidence, Rule
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.classification import auroc, score_predictions
@@ -102,8 +94,8 @@ def given(judge, claims, evidence, rule=None):
             for name, text in texts.items()
             for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
         ]
-        support = degree_of_support(texts, items, rule)
-        verdict = decide(texts, items, rule)[1] if texts else INSUFFICIENT
+        support = rules.degree_of_support(texts, items, rule)
+        verdict = rules.decide(texts, items, rule)[1] if texts else INSUFFICIENT
         rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
