@@ -357,10 +357,10 @@ def run_log(results, truths=None):
     ]
     seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
     found = cost_rows(results)
-    found.insert(1, "label", pd.Series([result.verdict for result in results], dtype=object))
-    found.insert(2, "gold", truths.where(truths.map(bool), None))
-    found.insert(3, "probability", pd.Series([result.support for result in results], dtype=float))
     return found.assign(
+        label=pd.Series([result.verdict for result in results], dtype=object),
+        gold=truths.where(truths.map(bool), None),
+        probability=pd.Series([result.support for result in results], dtype=float),
         labelled=truths.map(bool),
         accuracy=right,
         evidence_quality=(found["high"] / found["evidence"]).fillna(0.0),

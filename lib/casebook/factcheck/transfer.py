@@ -197,13 +197,19 @@ def words_model():
     return make_pipeline(TfidfVectorizer(), logistic_regression())
 
 
+def _folds(X, y, groups, folds, seed):
+    """Places to fit and to predict, groups kept together."""
+    from sklearn.model_selection import GroupKFold
+
+    return GroupKFold(min(folds, len(set(groups))), shuffle=True, random_state=seed).split(X, y, groups)
+
+
 def cross_fitted(model, X, supported, groups, folds, seed, also=()):
     """Probability of SUPPORTED out of fold, groups kept together: for what is fitted on, and for other tables."""
     from sklearn.base import clone
-    from sklearn.model_selection import GroupKFold
 
     found = np.zeros((1 + len(also), len(supported)))
-    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(X, supported, groups):
+    for train, test in _folds(X, supported, groups, folds, seed):
         fitted = clone(model).fit(X[train], supported[train])
         for row, table in enumerate((X, *also)):
             found[row, test] = fitted.predict_proba(table[test])[:, 1]
@@ -217,14 +223,12 @@ def claim_only(texts, supported, groups, folds, seed):
 
 def claim_only_labels(texts, labels, groups, folds, seed):
     """The label that the claim-only model gives, out of fold; where all that it learns from is one label, that one."""
-    from sklearn.model_selection import GroupKFold
-
-    texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=object)
-    folds, found = min(folds, len(set(groups))), labels.copy()
-    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(texts, labels, groups):
-        known = set(labels[train])
-        model = words_model().fit(texts[train], labels[train].astype(str)) if len(known) > 1 else None
-        found[test] = model.predict(texts[test]) if model else known.pop()
+    texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=str)
+    found = labels.copy()
+    for train, test in _folds(texts, labels, groups, folds, seed):
+        several = len(set(labels[train])) > 1
+        known = words_model().fit(texts[train], labels[train]).predict(texts[test]) if several else labels[train[0]]
+        found[test] = known
     return found.tolist()
 
 
