@@ -4,6 +4,7 @@ import functools
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,10 @@ from scipy import stats
 from casebook.factcheck import score as scoring
 from casebook.factcheck.score import run_log, score_files
 from casebook.factcheck.verdict import SUPPORTS, Rule
+from casebook.readers import read_yaml
 from casebook.stats.tests import mcnemar
 
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
 
@@ -63,13 +66,11 @@ def test_sections_parity_and_corrected(write):
     rows = labels(S, NEI, N, "UNKNOWN", S, confidence=[0.9, 0.2, 0.8, 0.4, 0.6])
     report = score_files(gold, write("p.csv", rows), groups=["hops"])
     found = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    assert found["parity"]["L"]["tn"] == 2
-    assert found["parity"]["groups"]["hops"]["3"]["n"] == 3
-    corrected = found["corrected"]
-    assert corrected["excluded"]["gold_insufficient"] == 1
-    assert (corrected["measures"]["accuracy"]["value"], corrected["measures"]["accuracy"]["control"]) == (0.5, 0.5)
-    assert corrected["calibration"]["n"] == 4
-    assert corrected["groups"]["hops"]["2"]["accuracy"]["n"] == 2
+    original, standard = found["parity"], found["corrected"]
+    assert (original["L"]["tn"], original["groups"]["hops"]["3"]["n"]) == (2, 3)
+    assert (standard["excluded"]["gold_insufficient"], standard["calibration"]["n"]) == (1, 4)
+    assert (standard["measures"]["accuracy"]["value"], standard["measures"]["accuracy"]["control"]) == (0.5, 0.5)
+    assert standard["groups"]["hops"]["2"]["accuracy"]["n"] == 2
 
 
 def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
@@ -159,26 +160,10 @@ def test_command_takes_spellings(score, write):
     assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("gold", "pred", "options", "message"),
-    [
-        (labels("yes", N), labels(S, N), (), "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'"),
-        ([{"id": 1}], labels(S), (), "gold.jsonl:1: field label"),
-        ([{"id": None, "label": S}], labels(S), (), "gold.jsonl:1: field id"),
-        (labels(S), labels(["a"]), (), "pred.jsonl:1: field label"),
-        (labels(S), labels(S, confidence=[1.4]), (), "1 values of 'confidence'"),
-        (labels(S), labels(S, confidence=["high"]), (), "1 values of 'confidence' are not from 0 to 1 .id 1"),
-        (labels(S), labels(S, start=7), (), "no id in common .first: '1' and '7'"),
-        (labels(S), labels(S), ("--group", "hops"), "no column 'hops'"),
-        (labels(S), labels(S), ("--label", "yes"), "SPELLING=LABEL"),
-        (labels(S, N), labels(S, N) + labels(N), (), "1 ids .* different labels .first: 1"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "pred", "options", "message"), CASES["refused_labels"])
 def test_bad_files_end_with_one_line(score, write, gold, pred, options, message):
     code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
-    assert code == 1
-    assert re.search(message, error)
-    assert error.count("\n") == 1
+    assert code == 1 and re.search(message, error) and error.count("\n") == 1
 
 
 def test_a_log_and_costs_where_something_is_missing(checked):
