@@ -10,7 +10,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
-from casebook.factcheck.claims import FOLDER, SubClaim, decompose
+from casebook.factcheck.claims import FOLDER, Claim, SubClaim, decompose
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, PipelineConfig
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
@@ -62,7 +62,9 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
             error.cause = "unreachable"
             raise error
 
-    results = FactChecker(base, stance).check_all([("1", "x" * 100_000), ("2", ""), ("3", "Rain is wet.")])
+    results = FactChecker(base, stance).check_all(
+        [Claim("1", "x" * 100_000), Claim("2", ""), Claim("3", "Rain is wet.")]
+    )
     assert [result.verdict is None for result in results] == [True, True, False] and len(results[0].claim) == 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
     silent = FactChecker(base, ModelStance(Unreachable())).check("Theft must be reported within 24 hours.")

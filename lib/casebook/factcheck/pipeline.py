@@ -384,9 +384,9 @@ class FactChecker:
         """How many documents pass the credibility gate."""
         return sum(map(self._passes, range(len(self.base))))
 
-    def check_all(self, pairs):
-        """Check pairs of id and claim, each on its own."""
-        return [self.check(text, name) for name, text in track(pairs, "checking claims")]
+    def check_all(self, claims):
+        """Check claims, each on its own."""
+        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
@@ -485,8 +485,6 @@ DOCUMENTED_CONFIG = PipelineConfig(
 
 def documents_of(names):
     """Load collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
-    if not names:
-        raise InputError("name a collection to search, such as --corpus ./documents")
     frames = []
     for name in names:
         folder = folder_of(name)

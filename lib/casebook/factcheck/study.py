@@ -170,8 +170,7 @@ class OwnClaims:
         self.groups, self.stance = [claim.group for claim in self.test], stance
 
     def check(self, stance, config, memo=None):
-        checker = FactChecker(self.base, stance, config, memo)
-        return checker.check_all([(claim.id, claim.text) for claim in self.test])
+        return FactChecker(self.base, stance, config, memo).check_all(self.test)
 
     @cached_property
     def fitted(self):
