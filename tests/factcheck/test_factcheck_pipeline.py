@@ -31,6 +31,10 @@ def test_evidence_of_held_out_claims_stands_where_it_says(own):
         ids = [item.id for item in result.evidence]
         assert len(set(ids)) == len(ids) and set(result.timings) == set(pipeline.STAGES)
         assert all(texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence)
+    # Two sentences of each of three documents, as the methods page says.
+    places = [Counter((item.subclaim_id, item.doc_id) for item in result.evidence) for result in results]
+    documents = [Counter(part for part, _ in found) for found in places]
+    assert [max(max(found.values(), default=0) for found in counts) for counts in (places, documents)] == [2, 3]
 
 
 def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(base):
