@@ -562,10 +562,8 @@ def from_counts(counts, categories=None):
 def from_table(table, categories=None):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
-    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
-        raise InputError("a contingency table must be square")
-    if (cells < 0).any() or (cells != np.rint(cells)).any():
-        raise InputError("a contingency table holds whole numbers of items")
+    if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
+        raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     scale, n = _scale(categories, len(cells)), len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
@@ -595,8 +593,7 @@ def _matrix(frame):
         if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
             raise InputError("ratings mix numbers and text; write them all in one way") from None
         return labels, False
-    if np.isinf(scores).any():
-        row, column = np.argwhere(np.isinf(scores))[0]
+    for row, column in np.argwhere(np.isinf(scores)):
         raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
     return scores, True
 
