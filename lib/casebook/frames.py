@@ -155,7 +155,7 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
     if not len(X):
         raise InputError("there are no units to compare")
     first, second = np.array([[names.index(name) for name in pair] for pair in pairs], dtype=int).reshape(-1, 2).T
-    differences = X[:, first] - X[:, second]
+    differences = np.ascontiguousarray(X[:, first] - X[:, second])
     differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
     sums, sizes = cluster_sums(differences, clusters)
     found = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)

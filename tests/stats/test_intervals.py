@@ -93,6 +93,8 @@ def test_clusters_of_unequal_size_follow_the_ratio_estimator():
 def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason):
     found = bootstrap_mean(values, clusters=clusters)
     assert (found.estimate, *bounds(found), found.reason) == (estimate, None, None, reason)
+    even = bootstrap_mean([0.0, 1.0] * 10)  # draws that equal the mean count half to either side
+    assert even.low + even.high == pytest.approx(1)
     flat = bootstrap_mean([2.0] * 6)
     assert (*bounds(flat), flat.reason) == (2.0, 2.0, "no_variation")
 
