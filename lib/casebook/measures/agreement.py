@@ -329,11 +329,8 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
         blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
     for name, (estimate, reason) in values.items():
-        if name not in built:
-            found[name] = Agreement(name, None, n_items=panel.n_items, n_raters=panel.n_raters)
-            found[name].reasons["estimate"] = reason
-            continue
-        held, fields, reasons = built[name].panel, {}, {"estimate": reason}
+        held = built[name].panel if name in built else panel
+        fields, reasons = {}, {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
