@@ -272,6 +272,7 @@ def test_mcnemar_equals_statsmodels(b, c):
     first, second = np.repeat([[1, 0], [0, 1], [1, 1], [0, 0]], [b, c, 3, 2], axis=0).T
     found, turned = mcnemar(first, second), mcnemar(second, first)
     assert (found.n, found.pvalue) == (b + c + 5, turned.pvalue)
+    assert found.difference == mcnemar_counts(b, c, b + c + 5).difference
     assert found.difference.estimate == -turned.difference.estimate == pytest.approx((b - c) / (b + c + 5))
     if b + c:
         assert found.pvalue == pytest.approx(mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12)

@@ -465,14 +465,14 @@ class Panel:
     @property
     def too_many(self):
         """Whether there are too many categories to count ratings by them."""
-        return len(self.categories) > MOST_CATEGORIES
+        return self.tally is None and len(self.categories) > MOST_CATEGORIES
 
     @cached_property
     def counts(self):
         """How many raters put each item into each category."""
+        size = len(self.categories)
         if self.tally is not None:
             return self.tally
-        size = len(self.categories)
         if self.too_many:
             many = f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
             raise UnfitRatings("too_many_categories", f"{many}; use the intraclass correlation, or round them")
@@ -493,10 +493,10 @@ class Panel:
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
         pairable = self.per_item >= 2
-        if self.codes is None:
-            return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
-        shown = self.codes[pairable]
-        return np.ptp(shown[shown >= 0]) > 0
+        if self.too_many:
+            shown = self.codes[pairable]
+            return np.ptp(shown[shown >= 0]) > 0
+        return np.count_nonzero(self.counts[pairable].any(axis=0)) > 1
 
     @property
     def values(self):
