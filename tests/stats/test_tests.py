@@ -140,6 +140,7 @@ def test_tukey_against_all_permutations():
     found = randomised_tukey_hsd(scores, 40_000)
     assert (np.abs(found.pvalue - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40_000) + 1e-4).all()
     assert found.pairs == ((0, 1), (0, 2), (1, 2))
+    assert found.statistic.tolist() == paired_randomization(scores).statistic.tolist()
 
 
 def test_interval_of_a_difference_is_what_the_test_does_not_reject():
@@ -186,6 +187,7 @@ def test_t_and_wilcoxon_equal_scipy():
     ends = theirs.confidence_interval(0.9)
     found = ours.statistic, ours.pvalue, ours.interval.low, ours.interval.high
     assert found == pytest.approx((theirs.statistic, theirs.pvalue, ends.low, ends.high), rel=1e-12)
+    assert paired_t(A, B).interval.high == pytest.approx(theirs.confidence_interval(0.95).high)
     ranks = np.random.default_rng(1).integers(-3, 6, 60).astype(float)
     for zero_method in ("wilcox", "pratt", "zsplit"):
         ours, theirs = (f(ranks, zero_method=zero_method) for f in (wilcoxon_signed_rank, stats.wilcoxon))
@@ -270,6 +272,7 @@ def test_mcnemar_equals_statsmodels(b, c):
     first, second = np.repeat([[1, 0], [0, 1], [1, 1], [0, 0]], [b, c, 3, 2], axis=0).T
     found, turned = mcnemar(first, second), mcnemar(second, first)
     assert (found.n, found.pvalue) == (b + c + 5, turned.pvalue)
+    assert found.difference == mcnemar_counts(b, c, b + c + 5).difference
     assert found.difference.estimate == -turned.difference.estimate == pytest.approx((b - c) / (b + c + 5))
     if b + c:
         assert found.pvalue == pytest.approx(mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12)
