@@ -10,14 +10,10 @@ from hypothesis import strategies as st
 
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
-    MEASURES,
     abstains,
     against_foreign,
     differences,
-    flips,
     gate_logs,
-    item_rows,
-    measured,
     normalised,
     planted_defects,
     score_answers,
@@ -35,22 +31,18 @@ WORDS = st.lists(
 # Two kinds of material: question, context that the retrieval found, reference.
 RECIPES = [
     ("How long does the sponge bake?", "Bake the sponge for 25 minutes at 180 degrees.", "For 25 minutes."),
-    ("What is whisked for meringue?", "Whisk four egg whites until stiff, then add sugar slowly.", "Four egg whites."),
-    (
-        "When is pastry rolled out?",
-        "Rest pastry one hour in the refrigerator before rolling.",
-        "After an hour of rest.",
-    ),
+    ("What is whisked for meringue?", "Whisk four egg whites until stiff, then add sugar.", "Four egg whites."),
+    ("When is pastry rolled out?", "Rest pastry one hour in the refrigerator before rolling.", "After an hour."),
     ("How is rice rinsed?", "Rinse rice in cold water until nothing clouds, then drain.", "In cold water."),
     ("What thickens the gravy?", "Stir 30 g of flour into melted butter to thicken gravy.", "Flour in butter."),
     ("Which beans need soaking?", "Kidney beans soak overnight and boil hard 10 minutes.", "Kidney beans."),
-    ("Where does dough rise?", "Leave dough covered near a warm oven; it doubles within 90 minutes.", "Near an oven."),
+    ("Where does dough rise?", "Leave dough covered near a warm oven for 90 minutes.", "Near an oven."),
     ("What goes on the salad?", "Dress the salad with lemon, olive oil and 2 g of salt.", "Lemon, oil and salt."),
 ]
 DECISIONS = [
     ("Was the lease valid?", "The court held that the lease was void under section 11 of the Act.", "No, void."),
     ("Who bears the costs?", "Costs shall be paid by the respondent within 28 days.", "The respondent."),
-    ("Was notice given?", "Notice of termination must be served personally; posting it was not enough.", "No."),
+    ("Was notice given?", "Notice must be served personally; posting it was not enough.", "No."),
     ("Is the guarantor liable?", "A guarantor is discharged where the loan is varied without consent.", "No."),
     ("What damages were awarded?", "Damages of 12,000 were awarded for loss of amenity.", "12,000."),
     ("Did limitation bar the claim?", "Time ran from discovery in 2015, so the action is statute-barred.", "Yes."),
@@ -118,8 +110,6 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     row = differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == ("good", "bad", 1.0, "better")
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
-    found = flips(rows).set_index("outcome").loc["grounded in full"]
-    assert found[["both", "first only", "second only", "neither"]].tolist() == [0, 8, 0, 0]
 
 
 def test_planted_defects_are_found_at_known_rates(tmp_path):
@@ -167,44 +157,47 @@ def test_published_answers(mirror, monkeypatch):
 # --- the gate
 
 
-def gate(tmp_path, new, old, **settings):
-    paths = [log_of(tmp_path / f"{name}.jsonl", RECIPES, make) for name, make in (("new", new), ("old", old))]
-    return gate_logs(*paths, **settings)
+def copied(contexts, _):
+    return contexts
 
 
-def test_a_gate_passes_fails_and_doubts(tmp_path):
-    def copied(contexts, _):
-        return contexts
+def wrong(*_):
+    return "Ask the baker."
 
-    def wrong(*_):
-        return "Ask the baker."
 
-    def shaky(contexts, reference):
-        return "No idea." if reference.startswith("Kidney") else contexts
+def shaky(contexts, reference):
+    return "No idea." if reference.startswith("Kidney") else contexts
 
-    assert gate(tmp_path, copied, copied)["verdict"] == "pass"
-    assert gate(tmp_path, wrong, copied)["verdict"] == "fail"
-    found = gate(tmp_path, wrong, copied, measures=["answered"])
-    assert found["verdict"] == "pass"
-    assert gate(tmp_path, shaky, copied, measures=["token F1"])["verdict"] == "undecided"
+
+@pytest.mark.parametrize(
+    ("new", "measures", "verdict"),
+    [(copied, None, "pass"), (wrong, None, "fail"), (wrong, ["answered"], "pass"), (shaky, ["token F1"], "undecided")],
+)
+def test_a_gate_passes_fails_and_doubts(tmp_path, new, measures, verdict):
+    paths = [log_of(tmp_path / f"{name}.jsonl", RECIPES, make) for name, make in (("new", new), ("old", copied))]
+    assert gate_logs(*paths, measures)["verdict"] == verdict
 
 
 def test_a_gate_refuses_what_is_not_the_same(tmp_path):
-    old = log_of(tmp_path / "old.jsonl", RECIPES, lambda contexts, _: contexts)
-    new = log_of(tmp_path / "new.jsonl", RECIPES[:7], lambda contexts, _: contexts)
+    old, new = (log_of(tmp_path / f"{n}.jsonl", RECIPES[:n], copied) for n in (8, 7))
     found = gate_logs(new, old)
-    assert found["verdict"] == "incomparable"
-    assert "1 questions differ" in found["notes"][0]
+    assert found["verdict"] == "incomparable" and "1 questions differ" in found["notes"][0]
     assert gate_logs(new, old, common=True)["verdict"] == "pass"
     with pytest.raises(InputError, match="unknown measure 'bleu'"):
         gate_logs(new, old, ["bleu"])
-
-
-def test_nothing_to_measure_is_refused(tmp_path):
-    path = tmp_path / "log.jsonl"
-    path.write_text('{"question": "A?", "answer": "B."}')
+    new.write_text('{"question": "A?", "answer": "B."}')
     with pytest.raises(InputError, match="neither contexts nor references nor a second system"):
-        gate_logs(path, path)
+        gate_logs(new, old)
+
+
+def test_systems_are_paired_by_name_or_by_what_follows_the_last_comma(tmp_path):
+    old = log_of(tmp_path / "old.jsonl", RECIPES, copied, **{"m, retrieval": copied, "m, none": wrong})
+    new = log_of(tmp_path / "new.jsonl", RECIPES, copied, **{"n, none": wrong, "n, retrieval": wrong})
+    for path in (old, new):
+        path.write_text("".join(line + "\n" for line in path.read_text().splitlines() if '"good"' not in line))
+    rows = gate_logs(new, old, ["token F1"])["rows"].set_index("system")
+    assert rows["against"].to_dict() == {"n, none": "m, none", "n, retrieval": "m, retrieval"}
+    assert rows["verdict"].to_dict() == {"n, none": "pass", "n, retrieval": "fail"}
 
 
 def test_without_a_mirror_templates_stand_in(monkeypatch, require):
@@ -216,17 +209,11 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
     assert (log.groupby("system")["id"].nunique() > 300).all()
 
 
-def test_a_question_is_shown_with_every_answer(tmp_path):
-    log = read_log(log_of(tmp_path / "log.jsonl", RECIPES, lambda contexts, _: contexts, bad=lambda *_: ""))
-    rows = score_answers(log)
-    kept = item_rows(log, rows, ["q1"], 20, True)
-    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": kept}
-    wrong = log.assign(answer="Add yeast, pepper, mustard.").query("id == 'q1' and system == 'good'")
-    assert item_rows(wrong, rows, ["q1"], 80, True)[0]["given"][0]["weak"] == ["Add yeast, pepper, mustard."]
-    page = view(known | {"measures": [MEASURES[key] for key in measured(rows)]})
-    answers, facts, scores, contexts = page["items"][0]["parts"]
-    assert answers == [["good", "Whisk four egg whites until stiff, then…", "no"], ["bad", None, "yes"]]
+def test_a_question_is_shown_with_every_answer():
+    answer = {"answer": "Whisk four.", "abstained": False, "weak": [], "values": [1.0], "contexts": ["x"], "ids": None}
+    item = {"id": "q1", "text": "What is whisked?", "reference": "Four egg whites.", "given": [answer, None]}
+    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": [item]}
+    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0]["parts"]
+    assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
-    assert scores[0][1] == "1.000"
-    assert contexts[0][0] == "good"
-    assert page["tags"] == ["bad abstained"]
+    assert (scores[0][1], contexts[0][0]) == ("1.000", "good")

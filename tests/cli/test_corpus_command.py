@@ -50,10 +50,11 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     search = ("corpus", "search", corpus, SMOKE, "--top-k", 10)
     code, out, _ = casebook(*search)
     assert code == 0
-    counts = f"{len(expected(10))} queries, up to 10 documents each"
+    lists = expected(10)
+    counts = f"{len(lists)} queries, up to 10 documents each"
     assert casebook(*search, "--out", run)[:2] == (0, f"{run}: {counts}\n")
     assert out == run.read_text()
-    assert {q: dict(row) for q, row in read_run(run).items()} == expected(10)
+    assert {q: dict(row) for q, row in read_run(run).items()} == lists
     code, out, _ = casebook("evaluate", QRELS, run, "-m", "nDCG@10", "--json")
     assert code == 0 and json.loads(out)["measures"]["nDCG@10"]["mean"] > 0.5
 

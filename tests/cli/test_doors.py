@@ -178,8 +178,8 @@ def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("answer", ["a"], "the answer is a list, no text"),
-        ("relevant", [["a"]], "relevant holds something that is no id"),
+        ("answer", ["a"], "field answer: Input should be a valid string"),
+        ("relevant", [["a"]], "field relevant.0: Input should be a valid string"),
     ],
 )
 def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, field, value, message):

@@ -61,17 +61,13 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     cells = [path.stem for path in (results / "mine/notebooks").glob("[!.]*.ipynb")]
     named = titles("mine", sorted(cells))
     assert set(named.values()) == {"Query length: contracts", "Query length: contracts-2"}
-    for cell in cells:
-        record = stored_record("mine", cell)
-        assert str(folders) not in " ".join(record.metrics)
-        # Pasted elsewhere, the reproduce line finds the cell as it is.
-        line = shlex.split(command(record, "mine"))
-        done = elsewhere(folders / "empty", *line[1:])
-        assert done.stderr.startswith(f"cached  {cell}: unchanged"), done.stderr
-    for cell in cells:
-        if "contracts-2" in named[cell]:
-            done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{cell}")
-            assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
+    assert not any(str(folders) in " ".join(stored_record("mine", cell).metrics) for cell in cells)
+    (second,) = (cell for cell in cells if "contracts-2" in named[cell])
+    # Pasted elsewhere, the reproduce line finds the cell as it is.
+    done = elsewhere(folders / "empty", *shlex.split(command(stored_record("mine", second), "mine"))[1:])
+    assert done.stderr.startswith(f"cached  {second}: unchanged"), done.stderr
+    done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{second}")
+    assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

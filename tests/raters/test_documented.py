@@ -59,7 +59,7 @@ def test_the_documented_example_is_printed_to_the_last_character(forms):
     for records in (read_records(forms), records_of(example_votes(), SUFFIX)):
         values = documented_analysis(records)
         assert "\n".join(documented_lines(values)) + "\n" == EXAMPLE
-        assert impossible(records, values) == []
+        assert not list(impossible(records, values))
     stored = json.loads(json.dumps(values))
     assert stored[AGREEMENT]["fleiss_kappa"] == 0.13
     assert stored[AGGREGATE]["p_value_sign_test"] == 0.00020218969307107758
@@ -84,7 +84,7 @@ def test_files_of_one_base_name_collapse_as_documented(forms, tmp_path):
     values = documented_analysis(records)
     assert values[AGREEMENT]["n_raters_expected"] == 5
     assert values[AGREEMENT]["raw_observed_agreement"] == 0.507
-    assert "one rater for kappa" in impossible(records, values)[0]
+    assert "one rater for kappa" in next(impossible(records, values))
 
 
 # --- the real votes ------------------------------------------------------------------

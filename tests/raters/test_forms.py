@@ -122,7 +122,7 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
         ({"study": "grounded-pilot"}, "contains that of the system"),
         ({"raters": {"r1": "lay", "plainr": "lay"}}, "contains that of the system"),
         ({"focus": "other"}, "is no system"),
-        ({"margin": 0.6}, "below 0.5"),
+        ({"margin": 0.6}, "margin: Input should be less than 0.5"),
         ({"items": 99}, "99 items are asked for"),
     ],
 )
@@ -169,8 +169,8 @@ def test_answers_are_joined_with_an_account(tmp_path):
 @pytest.mark.parametrize(
     "records, message",
     [
-        ([{"item_id": "q", "prompt": "p"}], "has no field 'answer'"),
-        ([{"item_id": "q", "prompt": "p", "answer": ""}] * 2, ":2: item q occurs"),
+        ([{"item_id": "q", "prompt": "p"}], "has no text in a field 'answer'"),
+        ([{"item_id": "q", "prompt": "p", "answer": ""}] * 2, ":2: item 'q' is blank, or occurs"),
         ([{"item_id": "q", "prompt": "other", "answer": ""}], "another question"),
         ([{"item_id": "z", "prompt": "p", "answer": ""}], "lacks 1 of 2"),
     ],
@@ -214,5 +214,5 @@ def test_likert_forms_are_blind_and_come_back(tmp_path):
     ratings, defects = unblind_likert(read_forms(paths), key)
     assert len(ratings) == 24
     assert set(ratings["system"]) == {"grounded", "plain"}
-    assert [(d.kind, d.row, d.column) for d in defects] == [("out_of_range", 2, "clarity_1_to_5")] * 3
+    assert [(d.kind, d.row, d.column) for d in defects] == [("not_a_choice", 2, "clarity_1_to_5")] * 3
     assert ratings.groupby("rater")["usefulness_1_to_5"].first().tolist() == [2, 3, 4]

@@ -9,10 +9,14 @@ with ``--log-format json``), LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an exper
 import ast
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, StringConstraints, ValidationError
 
+from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
@@ -20,7 +24,7 @@ from casebook.paths import data_folder
 from casebook.readers import OPENERS, read_json, read_records
 
 ALIASES = {
-    "id": ("id", "question_id", "query_id", "qid", "example_id", "row_id", "datasource_item_id"),
+    "id": ("id", "question_id", "query_id", "qid", "example_id", "row_id"),
     "question": ("question", "user_input", "query", "input", "prompt"),
     "answer": ("answer", "response", "actual_output", "output", "output_text", "completion", "prediction"),
     "contexts": ("contexts", "retrieved_contexts", "retrieval_context", "context", "documents"),
@@ -35,7 +39,25 @@ ALIASES = {
 }
 """Each column and the names under which tools export it, ours first."""
 COLUMNS = tuple(ALIASES)
-LISTS = ("contexts", "context_ids", "relevant")
+
+# Where tools nest them. A text is named by the part that holds it: an answer among expected outputs is a reference.
+_PARTS = {
+    "question": ("inputs.", "input."),
+    "answer": ("outputs.", "actual_outputs.", "output."),
+    "reference": ("reference.", "reference_outputs.", "expected_outputs."),
+}
+_WHOLE = ("", "datasource_item.", "metadata.")  # parts of an OpenAI item, of an Inspect sample
+_TEXTS = (*ALIASES["question"], *ALIASES["answer"], *ALIASES["reference"], "text")
+_ANYWHERE = (*_WHOLE, *(part for parts in _PARTS.values() for part in parts))
+PATHS = {
+    column: [part + name for part in (_WHOLE if column in _PARTS else _ANYWHERE) for name in names]
+    + [part + name for part in _PARTS.get(column, ()) for name in _TEXTS]
+    for column, names in ALIASES.items()
+}
+PATHS["id"].insert(0, "datasource_item_id")
+PATHS["answer"] += ["output.choices.message.content", "sample.output"]
+PATHS["system"].append("sample.model")
+_NESTED = {part.rstrip(".") for part in _ANYWHERE} | {"choices", "message", "sample"}
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
@@ -85,7 +107,9 @@ def read_log(paths, collection=None):
     for path in map(Path, paths):
         for place, record in _records(path):
             try:
-                rows.append(_row(path, place, _flat(record), texts))
+                rows.append(_row(path, place, record, texts))
+            except ValidationError as error:
+                raise InputError.at(path, place, first_problem(error)) from None
             except (AttributeError, IndexError, KeyError, TypeError) as error:
                 problem = "has a field of another form than the tool writes: compare it with the table of columns"
                 raise InputError.at(path, place, problem) from error
@@ -163,173 +187,120 @@ def _listed(path, content):
     return rows
 
 
-def _flat(record):
-    """A record with plain names: what tools nest or join by dots is brought up."""
+def _flat(record, part=""):
+    """Fields of a record by their paths; of several choices the first."""
     found = {}
-    if isinstance(sample := record.get("sample"), dict):  # an OpenAI output item
-        record = (record.get("datasource_item") or {}) | {
-            "id": record.get("datasource_item_id"),
-            "output": sample.get("output") or "",
-            "system": sample.get("model"),
-        }
-    if isinstance(output := record.get("output"), dict) and "choices" in output:  # an Inspect sample
-        message = output["choices"][0].get("message", {}) if output["choices"] else {}
-        answer = output.get("completion") or message.get("content") or ""
-        epoch = record.get("epoch", 1)
-        record = (record.get("metadata") or {}) | record | {"output": answer, "metadata": None}
-        if epoch > 1:  # asked again: another row of the same group
-            record |= {"id": f"{record['id']} (epoch {epoch})", "group": str(record["id"])}
     for name, value in record.items():
-        part, dot, key = name.partition(".")
+        if name == "choices" and isinstance(value, list):
+            value = value[0] if value else {"message": {"content": ""}}
         if isinstance(value, dict) and name in _NESTED:
-            found |= {_ours(_NESTED[name], key): inner for key, inner in value.items()}
-        elif dot and part in _NESTED:
-            found[_ours(_NESTED[part], key)] = value
+            found |= _flat(value, f"{part}{name}.")
         else:
-            found.setdefault(name, value)
-    if found.get("error") and all(_missing(found.get(name)) for name in ALIASES["answer"]):
-        found["answer"] = ""  # a run that failed has no answer
+            found[part + name] = value
     return found
 
 
-_NESTED = {
-    "inputs": "question",
-    "input": "question",
-    "outputs": "answer",
-    "actual_outputs": "answer",
-    "reference": "reference",
-    "reference_outputs": "reference",
-    "expected_outputs": "reference",
-}
-
-
-def _ours(part, key):
-    """Column of a nested field: an ``answer`` among the references is a reference; contexts stay contexts."""
-    if key in ALIASES["contexts"] or key in ALIASES["context_ids"]:
-        return key
-    names = {*ALIASES["question"], *ALIASES["answer"], *ALIASES["reference"], "text"}
-    return part if key in names else key
-
-
 # --- one record
-
-
-def _row(path, place, record, texts):
-    where = f"{path}:{place}"
-    row = {
-        column: next((record[name] for name in names if not _missing(record.get(name))), None)
-        for column, names in ALIASES.items()
-    }
-    for column in ("question", "answer"):
-        given = [name for name in ALIASES[column] if name in record]
-        if row[column] is None and not given:
-            known = ", ".join(ALIASES[column][:5])
-            raise InputError(f"{where}: has no {column}: name a field {known}; its fields are {_names(record)}")
-        if row[column] is None and not (column == "answer" and record[given[0]] == ""):
-            remedy = 'write "" where no answer was given' if column == "answer" else "give the question's text"
-            raise InputError(f"{where}: field {given[0]!r} is empty (null or NaN): {remedy}")
-        row[column] = _text(where, column, "" if row[column] is None else row[column])
-    for column in LISTS:
-        row[column] = _list(where, column, row[column])
-    for column in ("id", "system", "group"):
-        if isinstance(row[column], list | dict):
-            raise InputError(f"{where}: {column} is no name, but {type(row[column]).__name__}: write text or a number")
-    row |= _contexts(where, row, texts)
-    if isinstance(row["reference"], list):  # Inspect's targets, ground_truths of RAGAS 0.1
-        row["reference"] = next(iter(row["reference"]), None)
-    row["reference"] = None if row["reference"] is None else _text(where, "reference", row["reference"])
-    row["system"] = str(row["system"] or path.name.split(".")[0])
-    row["named"] = row["id"] is not None
-    row["id"] = row["question"] if row["id"] is None else str(row["id"])
-    row["group"] = row["id"] if row["group"] is None else str(row["group"])
-    row["abstained"] = _truth(where, row["abstained"])
-    for column in ("seconds", "cost"):
-        row[column] = _number(where, column, row[column])
-    return row | {"where": where}
-
-
-def _names(record):
-    return ", ".join(sorted(record)[:8]) or "none"
 
 
 def _missing(value):
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
-def _text(where, column, value):
-    """Text of a question or answer; of a list of messages the last one's."""
+def _said(value):
+    """Text of a question or answer: of messages the last one's, of a message its parts'."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         said = [one.get("content") for one in value if one.get("role", one.get("type")) not in ("system", "developer")]
         value = said[-1] if said else None
-    if isinstance(value, list):  # parts of one message
-        if not all(isinstance(part, dict) for part in value):
-            raise InputError(f"{where}: the {column} is a list, no text: give one text a row")
-        value = " ".join(part.get("text", "") for part in value)
-    if not isinstance(value, str) or (column == "question" and not value.strip()):
-        raise InputError(f"{where}: the {column} is no text, but {type(value).__name__}: give one text a row")
+        return " ".join(part.get("text", "") for part in value) if isinstance(value, list) else value
     return value
 
 
-def _list(where, column, value):
-    if value is None or isinstance(value, list):
-        return value
-    if isinstance(value, dict) and column == "relevant":  # id to grade
-        return [name for name, grade in value.items() if grade]
-    if isinstance(value, str) and value.lstrip().startswith("["):  # a cell of a CSV, as JSON or as Python wrote it
+def _list(value):
+    """List of a cell: as JSON or as Python wrote it, ids with their grades, or a single one."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
         for parse in (json.loads, ast.literal_eval):
-            try:
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
                 return list(parse(value))
-            except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-                continue
-        raise InputError(f"{where}: {column} begins like a list and is none: write a list as JSON")
-    if isinstance(value, str | int):
-        return [value]
-    raise InputError(f"{where}: {column} is no list, but {type(value).__name__}: write a list as JSON")
+        raise ValueError("begins like a list and is none: write a list as JSON")
+    if isinstance(value, dict):
+        return [name for name, grade in value.items() if grade]
+    return [value] if isinstance(value, str | int) else value
 
 
-def _contexts(where, row, texts):
+def _objects(value):
+    return [value] if isinstance(value, dict) else _list(value)
+
+
+def _first(value):
+    """Reference of several, as Inspect's targets and the ground_truths of RAGAS 0.1."""
+    return next(iter(value), None) if isinstance(value, list) else value
+
+
+Ids = Annotated[list[str] | None, BeforeValidator(_list)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+
+
+class _Answer(BaseModel):
+    """One row of a log."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    id: str | None
+    question: Annotated[str, StringConstraints(strict=True, pattern=r"\S"), BeforeValidator(_said)]
+    answer: Annotated[StrictStr, BeforeValidator(_said)]
+    contexts: Annotated[list[StrictStr | int | dict] | None, BeforeValidator(_objects)]
+    context_ids: Ids
+    reference: Annotated[StrictStr | None, BeforeValidator(_said), BeforeValidator(_first)]
+    relevant: Ids
+    system: str | None
+    group: str | None
+    abstained: bool | None
+    seconds: Amount
+    cost: Amount
+
+
+def _row(path, place, record, texts):
+    """Give one record under our names: checked, with contexts as texts and as ids."""
+    flat, where = _flat(record), f"{path}:{place}"
+    row = {
+        column: next((flat[name] for name in names if not _missing(flat.get(name))), None)
+        for column, names in PATHS.items()
+    }
+    if not row["answer"] and (flat.get("error") or any(flat.get(name) in ("", []) for name in PATHS["answer"])):
+        row["answer"] = ""  # a run that failed has no answer
+    for column, remedy in (("question", "the question's text"), ("answer", '"" where none was given')):
+        if row[column] is None:
+            known, there = ", ".join(ALIASES[column][:5]), ", ".join(sorted(flat)[:8]) or "none"
+            raise InputError(f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}")
+    if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
+        row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
+    row = _Answer.model_validate(row).model_dump() | {"where": where}
+    row["named"] = row["id"] is not None
+    row["id"] = row["id"] if row["named"] else row["question"]
+    row["group"] = row["id"] if row["group"] is None else row["group"]
+    row["system"] = row["system"] or path.name.split(".")[0]
+    row |= {name: math.nan for name in ("seconds", "cost") if row[name] is None}
+    return row | _contexts(where, row["contexts"], row["context_ids"], texts)
+
+
+def _contexts(where, given, ids, texts):
     """Contexts as texts and as ids."""
-    given, ids = row["contexts"], row["context_ids"]
     if given and all(isinstance(one, dict) for one in given):
-        ids = ids or [next((one[name] for name in ID_OF if name in one), None) for one in given]
+        ids = ids or [next((str(one[name]) for name in ID_OF if name in one), None) for one in given]
         given = [next((one[name] for name in TEXT_OF if name in one), None) for one in given]
         ids = None if None in ids else ids
     if texts is not None and (given or ids):
         ids = [str(one) for one in ids or given]
-        unknown = [one for one in ids if one not in texts]
-        if unknown:
+        if unknown := [one for one in ids if one not in texts]:
             raise InputError(f"{where}: context {unknown[0][:60]!r} is no id of the collection: check --collection")
         given = [texts[one] for one in ids]
     if given is not None and not all(isinstance(one, str) for one in given):
-        raise InputError(
-            f"{where}: a context is no text: give texts, objects with a field text, or ids and a collection"
-        )
+        remedy = "give texts, objects with a field text, or ids and a collection"
+        raise InputError(f"{where}: a context is no text: {remedy}")
     if given is not None and ids is not None and len(given) != len(ids):
         raise InputError(f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context")
-    for column, names in (("context_ids", ids), ("relevant", row["relevant"])):
-        if any(isinstance(one, list | dict) for one in names or ()):
-            raise InputError(f"{where}: {column} holds something that is no id: write a list of ids")
-    relevant = None if row["relevant"] is None else [str(one) for one in row["relevant"]]
-    return {"contexts": given, "context_ids": ids and [str(one) for one in ids], "relevant": relevant}
-
-
-def _truth(where, value):
-    known = {"true": True, "false": False, "1": True, "0": False}
-    if value is None:
-        return None
-    if (found := known.get(str(value).lower())) is None:
-        raise InputError(f"{where}: abstained is {value!r}: write true or false")
-    return found
-
-
-def _number(where, column, value):
-    try:
-        number = math.nan if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{where}: {column} is {value!r}, no number") from None
-    if math.isinf(number) or number < 0:
-        raise InputError(f"{where}: {column} is {value!r}: give a number from 0 on")
-    return number
+    return {"contexts": given, "context_ids": ids}
 
 
 # --- rows that belong together

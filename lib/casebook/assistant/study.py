@@ -20,58 +20,22 @@ from casebook.explain.study import corrupt, explain
 from casebook.explain.study import scores as detector_scores
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
-from casebook.measures.faithfulness import THRESHOLD, documented_faithfulness, faithfulness, inverse_frequency
+from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
 from casebook.measures.mentions import agreement
 from casebook.measures.quotations import STATES, bracket_references, quote_states
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
-from casebook.readers import read_jsonl
+from casebook.readers import read_jsonl, read_yaml
 from casebook.runs.decide import judge
-from casebook.runs.outputs import shortened
 from casebook.stats.samples import stream
 
-MEASURES = {
-    "faithfulness": "Sentences grounded in the contexts",
-    "original:faithfulness": "Sentences grounded, COUNTERCASE's definition",
-    "mentions": "Numbers, dates, provisions and parties found in the contexts",
-    "quotations": "Quotations found in the contexts",
-    "citations": "Passage numbers that exist",
-    "token F1": "Agreement with the reference, token F1",
-    "exact": "Agreement with the reference, exact",
-    "nDCG@10": "Retrieval, nDCG@10",
-    "R@10": "Retrieval, recall@10",
-    "answered": "Questions answered",
-    "words": "Words of an answer",
-}
+_NAMES = read_yaml(DATA / "assistant" / "names.yml")
+MEASURES = {key: row["name"] for key, row in _NAMES["measures"].items()}
 """Key in the files to the name that readers see."""
-GROUNDING = tuple(MEASURES)[:5]
+CONTROLS = {key: row.get("baseline") for key, row in _NAMES["measures"].items()}
+DEFECTS, DETECTORS = _NAMES["defects"], _NAMES["detectors"]
 MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
-CONTROLS = dict.fromkeys(GROUNDING, "contexts of other questions")
-CONTROLS |= dict.fromkeys(("token F1", "exact"), "references of other questions")
-CONTROLS |= dict.fromkeys(("nDCG@10", "R@10"), "contexts of other questions") | {"words": "words of the reference"}
-DEFECTS = {
-    "answer swapped": "The answer to another question",
-    "number changed": "An invented number",
-    "negation turned": "A turned negation",
-    "foreign sentence": "A sentence of another answer",
-    "quotation stitched": "A quotation of two halves",
-}
-DETECTORS = {
-    "corrected": "Share of words in the contexts",
-    "documented": "Share of words, COUNTERCASE's definition",
-    "weighted": "Share of words, weighted by rarity",
-    "mentions": "Numbers, dates, provisions, parties",
-    "polarity": "Negation and modality",
-    "quotes": "Quotations",
-}
-PUBLISHED = {
-    "Qwen3, RAG": "qwen_3_4b__non_reasoning__rag_20251105T164809",
-    "Qwen3, no RAG": "qwen_3_4b__non_reasoning__no_rag_20251105T170423",
-    "Qwen3 reasoning, RAG": "qwen_3_4b__reasoning__rag_20251105T202912",
-    "Qwen3 reasoning, no RAG": "qwen_3_4b__reasoning__no_rag_20251105T211817",
-}
-"""PDPABench's runs of answers that are compared, by reader's name."""
 
 
 # --- logs that are shipped or published
@@ -93,31 +57,25 @@ def shipped_log(name):
 
 def _published_answers(folder):
     """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
-    data = load(ANSWERED, "test", titles=False)
+    data, runs = load(ANSWERED, "test", titles=False), []
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
-    rows = []
-    for system, run in PUBLISHED.items():
-        path = folder / run / "detailed_results.jsonl"
-        for _, row in read_jsonl(path, {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}):
-            shown = [name for name in row["reranking"]["used_ids_r3"] if name in texts]
-            section = re.search(r"\d+[A-Z]*", row["gold"]["canonical_sections"][0])
-            rows.append(
-                {
-                    "id": row["qid"],
-                    "question": row["query"],
-                    "answer": row["prediction"]["answer_text"] or "",
-                    "contexts": [texts[name] for name in shown] or None,
-                    "context_ids": shown or None,
-                    "reference": row["gold"]["gold_answer_extended"],
-                    "relevant": list(data.qrels.get(row["qid"], {})),
-                    "system": system,
-                    "group": f"section {section.group() if section else 'none'}",
-                    "abstained": bool(row["prediction"]["abstained"]),
-                    "seconds": row["metrics"]["latency_s"],
-                    "cost": math.nan,
-                }
-            )
-    return pd.DataFrame(rows)
+    fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
+    for system, run in _NAMES["published"].items():
+        rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
+        runs.append(pd.json_normalize(rows).assign(system=system))
+    log = pd.concat(runs, ignore_index=True)
+    shown = [[name for name in ids if name in texts] for ids in log["reranking.used_ids_r3"]]
+    sections = log["gold.canonical_sections"].str[0].str.extract(r"(\d+[A-Z]*)")[0]
+    known = {"id": "qid", "question": "query", "seconds": "metrics.latency_s"}
+    known |= {"reference": "gold.gold_answer_extended", "abstained": "prediction.abstained", "system": "system"}
+    return pd.DataFrame({name: log[field] for name, field in known.items()}).assign(
+        answer=log["prediction.answer_text"].fillna(""),
+        contexts=pd.Series([[texts[name] for name in ids] or None for ids in shown]),
+        context_ids=pd.Series([ids or None for ids in shown]),
+        relevant=[list(data.qrels.get(name, {})) for name in log["qid"]],
+        group="section " + sections.fillna("none"),
+        cost=math.nan,
+    )
 
 
 def _templates(name):
@@ -293,7 +251,7 @@ def _retrieval(log, others):
     return found
 
 
-# --- means, differences and flips
+# --- means and differences
 
 
 def measured(rows):
@@ -364,23 +322,6 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
             found.append(row | counts)
     return pd.DataFrame(found)
-
-
-OUTCOMES = {"grounded in full": ("faithfulness", 1.0), "answered": ("answered", 1.0), "half right": ("token F1", 0.5)}
-
-
-def flips(rows):
-    """Questions on which one system of a pair reaches an outcome and the other does not."""
-    systems, found = rows["system"].drop_duplicates().tolist(), []
-    for outcome, (key, least) in OUTCOMES.items():
-        wide = rows.pivot_table(index="id", columns="system", values=key)
-        for first, second in combinations([name for name in systems if name in wide], 2):
-            pair = wide[[first, second]].dropna() >= least
-            a, b = pair[first], pair[second]
-            counts = [int(sum(x)) for x in (a & b, a & ~b, ~a & b, ~a & ~b)]
-            if len(pair):
-                found.append((outcome, first, second, *counts))
-    return pd.DataFrame(found, columns=["outcome", "system", "against", "both", "first only", "second only", "neither"])
 
 
 # --- a new log against an old one
@@ -513,35 +454,3 @@ def planted_defects(log, system, *, most=150, seed=0):
                 row |= {"noticed": float(((np.sign(good - bad) + 1) / 2).mean()), "groups": len(set(clusters))}
             found.append(row)
     return pd.DataFrame(found)
-
-
-# --- single questions
-
-
-def item_rows(log, rows, order, opening, shown):
-    """What a page shows of some questions: answers, contexts (if ``shown``) and scores of every system."""
-    systems, keys = rows["system"].drop_duplicates().tolist(), measured(rows)
-    scores, texts = rows.set_index(["id", "system"]), log.set_index(["id", "system"])
-
-    def given(name):
-        if name not in texts.index:
-            return None
-        row, known = scores.loc[name], texts.loc[name]
-        answer, contexts = known["answer"], known["contexts"] or []
-        supports = [] if row["abstained"] else faithfulness(without_references(answer), contexts).sentences
-        weak = [x.text for x in supports if x.share is not None and x.share < THRESHOLD]
-        return {
-            "answer": shortened(answer, 2 * opening),
-            "abstained": bool(row["abstained"]),
-            "weak": [shortened(text, opening // 2) for text in weak],
-            "values": [None if math.isnan(row[key]) else round(float(row[key]), 3) for key in keys],
-            "contexts": [shortened(text, opening) if shown else "" for text in contexts],
-            "ids": known["context_ids"],
-        }
-
-    items = []
-    for key in order:
-        question = texts.loc[key].iloc[0]
-        one = {"id": str(key), "text": shortened(question["question"], 400), "reference": question["reference"]}
-        items.append(one | {"given": [given((key, system)) for system in systems]})
-    return items

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Original, Resamples, Seed, exclusive, pairs, plain, print_json, say, show_tables
+from casebook.cli.common import (
+    Json,
+    Original,
+    Resamples,
+    Seed,
+    exclusive,
+    pairs,
+    plain,
+    print_json,
+    say,
+    show_tables,
+    taking,
+)
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
@@ -18,16 +30,21 @@ app = typer.Typer(
 
 SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 
-# Of the commands that read forms
+# Of the commands that read forms: how they are unblinded, and how they are analysed
 Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
-Key = Annotated[Path | None, typer.Option(help="Sealed key, or the folder of the study that holds it.")]
-SideCol = Annotated[str | None, typer.Option("--side-col", help="Key column of forms in PDPABench's layout.")]
-LastColumn = Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")]
-Force = Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")]
-Against = Annotated[str | None, typer.Option(help="System to compare with, if there are several.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--map", help="EXPECTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
 ]
+OPENING = {
+    "key": (Annotated[Path | None, typer.Option(help="Sealed key, or the folder of the study that holds it.")], None),
+    "side_column": (
+        Annotated[str | None, typer.Option("--side-col", help="Key column of forms in PDPABench's layout.")],
+        None,
+    ),
+    "last_column": (Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")], False),
+    "force": (Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")], False),
+}
+Against = Annotated[str | None, typer.Option(help="System to compare with, if there are several.")]
 Permutations = Annotated[int, typer.Option(min=19, help="Permutations of the content audit.")]
 
 
@@ -103,10 +120,6 @@ def forms(
         _show_forms(folder, report)
 
 
-def _some(items):
-    return ", ".join(item if len(item) <= 30 else f"{item[:29]}…" for item in list(items)[:3])
-
-
 def _show_forms(folder, report):
     registered = report["preregistration"]
     shown = dict(registered["design"])
@@ -118,26 +131,35 @@ def _show_forms(folder, report):
         typer.echo(f"{name:22} {value}")
     for change in report["text_changes"]:
         typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
-    named = {}
-    for text in report.get("texts_with_a_system_name", []):
-        named.setdefault(text["column"], []).append(text["item"])
-    for column, found in named.items():
-        text = "questions name" if column == "prompt" else f"answers of {column} name"
-        say(f"warning: {len(found)} {text} a system (items {_some(found)} ...): raters may recognise it")
-    telling = list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", [])))
-    if telling:
-        say(f"warning: words that nearly always stand in one of two answers only: {', '.join(telling[:10])}")
-    if alike := report.get("identical_answers"):
-        items = dict.fromkeys(row["item"] for row in alike)
-        say(f"warning: {len(alike)} pairs of answers are the same (items {_some(items)} ...), which no vote can tell")
-    for name, count in report.get("account", {}).get("no_answer", {}).items():
-        say(f"warning: {name} gave no answer to {count} questions; raters read '(no answer)'")
+    for warning in _warnings(report):
+        say(f"warning: {warning}")
     typer.echo(
         f"hand out   {folder / 'for_raters'}\nkeep back  {folder / 'sealed'} (key SHA-256 below)\n"
         f"publish    {folder / 'preregistration.json'}\nkey        {registered['key_sha256']}\n"
         "next: hand the forms out, put those that come back into one folder, then "
         f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
+
+
+def _warnings(report):
+    """What in the answers may spoil the comparison; Likert forms know nothing of it."""
+    named, alike = report.get("texts_with_a_system_name", []), report.get("identical_answers", [])
+    for column in dict.fromkeys(text["column"] for text in named):
+        found = [text for text in named if text["column"] == column]
+        what = "questions name" if column == "prompt" else f"answers of {column} name"
+        yield f"{len(found)} {what} a system ({_some(found)}): raters may recognise it"
+    if words := list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", []))):
+        yield f"words that nearly always stand in one of two answers only: {', '.join(words[:10])}"
+    if alike:
+        yield f"{len(alike)} pairs of answers are the same ({_some(alike)}), which no vote can tell"
+    for name, count in report.get("account", {}).get("no_answer", {}).items():
+        yield f"{name} gave no answer to {count} questions; raters read '(no answer)'"
+
+
+def _some(rows):
+    from casebook.runs.outputs import shortened
+
+    return f"items {', '.join(shortened(row['item'], 30) for row in rows[:3])} ..."
 
 
 @app.command()
@@ -162,12 +184,10 @@ def simulate(
 
 
 @app.command()
+@taking(opening=OPENING)
 def audit(
+    opening,
     files: Forms,
-    key: Key = None,
-    side_col: SideCol = None,
-    last_column: LastColumn = False,
-    force: Force = False,
     against: Against = None,
     word: Annotated[list[str] | None, typer.Option(help="Further name that must not be seen; repeat.")] = None,
     columns: Columns = None,
@@ -179,27 +199,26 @@ def audit(
 
     Example: casebook raters audit returned --key pilot
     """
-    from casebook.raters.blinding import scan_forms
+    from casebook.raters import analysis, blinding
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
 
-    mapped = _mapping(columns)
+    mapped, names, tables = _mapping(columns), list(word or []), {}
     returned = read_forms(files, mapped)
-    key = key or (None if side_col or last_column else key_beside(returned))
-    opened, names = None, word or []
-    carried = side_col or last_column or any(SIDE_COLUMN in form.rows for form in returned)
+    carried = opening["side_column"] or opening["last_column"]
+    opening["key"] = opening["key"] or (None if carried else key_beside(returned))
+    carried = carried or any(SIDE_COLUMN in form.rows for form in returned)
     judged = any(form.rows["preferred"].notna().any() for form in _paired(returned))
-    if judged and not (key or carried):
-        say("note: to audit the judgements too, give the sealed key with --key")
+    if judged and (opening["key"] or carried):
+        votes = open_forms(returned, **opening)
+        names += votes.systems
+        panel = analysis.panel_of(votes, against)
+        tables = analysis.validity(panel, permutations=permutations, seed=seed)
     elif judged:
-        opened = open_forms(returned, key, side_col, last_column, force)
-        names = [*names, *opened.systems]
-    elif key:
-        names = [*names, *read_key(key)["systems"]]
-    tables = {"leaks": scan_forms([form.path for form in returned], names, mapped)}
-    if opened is not None:
-        tables |= _validity(opened, against, permutations, seed)
-    show_tables(tables, as_json)
-    leaks = tables["leaks"]
+        say("note: to audit the judgements too, give the sealed key with --key")
+    elif opening["key"]:
+        names += read_key(opening["key"])["systems"]
+    leaks = blinding.scan_forms([form.path for form in returned], names, mapped)
+    show_tables({"leaks": leaks} | tables, as_json)
     outside = leaks[~leaks["kind"].isin(["word_in_text", "word_of_one_side"])]
     if len(outside):
         raise CheckFailed(f"{len(outside)} leaks besides the texts; see above")
@@ -207,28 +226,12 @@ def audit(
         say("warning: the texts themselves may give the systems away; see above")
 
 
-def _validity(votes, against, permutations, seed):
-    from casebook.raters import analysis, blinding
-
-    panel = analysis.panel_of(votes, against)
-    return {
-        **blinding.content_audit(panel, permutations, seed),
-        "guesses": blinding.guesses(panel),
-        "position": analysis.position_table(panel),
-        "length": analysis.length_effect(panel, seed=seed),
-        "order": analysis.order_drift(panel),
-        "duplicates": analysis.duplicate_raters(panel),
-    }
-
-
 @app.command("analyse")
+@taking(opening=OPENING)
 def analyse_forms(
+    opening,
     context: typer.Context,
     files: Forms,
-    key: Key = None,
-    side_col: SideCol = None,
-    last_column: LastColumn = False,
-    force: Force = False,
     against: Against = None,
     original: Original = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="New folder for tables, figures and JSON.")] = None,
@@ -245,25 +248,25 @@ def analyse_forms(
     Example: casebook raters analyse returned --key pilot --out results
     """
     from casebook.raters.analysis import analyse, answer
-    from casebook.raters.read import key_beside, open_forms, read_forms
+    from casebook.raters.read import open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "seed")
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     names = _mapping(columns)
     if original:
-        _documented(files, key, side_col, last_column, force, names, as_json)
+        _documented(files, opening, names, as_json)
         return
     returned, found = read_forms(files, names), None
     if _paired(returned):
-        votes = open_forms(returned, key, side_col, last_column, force)
+        votes = open_forms(returned, **opening)
         found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
         values, shown = {"answer": answer(found), "tables": found.tables}, {name: found.tables[name] for name in SHOWN}
     else:
-        values = _likert(returned, key or key_beside(returned), force, seed)
+        values = _likert(returned, opening, seed)
         shown = values["tables"]
     if out:
-        _write_tables(out, values["tables"], plain(values), _figures(found) if found else {})
+        _write_tables(out, values, _figures(found) if found else {})
     if as_json:
         print_json(values)
         return
@@ -279,15 +282,13 @@ def _mapping(options):
     from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
     from casebook.raters.read import SIDE_COLUMN
 
+    found = pairs(options, "=", "--map EXPECTED=YOURS")
     known = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
-    found = {}
-    for text in options or []:
-        wanted, _, given = text.partition("=")
+    for wanted in found:
         if wanted not in {*known, *LIKERT.names}:
-            raise InputError(f"--map {text!r}: {wanted!r} is none of {', '.join(known)}")
-        if not given or wanted in found or given in found.values():
-            raise InputError(f"--map {text!r}: give each column once, as EXPECTED=YOURS")
-        found[wanted] = given
+            raise InputError(f"--map {wanted}={found[wanted]}: {wanted!r} is none of {', '.join(known)}")
+    if len(set(found.values())) < len(found):
+        raise InputError(f"--map {found}: a column is given twice")
     return found
 
 
@@ -296,23 +297,22 @@ def _paired(forms):
     return [form for form in forms if form.layout.name == "paired"]
 
 
-def _documented(files, key, side_col, last_column, force, names, as_json):
+def _documented(files, opening, names, as_json):
     """PDPABench's own analysis, and nothing else."""
     from casebook.raters.documented import documented_analysis, documented_lines, impossible, read_records, records_of
     from casebook.raters.read import expand, open_forms, read_forms
 
-    if key:
-        judged = records_of(open_forms(read_forms(files, names), key, side_col, last_column, force))
+    if opening["key"]:
+        judged = records_of(open_forms(read_forms(files, names), **opening))
     else:
-        judged = read_records(expand(files), side_col, last_column=last_column, columns=names)
+        judged = read_records(expand(files), opening["side_column"], opening["last_column"], names)
     values = documented_analysis(judged)
     for line in impossible(judged, values):
         say(f"warning: {line}")
     if as_json:
         print_json(values)
     else:
-        for line in documented_lines(values):
-            typer.echo(line)
+        typer.echo("\n".join(documented_lines(values)))
 
 
 def _figures(found):
@@ -325,36 +325,33 @@ def _figures(found):
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
         "votes": plots.rating_matrix(panel.votes, (-1, 1)),
         "position": plots.position_forest(found.side(), panel.focus),
-        "ratings": plots.rating_distributions(panel.long_ratings().dropna(subset="rating")),
+        "ratings": plots.rating_distributions(panel.long_ratings()),
         "agreement": plots.agreement_intervals(tables["agreement"]),
     }
 
 
-def _likert(returned, key, force, seed):
+def _likert(returned, opening, seed):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
-    from casebook.raters.read import defect_table, read_key, unblind_likert
+    from casebook.raters.read import defect_table, key_beside, read_key, unblind_likert
 
+    key = opening["key"] or key_beside(returned)
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
-    ratings, defects = unblind_likert(returned, read_key(key), force=force)
-    tables = {
-        "ratings": likert_summary(ratings, seed=seed),
-        "counts": likert_counts(ratings),
-        "defects": defect_table(defects),
-    }
+    ratings, defects = unblind_likert(returned, read_key(key), force=opening["force"])
+    summary = likert_summary(ratings, seed=seed)
+    tables = {"ratings": summary, "counts": likert_counts(ratings), "defects": defect_table(defects)}
     return {"documented": documented_means(ratings), "tables": tables}
 
 
-def _write_tables(folder, tables, values, figures):
+def _write_tables(folder, values, figures):
     """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
     from casebook.sheets import table_for_csv
 
     with new_folder(folder) as temporary:
-        for name, table in tables.items():
+        for name, table in values["tables"].items():
             text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
             write_text(temporary / "tables" / f"{name}.csv", text)
+        (temporary / "figures").mkdir()
         for name, figure in figures.items():
-            path = temporary / "figures" / f"{name}.svg"
-            path.parent.mkdir(exist_ok=True)
-            figure.savefig(path, format="svg", metadata={"Date": None})
-        write_json(temporary / "analysis.json", values)
+            figure.savefig(temporary / "figures" / f"{name}.svg", metadata={"Date": None})
+        write_json(temporary / "analysis.json", plain(values))

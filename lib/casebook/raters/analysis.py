@@ -17,7 +17,7 @@ from casebook.raters.forms import SCALES, answers_of_log
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import Votes, defect_table, open_forms, read_forms
-from casebook.stats.intervals import FEWEST, bounded, bounds_text
+from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
 from casebook.tables import reason_text
@@ -92,26 +92,15 @@ def panel_of(votes, other=None):
     def wide(values):
         return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
-    left, given = rows["focus_left"].to_numpy(bool), {}
+    left, given = rows["focus_left"], {}
     for scale in SCALES:
-        by_side = [rows[f"{scale}_{side}"].to_numpy(float) for side in ("left", "right")]
-        given[scale, focus] = wide(np.where(left, *by_side))
-        given[scale, other] = wide(np.where(left, *by_side[::-1]))
-    matrix = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
-    first = rows.drop_duplicates("item_id").set_index("item_id")
-    one, two, focus_left = first["text_left"], first["text_right"], first["focus_left"]
-    texts = {"prompt": first["prompt"], focus: one.where(focus_left, two), other: two.where(focus_left, one)}
-    return Panel(
-        focus=focus,
-        other=other,
-        votes=matrix,
-        left=wide(rows["focus_left"]),
-        place=wide(rows["place"]),
-        ratings=given,
-        strata=first["stratum"].reindex(matrix.index),
-        texts=pd.DataFrame(texts).reindex(matrix.index),
-        rows=rows,
-    )
+        one, two = (rows[f"{scale}_{side}"].astype(float) for side in ("left", "right"))
+        given[scale, focus], given[scale, other] = wide(one.where(left, two)), wide(two.where(left, one))
+    votes = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
+    first = rows.drop_duplicates("item_id").set_index("item_id").reindex(votes.index)
+    one, two, side = first["text_left"], first["text_right"], first["focus_left"]
+    texts = pd.DataFrame({"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)})
+    return Panel(focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows)
 
 
 def check_parameters(values):
@@ -127,10 +116,9 @@ def check_parameters(values):
     elif values.get("log"):
         answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
     elif values.get("questions"):
-        lacking = [name for name in ("corpus", "model") if not values.get(name)]
-        if lacking:
+        if not (values.get("corpus") and values.get("model")):
             raise InputError(
-                f"questions: two systems answer them, with and without retrieval: give {' and '.join(lacking)} too"
+                "questions: two systems answer them, with and without retrieval: give corpus and model too"
             )
         read_asked(values["questions"])
 
@@ -223,14 +211,9 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
         "rating_tests": ratings.rating_tests(panel, **boot),
         "rater_rating_tests": ratings.rater_rating_tests(panel),
         "correlation": ratings.preference_rating_correlation(panel, **boot),
-        "position": position_table(panel),
-        "length": length_effect(panel, **boot),
-        "order": order_drift(panel),
-        "duplicates": duplicate_raters(panel),
+        **validity(panel, permutations=permutations, **boot),
         "consistency": consistency(panel),
         "strata": by_stratum(panel, **boot),
-        **content_audit(panel, permutations, seed),
-        "guesses": guesses(panel),
         "defects": defect_table(votes.defects),
     }
     return Analysis(votes, panel, tables)
@@ -279,6 +262,18 @@ def without_each_rater(panel):
 
 
 # --- validity ------------------------------------------------------------------
+
+
+def validity(panel, *, permutations=200, n_boot=10_000, seed=0):
+    """Check a panel for what spoils a blind comparison: sides, length, order, copies, telling texts, guesses."""
+    return {
+        "position": position_table(panel),
+        "length": length_effect(panel, n_boot=n_boot, seed=seed),
+        "order": order_drift(panel),
+        "duplicates": duplicate_raters(panel),
+        **content_audit(panel, permutations, seed),
+        "guesses": guesses(panel),
+    }
 
 
 def _position(panel, raters):
@@ -401,65 +396,52 @@ def answer(analysis):
     panel, tables = analysis.panel, analysis.tables
     these, new, held = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS), tables["equivalence"].iloc[0]
     naive = tables["preference"].set_index("rater").loc["pooled"]
+    alpha = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
+    side = tables["position"].set_index("rater").loc["all"]
     items, raters = panel.votes.shape
-    cast = int(naive[["wins", "losses", "ties"]].sum())
+    cast = f"{items} items, {naive[['wins', 'losses', 'ties']].sum()} votes, {naive['ties']} ties; chance is 0.5"
+    scope = "This assumes that the raters are a random sample with normally distributed preferences."
+    if new["reason"] == "fewer_than_three_raters":
+        scope = "Fewer than three raters allow no statement about others."
     lines = [
         f"Primary, for these {raters} raters and new items: {panel.focus} wins "
-        f"{_bounds(these, 'win_rate', 'ci_low', 'ci_high')} of the votes, ties as half ({items} items, {cast} votes, "
-        f"{int(naive['ties'])} ties; chance is 0.5); {_tested(panel, these)}.",
-        f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. "
-        f"{_scope(new)}",
-        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {int(naive['n'])} untied votes as "
+        f"{_bounds(these, 'win_rate', 'ci_low', 'ci_high')} of the votes, ties as half ({cast}); "
+        f"{_tested(panel, these)}.",
+        f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. {scope}",
+        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} untied votes as "
         "independent.",
         f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "
         f"equivalence for these raters: {held['verdict']}.",
+        f"Krippendorff's alpha of the preference is {_bounds(alpha, 'estimate', 'panel_low', 'panel_high')} for "
+        f"these raters, {bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; 0 is chance, 1 is "
+        "complete agreement.",
     ]
-    row = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
-    if pd.isna(row["estimate"]):
-        lines.append(f"Agreement on the preference is undefined: {reason_text(row['reason'])}.")
-    else:
-        lines.append(
-            f"Krippendorff's alpha of the preference is {_bounds(row, 'estimate', 'panel_low', 'panel_high')} for "
-            f"these raters, {bounds_text(row['new_panel_low'], row['new_panel_high'])} for new ones; 0 is chance, 1 is "
-            "complete agreement."
-        )
     for row in tables["rating_tests"].to_dict("records"):
         if row["n"]:
-            lines.append(
-                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} "
-                f"{bounds_text(row['difference low'], row['difference high'], '+z.2f')} points, for new raters too "
-                f"{bounds_text(row['both low'], row['both high'], '+z.2f')} ({row['n']} items)."
+            low, high = (
+                bounds_text(row[f"{whose} low"], row[f"{whose} high"], "+z.2f") for whose in ("difference", "both")
             )
-    side = tables["position"].set_index("rater").loc["all"]
+            lines.append(
+                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {low} points, for new raters too "
+                f"{high} ({row['n']} items)."
+            )
     share = _bounds(side, "left_choice", "left_choice low", "left_choice high")
-    lines.append(f"The left answer gets {share} of the {int(side['n'])} untied votes.")
-    guess = tables["arm_guess"].iloc[0]
-    if guess["reason"] is None:
-        lines.append(
-            f"A classifier tells the two systems apart by their text for {guess['accuracy']:.2f} "
-            f"{bounds_text(guess['accuracy low'], guess['accuracy high'])} of {guess['n']} items "
-            f"(chance 0.5, p = {guess['p']:.2g})."
-        )
+    lines.append(f"The left answer gets {share} of the {side['n']} untied votes.")
+    told = tables["arm_guess"].iloc[0]
+    if told["reason"] is None:
+        share = _bounds(told, "accuracy", "accuracy low", "accuracy high")
+        lines.append(f"A classifier tells the systems apart by their text for {share} of {told['n']} items.")
     return lines
 
 
 def _bounds(row, value, low, high):
+    if pd.isna(row[value]):
+        return f"undefined ({reason_text(row['reason'])})"
     return f"{row[value]:.3f} {bounds_text(row[low], row[high])}"
 
 
 def _tested(panel, row):
-    winner = panel.focus if row["win_rate"] > 0.5 else panel.other
-    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
     if pd.isna(row["p"]):
-        return f"no test ({reason_text(row['reason'])}): {verdict}"
-    error = row["mc_error"]
-    drawn = f" +- {error:.1g} (Monte Carlo)" if pd.notna(error) and error > 0 else ""
-    return f"p = {row['p']:.2g}{drawn}: {verdict}"
-
-
-def _scope(row):
-    """Say what so many raters can and cannot show."""
-    if row["reason"] == "fewer_than_three_raters":
-        return "Fewer than three raters allow no statement about others."
-    few = "" if row["raters"] >= FEWEST else f", which {row['raters']} raters cannot show"
-    return f"This assumes that the raters are a random sample with normally distributed preferences{few}."
+        return f"no test ({reason_text(row['reason'])}): undecided"
+    winner = panel.focus if row["win_rate"] > 0.5 else panel.other
+    return f"p = {row['p']:.2g}: {'undecided' if row['verdict'] == 'undecided' else f'{winner} is preferred'}"

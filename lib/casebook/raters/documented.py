@@ -4,6 +4,7 @@ What it leaves out stands beside it in `casebook.raters.analysis`: votes of one 
 information, and a mean or a kappa without an interval says little.
 """
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,10 @@ import pandas as pd
 
 from casebook.data import load
 from casebook.data.sources import Absent
-from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.raters.forms import PAIRED, SCALES
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, SHOWN_AS, SIDE_COLUMN, Votes, judgements, renamed
+from casebook.raters.read import BASE, RAG, SHOWN_AS, Votes, judgements, key_column, renamed
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
@@ -70,26 +70,20 @@ def documented_lines(analysis):
 
 def impossible(forms, values):
     """Name what cannot be, which the documented analysis computes without a word."""
-    found = []
     kappa, raw = (values[AGREEMENT][key] for key in ("fleiss_kappa", "raw_observed_agreement"))
-    if (raw is not None and not 0 <= raw <= 1) or abs(kappa or 0) > 1:
-        found.append(
+    if raw is not None and (not 0 <= raw <= 1 or abs(kappa) > 1):
+        yield (
             f"agreement of {raw:.1%}, kappa {kappa}: not all items have the votes of "
             "all raters, and the documented formula counts those of the first item"
         )
-    names = [name for name, _ in forms]
-    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-        found.append(f"{name}: files of one name count as one rater for kappa")
+    for name, count in Counter(name for name, _ in forms).items():
+        if count > 1:
+            yield f"{name}: files of one name count as one rater for kappa"
     for name, rows in forms:
-        ratings = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
-        for column, given in ratings.items():
-            wrong = given[given.notna() & ~given.isin(range(1, 6))]
-            if len(wrong):
-                found.append(
-                    f"{name}: {len(wrong)} ratings in {column} are none of 1 to 5 "
-                    f"({wrong.iloc[0]:g}), and count in its mean"
-                )
-    return found
+        given = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
+        wrong = given.stack().loc[lambda ratings: ~ratings.isin(range(1, 6))].dropna()  # noqa: PD013 - one rating a row
+        if len(wrong):
+            yield f"{name}: {len(wrong)} ratings are none of 1 to 5 ({wrong.iloc[0]:g}), and count in their means"
 
 
 def _stripped(value):
@@ -155,18 +149,12 @@ def _agreement(forms):
 # --- rows in the shape that the documented analysis reads ------------------------------
 
 
-def read_records(paths, side_column=None, *, last_column=False, columns=None):
+def read_records(paths, side_column=None, last_column=False, columns=None):
     """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
-    side_column, found = side_column or SIDE_COLUMN, []
+    found = []
     for path in map(Path, paths):
         (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
-        names = [name for name in sheet.table if name]
-        if side_column not in names and not last_column:
-            raise InputError(
-                f"{path}: no key column {side_column!r} among {', '.join(names)}: name it "
-                "with --side-col, or allow the last column with --last-column"
-            )
-        key = side_column if side_column in names else names[-1]
+        key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
         needed = {*(column.name for column in PAIRED.answers), key}
         rows = [record for _, record in sheet_records(path, sheet, needed)]
         found.append((path.name, [row | {"side": row[key]} for row in rows]))
@@ -187,14 +175,14 @@ def records_of(votes, suffix=""):
 
 def votes_of(dataset):
     """Give the votes of a data set and its name, or the reconstruction if it is not here."""
-    if dataset is not None:
-        try:
-            data = load(dataset, kind="votes")
-        except Absent:
-            return example_votes(), RECONSTRUCTION
-        table = data.votes.merge(data.items, on="item", validate="many_to_one")
-        return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
-    return example_votes(), RECONSTRUCTION
+    try:
+        data = dataset and load(dataset, kind="votes")
+    except Absent:
+        data = None
+    if not data:
+        return example_votes(), RECONSTRUCTION
+    table = data.votes.merge(data.items, on="item", validate="many_to_one")
+    return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
 def example_votes():

@@ -1,32 +1,31 @@
 """Blind forms: from answers of systems, or explanations, to one form per rater and a sealed key."""
 
-import csv
-import io
 import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pandas as pd
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
+from pydantic import Field, TypeAdapter, ValidationError
 
 from casebook import sheets
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
 from casebook.paths import DATA, valid_name
 from casebook.raters.design import balance, draw_items, hidden_chance, make_design, new_secret, opaque_id, text_hash
 from casebook.raters.power import PRIMARY, simulated_power
 from casebook.readers import read_records, read_yaml
-from casebook.stats.samples import check_share
 
 FORMS, SEALED = "for_raters", "sealed"
 KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"
 KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-1", "casebook-preregistration-1"
 SHEET, RUBRIC_SHEET, ABOUT_SHEET = "ratings", "rubric", "about"
-KINDS, FORMATS = ("lay", "expert"), ("xlsx", "csv")
 SCALES = ("factuality", "usefulness")
 RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
@@ -79,15 +78,15 @@ class Layout:
         return [column for column in self.columns if column.kind in {"choice", "rating"}]
 
     def told(self, kind, guess=None):
-        """Give the task, a sentence a line, and what each point of each scale means to raters of a kind."""
+        """Give the lines of the rubric, of one cell or two: the task, and each point of each scale for such raters."""
         asked = [f"guess, after the ratings: {guess} S1, S2, or DK (do not know)."] if guess else []
-        scales = {
-            scale: [f"{level}. {anchor}" for level, anchor in zip(told["levels"], told[kind], strict=True)]
-            if kind in told
-            else told["levels"]
-            for scale, told in self.scales.items()
-        }
-        return [*self.task, *asked, RUBRIC["return"]], scales
+        lines = [(text,) for text in (*self.task, *asked, RUBRIC["return"])]
+        for scale, known in self.scales.items():
+            points = known["levels"]
+            if kind in known:
+                points = [f"{level}. {anchor}" for level, anchor in zip(points, known[kind], strict=True)]
+            lines += [(), (scale, "what it means"), *zip(map(str, RATINGS), points, strict=True)]
+        return lines
 
 
 RUBRIC = read_yaml(DATA / "raters" / "rubric.yml")
@@ -108,17 +107,17 @@ class Plan:
     """What a study is to be."""
 
     study: str  # its name, which raters read
-    raters: dict  # label to kind, lay or expert
+    raters: dict[str, Literal["lay", "expert"]]
     focus: str | None = None  # system whose wins are counted; the first one by default
     items: int | None = None  # to draw; all by default
     per_item: int | None = None  # raters of each comparison; all by default
     pairs_per_item: int | None = None  # of systems, compared on each item; all by default
     seed: int = 0  # of the draw of items, public
-    margin: float = 0.05  # half width of the win rates around 1/2 that count as no difference
-    alpha: float = 0.05  # level of the primary test
-    win_rate: float = 0.65  # for which the power is stated
+    margin: Annotated[float, Field(gt=0, lt=0.5)] = 0.05  # around 1/2: win rates that count as no difference
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # level of the primary test
+    win_rate: Annotated[float, Field(gt=0, lt=1)] = 0.65  # for which the power is stated
     guess: str | None = None  # question for a column in which raters guess the system
-    formats: tuple = ("xlsx",)  # xlsx, csv or both
+    formats: Annotated[tuple[Literal["xlsx", "csv"], ...], Field(min_length=1)] = ("xlsx",)
 
 
 def make_forms(answers, folder, plan, *, secret=None, account=None):
@@ -164,9 +163,12 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     [('r1', 'new', 4), ('r1', 'old', 4)]
     """
     systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
-    focus = plan.focus or systems[0]
-    _check(plan, focus, systems)
-    secret = secret or new_secret()
+    focus, secret = plan.focus or systems[0], secret or new_secret()
+    if focus not in systems:
+        raise InputError(f"focus {focus!r} is no system: {', '.join(systems)}")
+    if plan.guess and len(systems) > 2:
+        raise InputError("the guess column needs exactly two systems")
+    _check(plan, systems)
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
     items = draw.loc[draw["drawn"], "item_id"].tolist()
     overlap = {"per_item": plan.per_item, "pairs_per_item": plan.pairs_per_item}
@@ -187,29 +189,33 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         ],
         "identical_answers": _identical(texts, systems),
     }
-    forms = {rater: [] for rater in plan.raters}
-    for row in design.itertuples():
-        shown = {
-            "prompt_id": opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater),
-            "prompt_text": texts.loc[row.item_id, "prompt"],
-            "system1_output": texts.loc[row.item_id, row.left],
-            "system2_output": texts.loc[row.item_id, row.right],
-        }
-        forms[row.rater].append((shown, {"item": row.item_id, "left": row.left, "right": row.right}))
+    shown = design.rename(columns={"item_id": "item"}).assign(
+        prompt_id=[
+            opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater)
+            for row in design.itertuples()
+        ],
+        prompt_text=design["item_id"].map(texts["prompt"]),
+        system1_output=[texts.loc[row.item_id, row.left] for row in design.itertuples()],
+        system2_output=[texts.loc[row.item_id, row.right] for row in design.itertuples()],
+    )
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
     key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed, "draw": report["draw"]}
+    forms = shown.drop(columns="place")
     return report | {"preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)}
 
 
-def _check(plan, focus, systems):
-    if focus not in systems:
-        raise InputError(f"focus {focus!r} is no system: {', '.join(systems)}")
-    for name in ("margin", "alpha", "win_rate"):
-        check_share(name, getattr(plan, name))
-    if plan.margin >= 0.5:
-        raise InputError(f"margin must be below 0.5, not {plan.margin}")
-    if plan.guess and len(systems) > 2:
-        raise InputError("the guess column needs exactly two systems")
+def _check(plan, systems):
+    """Refuse a plan that cannot be, and names of study and raters that are not safe, or that tell a system."""
+    try:
+        TypeAdapter(Plan).validate_python(vars(plan))
+    except ValidationError as error:
+        raise InputError(first_problem(error)) from None
+    for name in (plan.study, *plan.raters):
+        valid_name(name, "study or rater")
+        for system in systems:
+            if system.casefold() in name.casefold():
+                what = f"the name {name!r}, which raters read, contains that of the system {system!r}"
+                raise InputError(f"{what}; choose another")
 
 
 def _cleaned(texts):
@@ -293,13 +299,14 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
     texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(["case", "chunk"])
     texts, changes = _cleaned(texts)
-    secret, forms = secret or new_secret(), {rater: [] for rater in raters}
-    for rater, rows in forms.items():
-        for number in hidden_chance(secret, f"order of {rater}").permutation(len(frame)):
-            item, chunk, system = names.iloc[number]
-            ids = {"case_id": opaque_id(secret, "case", item, rater), "annotator_id": rater}
-            ids["chunk_id"] = opaque_id(secret, "row", item, chunk, system, rater)
-            rows.append((ids | texts.iloc[number].to_dict(), names.iloc[number].to_dict()))
+    secret, forms = secret or new_secret(), []
+    shown = pd.concat([names, texts.set_axis(names.index)], axis=1)
+    for rater in raters:
+        part = shown.iloc[hidden_chance(secret, f"order of {rater}").permutation(len(shown))]
+        ids = {"case_id": [opaque_id(secret, "case", item, rater) for item in part["item"]], "annotator_id": rater}
+        known = part[list(names)].itertuples(index=False)
+        ids["chunk_id"] = [opaque_id(secret, "row", *row, rater) for row in known]
+        forms.append(part.assign(rater=rater, **ids))
     report = {"text_changes": changes, "explanations": len(frame)}
     plan = {
         "design": {"explanations": len(frame), "raters": dict(raters)},
@@ -308,38 +315,43 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
     study = Plan(study, raters, formats=formats)
-    return report | {"preregistration": _write(folder, study, LIKERT, forms, key, plan, report)}
+    _check(study, key["systems"])
+    return report | {"preregistration": _write(folder, study, LIKERT, pd.concat(forms), key, plan, report)}
 
 
 def _write(folder, plan, layout, forms, key, registered, report):
-    """Write the folder of a study, whole or not at all; give the pre-registration."""
-    _check_names(plan, key["systems"])
+    """Write the folder of a study, whole or not at all, from the rows of all forms; give the pre-registration."""
+    known = [name for name in forms if name != "rater" and name not in layout.names]
     sealed = {
         rater: {
             "form": opaque_id(key["secret"], "form", rater),
             "kind": plan.raters[rater],
             "rows": [
-                {"id": row[layout.key], **known, "texts": {name: text_hash(row[name]) for name in layout.texts}}
-                for row, known in rows
+                {"id": row[layout.key]}
+                | {name: row[name] for name in known}
+                | {"texts": {name: text_hash(row[name]) for name in layout.texts}}
+                for row in rows.to_dict("records")
             ],
         }
-        for rater, rows in forms.items()
+        for rater, rows in forms.groupby("rater", sort=False)
     }
     common = {"study": plan.study, "layout": layout.name}
     with new_folder(folder) as temporary:
         path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed} | common | key)
         digest = {"SHA-256 of the sealed key": sha256_file(path)}
-        for rater, rows in forms.items():
-            place, rows = temporary / FORMS, [row for row, _ in rows]
+        for rater, rows in forms.groupby("rater", sort=False):
+            place, rows = temporary / FORMS / f"{plan.study}_{rater}", rows.reindex(columns=layout.names)
             if "xlsx" in plan.formats:
                 about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]} | digest
                 told = layout.told(plan.raters[rater], plan.guess)
-                _write_workbook(place / f"{plan.study}_{rater}.xlsx", layout, rows, *told, about)
-            if "csv" in plan.formats:
-                _write_csv(place / f"{plan.study}_{rater}.csv", layout, rows)
+                _write_workbook(place.with_name(f"{place.name}.xlsx"), layout, rows, told, about)
+            if "csv" in plan.formats:  # without the mark at its beginning spreadsheets take it for Latin-1
+                text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
+                write_text(place.with_name(f"{place.name}.csv"), "\ufeff" + text)
         for kind in sorted(set(plan.raters.values())) if "csv" in plan.formats else ():
             # CSV has no second sheet, so the rubric stands in a text file.
-            text = _rubric_text(*layout.told(kind, plan.guess), {"study": plan.study} | digest)
+            lines = [*layout.told(kind, plan.guess), (), ("study", plan.study), *digest.items()]
+            text = "".join("  ".join(line) + "\n" for line in lines)
             write_text(temporary / FORMS / f"{plan.study}_rubric_{kind}.txt", text)
         write_json(temporary / SEALED / REPORT, report)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
@@ -349,39 +361,7 @@ def _write(folder, plan, layout, forms, key, registered, report):
     return registered
 
 
-def _check_names(plan, systems):
-    """Refuse names of study and raters that are not safe, or that tell a system."""
-    unknown = sorted(set(plan.formats) - set(FORMATS))
-    if unknown or not plan.formats:
-        raise InputError(f"formats are {' and '.join(FORMATS)}, not {unknown}")
-    for kind in sorted(set(plan.raters.values()) - set(KINDS)):
-        raise InputError(f"raters are {' or '.join(KINDS)}, not {kind!r}")
-    for name in (plan.study, *plan.raters):
-        valid_name(name, "study or rater")
-        for system in systems:
-            if system.casefold() in name.casefold():
-                raise InputError(
-                    f"the name {name!r}, which raters read, contains that of the system {system!r}; choose another"
-                )
-
-
-def _rubric_text(told, anchors, about):
-    lines = list(told)
-    for scale, points in anchors.items():
-        lines += ["", scale, *(f"  {n}  {text}" for n, text in zip(RATINGS, points, strict=True))]
-    return "\n".join([*lines, "", *(f"{name}: {value}" for name, value in about.items())]) + "\n"
-
-
-def _write_csv(path, layout, rows):
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(layout.names)
-    for row in rows:
-        writer.writerow([sheets.for_csv(row[c.name]) if c.locked else "" for c in layout.columns])
-    write_text(path, "\ufeff" + buffer.getvalue())  # without the mark spreadsheets take it for Latin-1
-
-
-def _write_workbook(path, layout, rows, told, anchors, about):
+def _write_workbook(path, layout, rows, told, about):
     """Write one rater's form: given cells locked, answers with lists of choices, rubric and hash on more sheets."""
     book = Workbook()
     book.properties.creator = "casebook"
@@ -400,23 +380,20 @@ def _write_workbook(path, layout, rows, told, anchors, about):
         letter = get_column_letter(number)
         sheet.column_dimensions[letter].width = column.width
         _put(sheet.cell(1, number), column.name, "head")
-        for line, row in enumerate(rows, start=2):
+        for line, text in enumerate(rows[column.name], start=2):
             sheet.row_dimensions[line].height = ROW_HEIGHT
             if column.locked:
-                _put(sheet.cell(line, number), row[column.name], "given")
+                _put(sheet.cell(line, number), text, "given")
             else:
                 sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"
-        if column.choices and rows:
+        if column.choices:
             choices = [str(choice) for choice in column.choices]
             rule = DataValidation("list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True)
             rule.errorTitle, rule.error = column.name, f"Choose one of {', '.join(choices)}."
             rule.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(rule)
-    lines = [(text,) for text in told]
-    for scale, points in anchors.items():
-        lines += [(), (scale, "what it means"), *zip(map(str, RATINGS), points, strict=True)]
-    _put_lines(book.create_sheet(RUBRIC_SHEET), lines, (26, 90))
-    _put_lines(book.create_sheet(ABOUT_SHEET), list(about.items()), (26, 70))
+    _put_lines(book.create_sheet(RUBRIC_SHEET), told, (26, 90))
+    _put_lines(book.create_sheet(ABOUT_SHEET), about.items(), (26, 70))
     for sheet in book:
         sheet.protection.sheet = True
         # Print all columns on one page: a torn row cannot be judged on paper.
@@ -465,12 +442,19 @@ def read_answers(files, fields=None, *, common=False):
         lines = {}
         for line, record in read_records(path)[0]:
             row = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
-            if not row["item"].strip():
-                raise InputError.at(path, line, f"field {fields.item!r} is blank")
-            if lines.setdefault(row["item"], line) != line:
-                raise InputError.at(path, line, f"item {row['item']} occurs a second time")
+            if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
+                raise InputError.at(path, line, f"item {row['item']!r} is blank, or occurs a second time")
             rows.append({"system": system, "stratum": "all"} | row)
     return _joined_answers(pd.DataFrame(rows), files, common)
+
+
+def _text(path, line, record, field):
+    value = record
+    for part in [field] if field in record else field.split("."):
+        value = value.get(part, {}) if isinstance(value, dict) else {}
+    if isinstance(value, dict | list):
+        raise InputError.at(path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}")
+    return "" if value is None else str(value)
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):
@@ -499,35 +483,17 @@ def _joined_answers(table, files, common):
         remedy = "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
         raise InputError(f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy)
     asked = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
-    wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
-    wide = wide.loc[asked.index, systems]
+    wide = table.pivot(index="item", columns="system", values="answer").loc[asked.index, systems]  # noqa: PD010
     missing = {name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()}
-    if missing and not common:
-        name, items = next(iter(missing.items()))
-        raise InputError(
-            f"{files[name]}: {name} lacks {len(items)} of {len(wide)} items (first: "
-            f"{items[0]}); use only the common items (--common), or complete the file"
-        )
+    for name, items in missing.items() if not common else ():
+        lacks = f"{name} lacks {len(items)} of {len(wide)} items (first: {items[0]})"
+        raise InputError(f"{files[name]}: {lacks}; use only the common items (--common), or complete the file")
     wide = wide.dropna()
     if not len(wide):
         raise InputError("the systems have no item in common; check the item field")
     other = table[table["item"].isin(wide.index) & (table["prompt"] != table["item"].map(asked["prompt"]))]
-    if len(other):
-        item, system = other[["item", "system"]].iloc[0]
-        raise InputError(
-            f"{files[system]}: item {item} asks another question than in "
-            f"{files[systems[0]]}; answers to different questions cannot be compared"
-        )
+    for item, system in other[["item", "system"]].to_numpy():
+        where = f"{files[system]}: item {item} asks another question than in {files[systems[0]]}"
+        raise InputError(f"{where}; answers to different questions cannot be compared")
     joined = asked.join(wide, how="inner").rename_axis("item_id").reset_index()
     return joined, {"items": len(joined), "left_out": missing}
-
-
-def _text(path, line, record, field):
-    value = record
-    for part in [field] if field in record else field.split("."):
-        if not isinstance(value, dict) or part not in value:
-            raise InputError.at(path, line, f"has no field {field!r}; it has {', '.join(map(str, record))}")
-        value = value[part]
-    if isinstance(value, dict | list):
-        raise InputError.at(path, line, f"field {field!r} is not text")
-    return "" if value is None else str(value)

@@ -22,15 +22,7 @@ from casebook.stats.intervals import (
     too_few,
     wilson,
 )
-from casebook.stats.tests import (
-    ExactPValue,
-    exact_sign_test,
-    holm,
-    paired_t,
-    positive,
-    sign_flips,
-    wilcoxon_signed_rank,
-)
+from casebook.stats.tests import PairedTest, exact_sign_test, holm, paired_t, positive, sign_flips, wilcoxon_signed_rank
 
 TIES = ("drop", "half")
 UNITS = ("vote", "item", "rater", "item and rater")
@@ -180,17 +172,14 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
 
 def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
     """Win rate, ties as half, of every rater, then for these raters together and for others, as in `lines`."""
-    rows = []
-    for rater in votes:
-        own = votes[[rater]]
-        if own.notna().to_numpy().any():
-            row = preference_lines(own, level=level, n_resamples=n_resamples, seed=seed).iloc[0]
-            rows.append({"who": str(rater), **count_votes(own), **row})
-    for row, who in zip(lines.to_dict("records"), ("these raters together", "other raters"), strict=True):
-        rows.append({"who": who, **count_votes(votes), **row})
-    table = pd.DataFrame(rows).rename(columns={"win_rate": "value", "ci_low": "low", "ci_high": "high"})
-    table["n"] = table[["wins", "ties", "losses"]].sum(axis=1)
-    table = table.rename(columns={"items": "groups"})
+    judged = [rater for rater in votes if votes[rater].notna().any()]
+    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
+    own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
+    table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
+    counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
+    table = table.join(pd.DataFrame(counts)).assign(who=[*map(str, judged), "these raters together", "other raters"])
+    names = {"win_rate": "value", "ci_low": "low", "ci_high": "high", "items": "groups"}
+    table = table.rename(columns=names).assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
     kept = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "n", "groups", "reason"]
     table["reason"] = table["reason"].astype(object).where(table["reason"].notna(), None)
     return table[kept].astype(dict.fromkeys(("value", "low", "high", "p"), float))
@@ -251,7 +240,7 @@ class PositionEffect:
     """What the side on which an answer stands does to the preference."""
 
     left_choice: Interval
-    left_test: ExactPValue
+    left_test: PairedTest
     win_rate_left: Interval
     win_rate_right: Interval
     difference: Interval

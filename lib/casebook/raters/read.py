@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +34,7 @@ NOTE, REPAIRED, LOST = "note", "repaired", "lost"
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 SIDE_COLUMN = "_rag_side_for_analysis"
 RAG, BASE = "RAG", "BASE"
-_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+_KEY_FIELDS = {"schema", "study", "layout", "secret", "systems", "forms"}
 
 
 class Defect(NamedTuple):
@@ -45,8 +45,12 @@ class Defect(NamedTuple):
     row: int | None
     column: str | None
     kind: str
-    found: str
-    effect: str
+    found: str = ""
+    effect: str = NOTE
+
+
+def _report(defects, path, sheet, *about, **more):
+    defects.append(Defect(str(path), sheet, *about, **more))
 
 
 def defect_table(defects):
@@ -56,33 +60,31 @@ def defect_table(defects):
 
 @dataclass(frozen=True, eq=False)
 class ReturnedForm:
-    """One rater's form as it came back."""
+    """One rater's form as it came back: a row per judgement, NaN where a rating is missing, and its defects."""
 
     path: Path
     rater: str
     layout: object
     sheet: str
     rows: pd.DataFrame
-    about: dict
+    ours: bool  # made by `casebook raters forms`: a workbook that says so
     defects: tuple
 
 
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, or folders of them), ours or in the documented layout.
 
-    ``columns`` maps documented columns to their names in the files. Every form names its rater (the file's base name),
-    its rows (one per judgement, NaN where a rating is missing) and its defects, with what became of each.
+    ``columns`` maps documented columns to their names in the files. A form's rater is its file's base name, with its
+    folder where several have one name.
     """
     files = expand(paths)
-    twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
-    if twice:
-        raise InputError(f"{twice[0]}: is given twice")
+    if len({path.resolve() for path in files}) < len(files):
+        raise InputError(f"{', '.join(map(str, files))}: a form is given twice")
     names, forms = Counter(path.stem for path in files), []
     for form in (read_form(path, columns) for path in files):
-        if names[form.path.stem] > 1:  # told apart by their folders
+        if names[form.path.stem] > 1:
             rater = f"{form.path.resolve().parent.name}/{form.path.stem}"
-            found = f"another file has this base name; called {rater} here"
-            defect = Defect(str(form.path), "", None, None, "same_name", found, NOTE)
+            defect = Defect(str(form.path), "", None, None, "same_name", f"called {rater} here")
             form = replace(form, rater=rater, defects=(*form.defects, defect))
         forms.append(form)
     return forms
@@ -104,40 +106,29 @@ def expand(paths):
 
 def read_form(path, columns=None):
     """Read one returned form."""
-    book = read_book(path)
-    sheets, defects = renamed(book.path, book.sheets, columns or {}), []
-
-    def report(sheet, row, column, kind, content, effect):
-        defects.append(Defect(str(book.path), sheet, row, column, kind, content, effect))
-
+    book, defects = read_book(path), []
+    sheets = renamed(book.path, book.sheets, columns or {})
     for kind, text in book.remarks:
-        report("", None, None, kind, text, NOTE)
-    sheet, layout = _ratings(book.path, sheets, report)
-    rows = _rows(book.path, sheet, layout, report)
-    about = {}
-    for own in sheets:
-        if own.name == ABOUT_SHEET and own.head:  # no header: its first row is one of the facts
-            cells = [list(own.table.columns), *own.table.to_numpy().tolist()]
-            about = {str(row[0]): str(row[1]) for row in cells if len(row) > 1 and row[1] not in (None, "")}
+        _report(defects, book.path, "", None, None, kind, text)
+    sheet, layout = _ratings(book.path, sheets, defects)
+    rows = _rows(book.path, sheet, layout, partial(_report, defects, book.path, sheet.name))
+    ours = any(own.name == ABOUT_SHEET and own.head for own in sheets)
     defects.sort(key=lambda defect: defect.row or 0)
-    return ReturnedForm(book.path, book.path.stem, layout, sheet.name, rows, about, tuple(defects))
+    return ReturnedForm(book.path, book.path.stem, layout, sheet.name, rows, ours, tuple(defects))
 
 
 def renamed(path, sheets, columns):
     """Give sheets their documented column names: `columns` maps those to the file's."""
-    missing, found = dict(columns), []
-    for sheet in sheets:
-        names = list(sheet.table.columns)
-        for wanted, given in columns.items():
-            if given in names:
-                missing.pop(wanted, None)
-                # What stood under the documented name is another column.
-                names = [f"{name} (own)" if name == wanted != given else name for name in names]
-                names[names.index(given)] = wanted
-        found.append(replace(sheet, table=sheet.table.set_axis(names, axis=1)))
-    for wanted, given in missing.items():
-        raise InputError(f"{path}: no column {given!r}, which is to be read as {wanted!r}; {_columns(sheets)}")
-    return found
+    wanted = {given: documented for documented, given in columns.items()}
+    for given, documented in wanted.items():
+        if not any(given in sheet.table for sheet in sheets):
+            raise InputError(f"{path}: no column {given!r}, which is to be read as {documented!r}; {_columns(sheets)}")
+
+    def named(name, table):
+        # What stood under a documented name that is read elsewhere is another column.
+        return wanted.get(name, f"{name} (own)" if columns.get(name) in table else name)
+
+    return [replace(sheet, table=sheet.table.rename(columns=partial(named, table=sheet.table))) for sheet in sheets]
 
 
 def _columns(sheets):
@@ -150,94 +141,77 @@ def _columns(sheets):
     return "; ".join(listed) or "there is no other sheet"
 
 
-def _ratings(path, sheets, report):
+def _ratings(path, sheets, defects):
     """Find the sheet with the ratings, and its layout; name what else there is."""
-    usable = []
-    for sheet in sheets:
-        if "preferred" in sheet.table:
-            usable.append((sheet, PAIRED_WITH_GUESS if GUESS.name in sheet.table else PAIRED))
-        elif {*sheet.table} & {column.name for column in LIKERT.answers}:
-            usable.append((sheet, LIKERT))
+    likert = {column.name for column in LIKERT.answers}
+    usable = [sheet for sheet in sheets if "preferred" in sheet.table or likert & {*sheet.table}]
     if not usable:
-        raise InputError(
-            f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); "
-            f"{_columns(sheets)}: name it with --map preferred=COLUMN"
-        )
-    named = [(sheet, layout) for sheet, layout in usable if sheet.name == SHEET]
-    chosen, layout = (named or usable)[0]
-    if not named and path.suffix.lower() != ".csv":
-        report(SHEET, None, None, "missing_sheet", f"{chosen.name} read instead", NOTE)
+        remedy = f"{_columns(sheets)}: name it with --map preferred=COLUMN"
+        raise InputError(f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); {remedy}")
+    chosen = min(usable, key=lambda sheet: sheet.name != SHEET)
+    if chosen.name != SHEET and path.suffix.lower() != ".csv":
+        _report(defects, path, SHEET, None, None, "missing_sheet", f"{chosen.name} read instead")
     for other in sheets:
         if other is not chosen and other.name not in OWN_SHEETS:
-            rows = f"{len(other.table) + bool(other.head)} rows"
-            report(other.name, None, None, "extra_sheet", f"hidden, {rows}" if other.hidden else rows, NOTE)
+            rows = f"{'hidden, ' * other.hidden}{len(other.table) + bool(other.head)} rows"
+            _report(defects, path, other.name, None, None, "extra_sheet", rows)
     if chosen.hidden:
-        report(chosen.name, None, None, "hidden_sheet", "the ratings are hidden", NOTE)
-    return chosen, layout
+        _report(defects, path, chosen.name, None, None, "hidden_sheet", "the ratings are hidden")
+    if "preferred" not in chosen.table:
+        return chosen, LIKERT
+    return chosen, PAIRED_WITH_GUESS if GUESS.name in chosen.table else PAIRED
 
 
 # --- cells ------------------------------------------------------------------
 
 
 def _rows(path, sheet, layout, report):
-    """Read the rows below the header, column by column and cell by cell."""
+    """Read the rows below the header, column by column, and name what is not as it was sent out."""
     names, numbers = sheet.table.columns, sheet.table.index
-    for name in names[names.duplicated() & (names != "")]:
-        report(sheet.name, sheet.head, name, "repeated_column", "the first one is read", NOTE)
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
-    found = {"row": numbers.tolist()}
-    for column in layout.columns:
-        cells, there = table.get(column.name, [None] * len(numbers)), column.name in table
-        if column.required and not there:
-            report(sheet.name, sheet.head, column.name, "missing_column", "", LOST)
-        found[column.name] = []
-        for number, cell in zip(numbers, cells, strict=True):
-            if column.kind != "note":
-                cell = value_of(path, sheet.name, number, column.name, cell)
-            value, problem = _read_cell(column, cell)
-            found[column.name].append(value)
-            if problem and there and (column.required or problem[0] != "blank"):
-                report(sheet.name, number, column.name, *problem)
-    for name in table.columns.difference(layout.names, sort=False):
-        report(sheet.name, sheet.head, name, "extra_column", "not one of the form", NOTE)
-        found.setdefault(name, table[name].tolist())
+    extra = table.columns.difference(layout.names, sort=False).tolist()
+    required = [column.name for column in layout.columns if column.required]
+    for kind, effect, found in (
+        ("repeated_column", NOTE, names[names.duplicated() & (names != "")]),
+        ("missing_column", LOST, [name for name in required if name not in table]),
+        ("extra_column", NOTE, extra),
+    ):
+        for name in found:
+            report(sheet.head, name, kind, effect=effect)
     for number, cells in zip(numbers, sheet.table.to_numpy(), strict=True):
         for place, cell in enumerate(cells, start=1):
             if isinstance(cell, Formula):
-                name = names[place - 1] or f"number {place}"
-                report(sheet.name, number, name, "formula", shortened(cell.text), NOTE)
+                report(number, names[place - 1] or f"number {place}", "formula", shortened(cell.text))
+    rows = {"row": numbers.tolist()}
+    for column in layout.columns:
+        given, rows[column.name] = column.name in table, []
+        for number, cell in table[column.name].items() if given else dict.fromkeys(numbers).items():
+            if isinstance(cell, Formula) and column.kind == "note":
+                cell = cell.text if cell.value is None else cell.value
+            value, *problem = _read_cell(column, value_of(path, sheet.name, number, column.name, cell))
+            rows[column.name].append(value)
+            if problem and given:
+                report(number, column.name, *problem)
+    rows |= {name: table[name].tolist() for name in extra if name != "row"}
     if layout.key not in table:
-        found[layout.key] = [str(number) for number in numbers]
+        rows[layout.key] = [str(number) for number in numbers]
     ratings = {column.name: float for column in layout.columns if column.kind == "rating"}
-    return _without_duplicates(pd.DataFrame(found).astype(ratings), sheet.name, layout, report)
+    return _without_duplicates(pd.DataFrame(rows).astype(ratings), layout, report)
 
 
-def _read_cell(column, value):
-    """Give what a cell says, and the problem with it (kind, content, effect) or None."""
-    if column.locked:
-        return "" if value is None else str(value), None
-    if column.kind == "note":
-        if isinstance(value, Formula):
-            value = value.text if value.value is None else value.value
-        return "" if value is None else str(value), None
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None, ("blank", "", LOST)
-    shown, text = shortened(value), str(value).strip()
-    if column.kind == "choice":
-        choice = next((c for c in column.choices if c.casefold() == text.casefold()), None)
-        if choice is None:
-            return None, ("not_a_choice", shown, LOST)
-        return choice, None if value == choice else ("spelling", shown, REPAIRED)
-    number = isinstance(value, int | float | str) and not isinstance(value, bool) and _NUMBER.fullmatch(text)
-    if not number:
-        return None, ("not_a_number", shown, LOST)
-    if not _WHOLE.fullmatch(text):
-        return None, ("not_whole", shown, LOST)
-    if float(text) not in column.choices:  # infinite too, of hundreds of digits
-        return None, ("out_of_range", shown, LOST)
-    rating = int(float(text))
-    repaired = isinstance(value, str) and value != str(rating)
-    return rating, ("spelling", shown, REPAIRED) if repaired else None
+def _read_cell(column, cell):
+    """Give what a cell says, and, if anything is wrong with it, kind, content and effect of the problem."""
+    if not column.choices:
+        return ("" if cell is None else str(cell),)
+    text = "" if cell is None else str(cell).strip()
+    if not text:
+        return (None, "blank", "", LOST) if column.required else (None,)
+    plain = re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text).casefold()
+    choice = next((choice for choice in column.choices if str(choice).casefold() == plain), None)
+    if choice is None:
+        return None, "not_a_choice", shortened(cell), LOST
+    repaired = isinstance(cell, str) and cell != str(choice)
+    return (choice, "spelling", shortened(cell), REPAIRED) if repaired else (choice,)
 
 
 def shortened(value, most=60):
@@ -246,21 +220,16 @@ def shortened(value, most=60):
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _without_duplicates(frame, sheet, layout, report):
+def _without_duplicates(rows, layout, report):
     """Of rows with one id keep the first if they agree, else none."""
-    answers = [column.name for column in layout.answers]
-    dropped = frame.loc[frame[layout.key] == "", "row"].tolist()
-    for number in dropped:
-        report(sheet, number, layout.key, "no_id", "", LOST)
-    named = frame[frame[layout.key] != ""]
-    for identity, rows in named[named.duplicated(layout.key, keep=False)].groupby(layout.key, sort=False):
-        same = len(rows[answers].drop_duplicates()) == 1
-        numbers = rows["row"].tolist()
-        text = f"{identity} in rows {', '.join(map(str, numbers))}"
-        for number in numbers[1:]:
-            report(sheet, number, layout.key, "duplicate", text, NOTE if same else LOST)
-        dropped += numbers[1:] if same else numbers
-    return frame[~frame["row"].isin(dropped)].reset_index(drop=True)
+    key, nameless = layout.key, rows[layout.key] == ""
+    judged = rows.drop_duplicates([key, *(column.name for column in layout.answers)])[key].value_counts()
+    again, apart = rows.duplicated(key) & ~nameless, (rows[key].map(judged) > 1) & ~nameless
+    for number in rows.loc[nameless, "row"]:
+        report(number, key, "no_id", effect=LOST)
+    for number, identity, differs in zip(*(column[again] for column in (rows["row"], rows[key], apart)), strict=True):
+        report(number, key, "duplicate", identity, LOST if differs else NOTE)
+    return rows[~(nameless | again | apart)].reset_index(drop=True)
 
 
 # --- the key ------------------------------------------------------------------
@@ -293,7 +262,7 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
         key = key or key_beside(forms)
     if key is not None:
         votes = unblind(forms, read_key(key), force=force)
-    elif any(form.about for form in forms) and not side_column:
+    elif any(form.ours for form in forms) and not side_column:
         raise InputError(f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study")
     else:
         votes = read_votes(forms, side_column, last_column=last_column)
@@ -315,22 +284,14 @@ def read_key(path):
     """Read the key of a study, a file or in its folder, and hold it against the pre-registration beside it."""
     path = Path(path)
     file = path / SEALED / KEY if path.is_dir() else path
-    key = read_json(file)
-    required = ("schema", "study", "layout", "secret", "systems", "forms")
-    missing = [name for name in required if not isinstance(key, dict) or name not in key]
-    if missing or key["schema"] != KEY_SCHEMA:
-        lacks = f" (it lacks {', '.join(missing)})" if missing else ""
-        raise InputError(f"{file}: is no key of a rater study{lacks}; give key.json")
-    registration = file.parent.parent / PREREGISTRATION
+    key, registration = read_json(file), file.parent.parent / PREREGISTRATION
+    if not isinstance(key, dict) or key.get("schema") != KEY_SCHEMA or _KEY_FIELDS - set(key):
+        raise InputError(f"{file}: is no key of a rater study; give key.json")
     if not registration.is_file():
         return key
     registered = read_json(registration)
-    if not isinstance(registered, dict) or "key_sha256" not in registered:
-        raise InputError(f"{registration}: is no pre-registration: key_sha256 is missing")
-    if registered["key_sha256"] != sha256_file(file):
-        raise InputError(
-            f"{file}: is not the key that was registered: its SHA-256 differs from that in {PREREGISTRATION}"
-        )
+    if not isinstance(registered, dict) or registered.get("key_sha256") != sha256_file(file):
+        raise InputError(f"{file}: is not the key that was registered: its SHA-256 is not that in {registration}")
     return key | {"no_difference": registered.get("primary", {}).get("no_difference")}
 
 
@@ -338,18 +299,11 @@ def unblind(forms, key, *, force=False):
     """Join forms of preferences with the key."""
     rows, defects, absent = _opened(forms, key, "paired", force)
     strata = {row["item_id"]: row["stratum"] for row in key["draw"]}
-    rows["stratum"] = rows["item_id"].map(lambda item: strata.get(item, "all"))
+    rows["stratum"] = rows["item_id"].map(strata).fillna("all")
     raters = tuple(rater for rater in key["forms"] if rater not in absent)
     margin = key.get("no_difference")
-    return Votes(
-        judgements(rows),
-        tuple(key["systems"]),
-        key["focus"],
-        raters,
-        defects,
-        absent,
-        tuple(margin) if margin else None,
-    )
+    known = (tuple(key["systems"]), key["focus"], raters, defects, absent)
+    return Votes(judgements(rows), *known, margin and tuple(margin))
 
 
 def unblind_likert(forms, key, *, force=False):
@@ -369,45 +323,35 @@ def _opened(forms, key, layout, force):
         found = form.rows[form.layout.key].map(rater_of).value_counts()
         if not len(found):
             raise InputError(f"{form.path}: none of its ids is in the key: another study, or edited ids")
-        rater = found.index[0]
-        if rater in owners:
-            raise InputError(f"{form.path}: form of {rater} is in already: {owners[rater].path}")
-        owners[rater] = form
+        if (first := owners.setdefault(found.index[0], form)) is not form:
+            raise InputError(f"{form.path}: form of {found.index[0]} is in already: {first.path}")
     absent = tuple(rater for rater in key["forms"] if rater not in owners)
     if absent and not force:
-        raise InputError(
-            f"{len(absent)} of {len(key['forms'])} forms are not in "
-            f"({', '.join(absent)}): unblind when they are, or force it"
-        )
-    if not owners:
-        raise InputError("no form of this study is in")
+        known = f"{len(absent)} of {len(key['forms'])} forms are not in ({', '.join(absent)})"
+        raise InputError(f"{known}: unblind when they are, or force it")
     defects = [defect for form in forms for defect in form.defects]
-    known = {rater: key["forms"][rater]["rows"] for rater in key["forms"] if rater in owners}
-    rows = [_joined(owners[rater], rater, sealed, defects) for rater, sealed in known.items()]
+    present = {rater: form["rows"] for rater, form in key["forms"].items() if rater in owners}
+    rows = [_joined(owners[rater], rater, sealed, defects) for rater, sealed in present.items()]
     return pd.concat(rows, ignore_index=True), tuple(defects), absent
 
 
 def _joined(form, rater, sealed, defects):
     """Pair the rows of a form with the key's; name what does not fit."""
-
-    def report(row, column, kind, found, effect):
-        defects.append(Defect(str(form.path), form.sheet, row, column, kind, found, effect))
-
-    name = form.layout.key
+    name, report = form.layout.key, partial(_report, defects, form.path, form.sheet)
     known = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"}).assign(rater=rater)
     shown = form.rows[["row", *form.layout.names]]
     for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(index=False):
         report(row, name, "unknown_id", identity, LOST)
-    gone = known.loc[~known[name].isin(shown[name]), name]
-    for place, identity in gone.items():
+    gone = ~known[name].isin(shown[name])
+    for place, identity in known.loc[gone, name].items():
         report(None, name, "missing_row", f"{identity}, row {place + 2}", LOST)
     rows = shown.merge(known, on=name)
-    if rows[name].tolist() != known.loc[~known[name].isin(gone), name].tolist():
-        report(None, name, "reordered", "rows are joined by their ids", NOTE)
+    if rows[name].tolist() != known.loc[~gone, name].tolist():
+        report(None, name, "reordered", "rows are joined by their ids")
     for row in rows.to_dict("records"):
         for column, digest in row["texts"].items():
             if text_hash(row[column].replace("\r\n", "\n").replace("\r", "\n")) != digest:
-                report(row["row"], column, "edited_text", "not as sent out", NOTE)
+                report(row["row"], column, "edited_text", "not as sent out")
     return rows.assign(place=np.arange(1, len(rows) + 1))
 
 
@@ -434,50 +378,38 @@ def read_votes(forms, side_column=None, *, last_column=False):
     defects, rows = [], []
     for form in forms:
         defects += form.defects
-        column = key_column(form, side_column, last_column=last_column)
         if form.rows.empty:
             raise InputError(f"{form.path}: sheet {form.sheet!r} has no rows")
-        rows.append(_carried(form, column, defects))
+        column = key_column(form.path, list(form.rows)[1:], side_column, last_column)
+        rows.append(_carried(form, column, partial(_report, defects, form.path, form.sheet)))
     frame = judgements(pd.concat(rows, ignore_index=True))
     return Votes(frame, (RAG, BASE), RAG, tuple(form.rater for form in forms), tuple(defects))
 
 
-def key_column(form, side_column=None, *, last_column=False):
+def key_column(path, columns, wanted=None, last_column=False):
     """Find the column that says which side is the system under study; none is guessed."""
-    wanted = side_column or SIDE_COLUMN
-    columns = [name for name in form.rows if name != "row"]
-    if wanted in columns:
-        return wanted
-    if last_column and columns:
-        return columns[-1]
-    raise InputError(
-        f"{form.path}: sheet {form.sheet!r} has no key column {wanted!r} (which side, "
-        f"S1 or S2, is the system under study); it has {', '.join(columns)}: name it "
-        "with --side-col, give the sealed key with --key, or allow the last column "
-        "with --last-column"
-    )
+    wanted = wanted or SIDE_COLUMN
+    if wanted in columns or (last_column and columns):
+        return wanted if wanted in columns else columns[-1]
+    remedy = "name it with --side-col, give the sealed key with --key, or allow the last column with --last-column"
+    what = f"no key column {wanted!r} (which side, S1 or S2, is the system under study)"
+    raise InputError(f"{path}: has {what}; it has {', '.join(columns)}: {remedy}")
 
 
-def _carried(form, column, defects):
-    def report(row, name, kind, found):
-        defects.append(Defect(str(form.path), form.sheet, row, name, kind, found, LOST))
-
+def _carried(form, column, report):
+    """Rows of a form with the systems that its key column names."""
     name, rows = _item_column(form), form.rows
-    items = rows[name].map(lambda text: " ".join(text.split()))
-    again, sides = items.duplicated(), []
-    for number, item, twice, key in zip(rows["row"], items, again, rows[column], strict=True):
-        if twice:
-            report(number, name, "duplicate", shortened(item))
-            sides.append(None)
-            continue
-        key = value_of(form.path, form.sheet, number, column, key)
-        sides.append(key.strip() if isinstance(key, str) else None)
-        if sides[-1] not in ("S1", "S2"):
-            report(number, column, "no_key", shortened(key))
-    systems = {"S1": (RAG, BASE), "S2": (BASE, RAG)}
-    left, right = zip(*(systems.get(side, (None, None)) for side in sides), strict=True)
-    known = {"rater": form.rater, "item_id": items, "place": np.arange(1, len(rows) + 1), "stratum": "all"}
-    return rows.assign(**known, left=left, right=right)[~again]
+    items, places = rows[name].map(lambda text: " ".join(text.split())), np.arange(1, len(rows) + 1)
+    cells = zip(rows["row"], rows[column], strict=True)
+    sides = pd.Series([value_of(form.path, form.sheet, number, column, cell) for number, cell in cells], dtype=object)
+    stripped, again = sides.astype(str).str.strip(), items.duplicated()
+    for number, item in zip(rows["row"][again], items[again], strict=True):
+        report(number, name, "duplicate", shortened(item), LOST)
+    unknown = ~stripped.isin(["S1", "S2"]) & ~again
+    for number, side in zip(rows["row"][unknown], sides[unknown], strict=True):
+        report(number, column, "no_key", shortened(side), LOST)
+    systems = {"left": stripped.map({"S1": RAG, "S2": BASE}), "right": stripped.map({"S1": BASE, "S2": RAG})}
+    return rows.assign(rater=form.rater, item_id=items, place=places, stratum="all", **systems)[~again]
 
 
 def _item_column(form):
@@ -485,11 +417,8 @@ def _item_column(form):
     if form.rows["prompt_text"].str.strip().any():
         return "prompt_text"
     gone = {defect.column for defect in form.defects if defect.kind == "missing_column"}
-    if "prompt_id" in gone:
-        names = ", ".join(name for name in form.rows if name not in {"row", *gone})
-        raise InputError(
-            f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or "
-            f"'prompt_id', which name the items; it has {names}: name one with --map "
-            "prompt_text=COLUMN"
-        )
-    return "prompt_id"
+    if "prompt_id" not in gone:
+        return "prompt_id"
+    names = ", ".join(name for name in form.rows if name not in {"row", *gone})
+    lacks = f"sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', which name the items; it has {names}"
+    raise InputError(f"{form.path}: {lacks}: name one with --map prompt_text=COLUMN")

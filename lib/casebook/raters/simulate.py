@@ -1,27 +1,19 @@
 """A panel whose truth is known: it fills forms, to rehearse a study before it runs."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.raters.analysis import analyse
-from casebook.raters.forms import FORMS, SCALES, SHEET, Plan, make_forms
+from casebook.raters.forms import FORMS, SCALES, SHEET
 from casebook.raters.power import marginal_probability
-from casebook.raters.read import open_forms, read_forms, read_key
+from casebook.raters.read import read_key
 from casebook.stats.samples import stream
 
 RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
-SECRET = "of the simulated panel, which has nothing to hide"
-WORDS = (
-    *("act", "consent", "data", "notice", "purpose", "access", "request", "breach"),
-    *("the", "duty", "may", "must"),
-)
 
 
 @dataclass(frozen=True)
@@ -46,9 +38,6 @@ class Truth:
         spread = float(np.hypot(self.item_sd, self.rater_sd))
         sides = (self.effect + self.left, self.effect - self.left)
         return sum(marginal_probability(odds, spread) for odds in sides) / 2
-
-
-TRUTH = Truth(effect=0.7, item_sd=1.3, rater_sd=0.5, left=0.5, ties=0.12)
 
 
 def fill_forms(study, folder, truth=None, *, seed=0):
@@ -89,25 +78,3 @@ def _judge(odds, truth, rng):
     drawn = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
     kept = [None if rng.random() < truth.blank else value for value in drawn]
     return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
-
-
-def rehearse(items=80, raters=5, *, truth=TRUTH, seed=0, **options):
-    """Run a whole study with a simulated panel, from blind forms to the analysis of what came back."""
-    rng = np.random.Generator(stream(seed, "answers of a rehearsal"))
-    texts = rng.choice(WORDS, (items, 2, 25))
-    answers = pd.DataFrame(
-        {
-            "item_id": [f"q{n}" for n in range(items)],
-            "prompt": [f"Question {n}?" for n in range(items)],
-            "stratum": "all",
-            "studied": [" ".join(words) for words in texts[:, 0]],
-            "compared": [" ".join(words) for words in texts[:, 1]],
-        }
-    )
-    with tempfile.TemporaryDirectory(prefix="casebook-raters-") as name:
-        folder = Path(name)
-        plan = Plan("rehearsal", {f"rater{n + 1}": "lay" for n in range(raters)}, seed=seed)
-        make_forms(answers, folder / "study", plan, secret=SECRET)
-        paths = fill_forms(folder / "study", folder / "back", truth, seed=seed)
-        votes = open_forms(read_forms(paths), folder / "study")
-    return analyse(votes, seed=seed, **options)
