@@ -127,7 +127,10 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
     with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing is 5%"):
         load(incomplete)
-    data = load(incomplete, max_missing=0.2)
+    for wrong in ({"max_missing": 1.1}, {"max_missing": -0.1}, {"titles": "no"}):
+        with pytest.raises(InputError, match="max_missing a share from 0 to 1"):
+            load(incomplete, **wrong)
+    data = load(incomplete, max_missing=1)
     assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
     assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
 
