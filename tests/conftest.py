@@ -98,6 +98,7 @@ def notebook_project(tmp_path, monkeypatch):
     """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
     import nbformat
 
+    from casebook import kernel as kernels
     from casebook import paths
     from casebook import run as batch
 
@@ -110,8 +111,10 @@ def notebook_project(tmp_path, monkeypatch):
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
-        monkeypatch.setattr(batch, "NOTEBOOKS", tmp_path / "notebooks")
+        for module in (batch, paths):
+            monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+        monkeypatch.setattr(kernels, "SHARED", ())  # made notebooks need neither torch nor seaborn
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
         monkeypatch.setattr(batch, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.

@@ -11,9 +11,16 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
-from casebook.stats.power import minimal_detectable_effect
 from casebook.stats.samples import paired_differences, score_matrix, system_pairs
-from casebook.stats.tests import effect_sizes, holm, paired_t, randomised_tukey_hsd, sign_flips, wilcoxon_signed_rank
+from casebook.stats.tests import (
+    effect_sizes,
+    holm,
+    minimal_detectable_effect,
+    paired_t,
+    randomised_tukey_hsd,
+    sign_flips,
+    wilcoxon_signed_rank,
+)
 
 BETTER, WORSE, SAME = "better", "worse", "same"
 EQUIVALENT, UNDECIDED = "equivalent", "undecided"

@@ -1,8 +1,5 @@
 """The grid of runs: which notebooks with which parameters make up a report."""
 
-import itertools
-import math
-import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +12,6 @@ from casebook.runs.record import digest
 
 DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
-LARGEST = 10_000  # cells of one row; more is a mistake
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -37,22 +32,16 @@ class Cell:
 
 
 def load_grid(path=DEFAULT_GRID):
-    """Read a grid file; a row with a ``vary`` part stands for many cells."""
+    """Read a grid file."""
     path = Path(path)
     rows = read_yaml(path, "grid file")
     if not isinstance(rows, list):
         raise InputError(f"{path}: a grid is a list of rows, each with a name")
-    cells, members = [], {}
-    for number, row in enumerate(rows, 1):
-        made = _cells(f"{path}: row {number}", row)
-        cells += made
-        members[row["name"]] = tuple(cell.name for cell in made)
+    cells = [_cell(f"{path}: row {number}", row) for number, row in enumerate(rows, 1)]
     names = Counter(cell.name for cell in cells)
     twice = sorted(name for name, count in names.items() if count > 1)
     if twice:
         raise InputError(f"{path}: {', '.join(twice)}: used by more than one row")
-    # A need for a row that stands for many cells is one for each of them.
-    cells = [replace(c, needs=tuple(n for need in c.needs for n in members.get(need, (need,)))) for c in cells]
     for cell in cells:
         unknown = sorted(set(cell.needs) - set(names) - {EVERY})
         if unknown:
@@ -60,10 +49,10 @@ def load_grid(path=DEFAULT_GRID):
     return cells
 
 
-def _cells(where, row):
+def _cell(where, row):
     if not isinstance(row, dict):
         raise InputError(f"{where}: expected name, notebook, parameters, tags, needs")
-    unknown = sorted(map(str, set(row) - {"name", "notebook", "parameters", "tags", "needs", "vary"}))
+    unknown = sorted(map(str, set(row) - {"name", "notebook", "parameters", "tags", "needs"}))
     missing = sorted({"name", "notebook"} - set(row))
     if unknown or missing:
         raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
@@ -72,67 +61,13 @@ def _cells(where, row):
             raise InputError(f"{where}: {key} is not a {name}")
     if not isinstance(row["name"], str):
         raise InputError(f"{where}: name {row['name']!r} is not allowed: it must be text")
-    return [
-        Cell(
-            valid_name(single["name"], f"{where}: name"),
-            valid_name(single["notebook"], f"{where}: notebook"),
-            dict(single.get("parameters") or {}),
-            tuple(single.get("tags") or ()),
-            tuple(single.get("needs") or ()),
-        )
-        for single in expand(row, where)
-    ]
-
-
-def expand(row, where):
-    """Write out a row with a ``vary`` part: product, zip, exclude, include."""
-    vary = row.get("vary")
-    if vary is None:
-        return [row]
-    if not isinstance(vary, dict) or not vary or set(vary) - {"product", "zip", "include", "exclude"}:
-        raise InputError(f"{where}: vary takes exclude, include, product, zip")
-    product, together = vary.get("product", {}), vary.get("zip", {})
-    for part, lists in (("product", product), ("zip", together)):
-        if not isinstance(lists, dict) or not all(isinstance(v, list) and v for v in lists.values()):
-            raise InputError(f"{where}: {part} is a mapping of names to lists")
-    for part in ("include", "exclude"):
-        rules = vary.get(part, [])
-        if not isinstance(rules, list) or not all(isinstance(r, dict) for r in rules):
-            raise InputError(f"{where}: {part} is a list of names with values")
-    if len({len(values) for values in together.values()}) > 1:
-        raise InputError(f"{where}: the lists of zip differ in length")
-    if set(product) & set(together):
-        raise InputError(f"{where}: a parameter stands in product and in zip")
-    total = math.prod(map(len, product.values())) * len(next(iter(together.values()), [None]))
-    if total > LARGEST:
-        raise InputError(f"{where}: stands for {total:,} cells, not 1 to {LARGEST}")
-    excluded = vary.get("exclude", [])
-    chosen = [v for v in _combinations(product, together) if not any(rule.items() <= v.items() for rule in excluded)]
-    chosen += [values for values in vary.get("include", []) if values not in chosen]
-    if not 1 <= len(chosen) <= LARGEST:
-        raise InputError(f"{where}: stands for {len(chosen)} cells, not 1 to {LARGEST}")
-    fixed = {key: value for key, value in row.items() if key != "vary"}
-    return [_named(fixed, values, product | together) for values in chosen]
-
-
-def _combinations(product, together):
-    if not product and not together:
-        return
-    pairs = [dict(zip(together, values, strict=True)) for values in zip(*together.values(), strict=True)]
-    for values in itertools.product(*product.values()):
-        for extra in pairs or [{}]:
-            yield dict(zip(product, values, strict=True)) | extra
-
-
-def _named(fixed, values, lists):
-    """Name a cell after its values; one that is no plain word goes by its place in the list."""
-    parts = []
-    for name, value in values.items():
-        listed = lists.get(name, [])
-        plain = isinstance(value, (str, int, float)) and _PLAIN.fullmatch(str(value))
-        parts.append(str(value) if plain else f"{name}{listed.index(value) + 1 if value in listed else 0}")
-    parameters = {**(fixed.get("parameters") or {}), **values}
-    return fixed | {"name": "-".join([str(fixed["name"]), *parts]), "parameters": parameters}
+    return Cell(
+        valid_name(row["name"], f"{where}: name"),
+        valid_name(row["notebook"], f"{where}: notebook"),
+        dict(row.get("parameters") or {}),
+        tuple(row.get("tags") or ()),
+        tuple(row.get("needs") or ()),
+    )
 
 
 def select(cells, names=(), tag="default", overrides=None):

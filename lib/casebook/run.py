@@ -140,15 +140,17 @@ def inputs_of(cell, common, needed=None):
 
 
 def _hashed(value):
+    """Hash what names of data stand for; without their files others stand in for them, or less is shown."""
     if is_plugin(value):
         return records.tree_digest(source_of(value))
     if not isinstance(value, str):
-        return digest([records.dataset_digest(name) for name in value])
-    from casebook.data.sources import status
+        return digest([_hashed(name) for name in value])
+    from casebook.data.sources import reachable, status
 
     card, found = card_of(value), records.dataset_digest(value)
-    replaced = card and (card.kind == "votes" or card.key == ANSWERED) and status(card)[0] != "ok"
-    return digest([found, "reconstructed"]) if replaced else found  # other data stand in
+    replaceable = card and (card.kind == "votes" or card.key == ANSWERED)
+    here = status(card)[0] == "ok" if replaceable else card is None or reachable(card)
+    return found if here else digest([found, "absent"])
 
 
 def _planned(cell, run, force, inputs):

@@ -61,15 +61,11 @@ def read_book(path):
     """Read all sheets of a workbook (.xlsx, .xlsm) or a CSV (comma or semicolon)."""
     path = Path(path)
     kind = path.suffix.lower()
-    if kind == ".xls":
-        raise InputError(f"{path}: is an old workbook: save it as .xlsx")
     if kind not in KINDS:
-        raise InputError(f"{path}: is no form: expected {', '.join(KINDS)}")
+        raise InputError(f"{path}: is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx")
     content = _bytes(path)
-    if len(content) > MOST_FILE:
-        raise InputError(f"{path}: {len(content):,} bytes: a form has at most {MOST_FILE:,}")
-    if not content:
-        raise InputError(f"{path}: is empty")
+    if not 0 < len(content) <= MOST_FILE:
+        raise InputError(f"{path}: is empty, or no form: {len(content):,} bytes of at most {MOST_FILE:,}")
     if kind == ".csv":
         rows = csv_rows(path, _utf8(path, content), ",;")
         cells = ((number, [from_csv(cell) or None for cell in row]) for number, (_, row) in enumerate(rows, start=1))
@@ -235,7 +231,10 @@ def read_ratings(path, *, numbers=None, id_column=None):
     """
     path = Path(path)
     table = _rating_table(path)
-    _check_raters(path, list(table))
+    header = list(table)
+    if len(header) < 2 or "" in header[1:] or len({*header}) < len(header):
+        found = ", ".join(map(repr, header))
+        raise InputError(f"{path}: the first row must name the raters, each once, separated by commas: it has {found}")
     if not len(table):
         raise InputError(f"{path}: has a header but no items")
     column = _id_column(path, table, id_column)
@@ -243,10 +242,7 @@ def read_ratings(path, *, numbers=None, id_column=None):
         return _as_ratings(path, table, numbers).rename_axis("row")
     ids = table.pop(column)
     for line in ids.index[(ids == "") | ids.duplicated()]:
-        if not ids[line]:
-            raise InputError.at(path, line, f"column {column!r} is blank: name the item")
-        first = ids.index[ids == ids[line]][0]
-        raise InputError.at(path, line, f"{column} {ids[line]!r} stands in row {first} already")
+        raise InputError.at(path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already")
     return _as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
 
 
@@ -277,26 +273,13 @@ def _as_text(cell):
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
-def _check_raters(path, header):
-    if len(header) < 2:
-        raise InputError(f"{path}: there is one column only: separate cells by comma, one per rater")
-    if "" in header[1:]:
-        raise InputError(f"{path}: column {header.index('', 1) + 1} has no name in the first row")
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise InputError(f"{path}: column {twice[0]!r} stands twice; the first row must name the raters, each once")
-
-
 def _id_column(path, table, wanted):
     """Name of the column that names the items, or None."""
-    if wanted == "":
-        return None
     if wanted is not None:
-        if wanted not in table:
+        if wanted and wanted not in table:
             raise InputError(f"{path}: has no column {wanted!r}: it has {', '.join(table)}")
-        return wanted
-    first = table.columns[0]
-    column = first if _names_rows(table) else None
+        return wanted or None
+    column = table.columns[0] if _names_rows(table) else None
     for name in table.columns.drop(column or []):
         others = [table[other] for other in table if other not in (name, column)]
         if names_items(name, table[name], others):
@@ -314,9 +297,8 @@ def _names_rows(table):
         return True
     if (values == "").any() or values.duplicated().any():
         return False
-    if _as_numbers(values).isna().any():
-        return True
-    return names_items(name, values, [table[other] for other in table.columns[1:]], least=1)
+    others = [table[other] for other in table.columns[1:]]
+    return _as_numbers(values).isna().any() or names_items(name, values, others, least=1)
 
 
 def names_items(name, values=None, others=(), least=5):

@@ -3,22 +3,13 @@
 import re
 from functools import lru_cache
 
+from casebook.paths import DATA
+from casebook.readers import read_yaml
 from casebook.stats.samples import check_count
 
-_STOP_LIST_WORDS = """
-a about above after again against all also although am among an and any are as at
-be because been before being below between both but by can could did do does doing
-down during each either else few for from further had has have having he hence her
-here hers herself him himself his how however i if in into is it its itself just
-may me might more most must my myself neither no nor not of off on once only onto
-or other our ours ourselves out over own per same shall she should since so some
-such than that the their theirs them themselves then there therefore these they
-this those though through thus to too under until up upon us very was we were what
-when where whether which while who whom whose why will with within without would
-yet you your yours yourself yourselves
-"""
-STOP_LIST = frozenset(_STOP_LIST_WORDS.split())
-"""Function words that are no content. Frozen: a change would change every figure."""
+_WORDS = {name: frozenset(words.split()) for name, words in read_yaml(DATA / "text.yml", "word lists").items()}
+STOP_LIST = _WORDS["stop_list"]
+"""Function words that are no content."""
 
 # One character for one, so that places in a folded text are places in the text.
 _FOLD = str.maketrans(
@@ -34,16 +25,6 @@ _TOKEN = re.compile(
     r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
     r"|[^\W\d_]+(?:'[^\W\d_]+)*"
 )
-_ALWAYS_GO_ON_WORDS = """
-v vs mr mrs ms dr smt shri sh hon hon'ble adv prof sri kum versus viz cf e.g i.e
-u/s r/w
-"""
-_ALWAYS_GO_ON = frozenset(_ALWAYS_GO_ON_WORDS.split())
-_GO_ON_BEFORE_A_NUMBER_WORDS = """
-no nos sec secs s ss art arts para paras p pp cl cls r rr o ord reg regs rs re inr
-sch ch vol pt pts ex c.a w.p crl s.l.p air
-"""
-_GO_ON_BEFORE_A_NUMBER = frozenset(_GO_ON_BEFORE_A_NUMBER_WORDS.split())
 _LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
@@ -90,12 +71,11 @@ def _goes_on(before, after):
     if last is None:
         return False
     word = last.group(1)
-    if re.fullmatch(r"(?:[A-Z]\.)*[A-Z]", word) and len(word) == 1:
+    if re.fullmatch("[A-Z]", word):
         return True  # a single initial
     word = word.lower()
-    if word in _ALWAYS_GO_ON:
-        return True
-    return word in _GO_ON_BEFORE_A_NUMBER and re.match(r"[\d(\[]", after) is not None
+    before_number = re.match(r"[\d(\[]", after) is not None
+    return word in _WORDS["always_go_on"] or (before_number and word in _WORDS["go_on_before_a_number"])
 
 
 @lru_cache(maxsize=65_536)

@@ -9,11 +9,10 @@ import csv
 import gzip
 import io
 import math
-from collections.abc import Callable
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,16 +24,8 @@ from casebook.readers import DAMAGED, unreadable
 GRADE_LIMIT = 2**31
 
 
-class Layout(NamedTuple):
-    """What one kind of file holds on each line."""
-
-    fields: tuple[str, ...]
-    document: int
-    value: int
-    parse: Callable
-    number: str
-    open_ended: bool = False  # more fields may follow, as after the tag of a run
-    separator: bytes | None = None
+# What one kind of file holds on each line; where it is open-ended more fields may follow, as after the tag of a run.
+Layout = namedtuple("Layout", "fields document value parse number open_ended separator", defaults=(False, None))
 
 
 def _score(text):
@@ -52,10 +43,10 @@ def _grade(text):
 
 
 _RUN = Layout(
-    ("query", "Q0", "document", "rank", "score", "tag"), 2, 4, _score, "score {} is not a finite number", True
+    ["query", "Q0", "document", "rank", "score", "tag"], 2, 4, _score, "score {} is not a finite number", True
 )
-_QRELS = Layout(("query", "iteration", "document", "grade"), 2, 3, _grade, "grade {} is not an integer")
-_BEIR = Layout(("query-id", "corpus-id", "score"), 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
+_QRELS = Layout(["query", "iteration", "document", "grade"], 2, 3, _grade, "grade {} is not an integer")
+_BEIR = Layout(["query-id", "corpus-id", "score"], 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
 
 
 def read_run(path):
@@ -96,7 +87,7 @@ def read_run(path):
 
 def run_table(path):
     """Read a TREC run as `Columns` if it is regular, which is faster, else as `read_run`."""
-    raw = read_bytes(path)
+    raw = _bytes(path)
     return _columns(raw, _RUN) or _table_by_line(path, raw, _RUN)
 
 
@@ -127,19 +118,27 @@ def read_qrels(path):
     >>> read_qrels(path)
     {'q': {'a': 2, 'b': 0}}
     """
-    raw = read_bytes(path)
-    if b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]:
-        return _table_by_line(path, raw, _BEIR)
-    columns = _columns(raw, _QRELS)
-    return columns.table() if columns else _table_by_line(path, raw, _QRELS)
+    raw = _bytes(path)
+    columns = None if _is_beir(raw) else _columns(raw, _QRELS)
+    return columns.table() if columns else _table_by_line(path, raw, _BEIR if _is_beir(raw) else _QRELS)
 
 
 def read_beir_qrels(path):
     """Read BEIR judgements: tab-separated, under a line that names the columns."""
-    return _table_by_line(path, read_bytes(path), _BEIR)
+    return _table_by_line(path, _bytes(path), _BEIR)
 
 
-def read_bytes(path):
+def judgements(path):
+    """Yield (line, query, document, grade) of judgements of either kind, as they stand in the file."""
+    raw = _bytes(path)
+    yield from _entries(path, raw, _BEIR if _is_beir(raw) else _QRELS)
+
+
+def _is_beir(raw):
+    return b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]
+
+
+def _bytes(path):
     """Bytes of a plain or gzip-compressed text, without mark of order, lines ended by LF."""
     try:
         raw = Path(path).read_bytes()
@@ -251,14 +250,25 @@ def _keys(query, names):
 
 def _table_by_line(path, raw, layout):
     """Read any file line by line: the right table, or the line at fault."""
-    table, header = {}, layout is _BEIR
-    expected, names = len(layout.fields), " ".join(layout.fields)
+    table = {}
+    for number, query, document, value in _entries(path, raw, layout):
+        if document in table.setdefault(query, {}):
+            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
+        table[query][document] = value
+    if not table:
+        raise InputError(f"{path}: no data line: expected '{' '.join(layout.fields)}' on each line")
+    return table
+
+
+def _entries(path, raw, layout):
+    """Yield (line, query, document, value) of every line with data, or refuse the line at fault."""
+    header, expected, names = layout is _BEIR, len(layout.fields), " ".join(layout.fields)
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.startswith(b"#") or not line.strip():
             continue
         fields = line.split(layout.separator)
         if header:
-            if tuple(field.strip().decode(errors="replace") for field in fields) != layout.fields:
+            if [field.strip().decode(errors="replace") for field in fields] != layout.fields:
                 raise InputError.at(path, number, f"expected the header line {names!r}")
             header = False
             continue
@@ -274,14 +284,8 @@ def _table_by_line(path, raw, layout):
         try:
             value = layout.parse(text.replace(b"_", b"?"))  # int and float take 1_0 for a number
         except ValueError as error:
-            shown = repr(text.decode(errors="replace"))
-            raise InputError.at(path, number, layout.number.format(shown)) from error
-        if document in table.setdefault(query, {}):
-            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
-        table[query][document] = value
-    if not table:
-        raise InputError(f"{path}: no data line: expected '{names}' on each line")
-    return table
+            raise InputError.at(path, number, layout.number.format(repr(text.decode(errors="replace")))) from error
+        yield number, query, document, value
 
 
 def write_run(path, run, tag="casebook"):
@@ -313,7 +317,10 @@ def write_run(path, run, tag="casebook"):
     >>> print(path.read_text().strip())
     q Q0 a 1 1.5 bm25
     """
-    return _write_lines(path, run_lines(run, tag))
+    data = "".join(run_lines(run, tag)).encode()
+    with replacing(path) as temporary:
+        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
+    return Path(path)
 
 
 def run_lines(run, tag="casebook"):
@@ -321,7 +328,7 @@ def run_lines(run, tag="casebook"):
     _check_token(tag, "tag")
     lines = []
     for query, scores in run.items():
-        _check_query(query)
+        _check_token(query, "query id")
         ranked = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
         for rank, (document, score) in enumerate(ranked, 1):
             _check_token(document, "document id")
@@ -331,19 +338,6 @@ def run_lines(run, tag="casebook"):
     return lines
 
 
-def _check_query(query):
-    _check_token(query, "query id")
-    if query.startswith("#"):
-        raise InputError(f"query id {query!r} would start a comment line: rename it")
-
-
 def _check_token(text, kind):
-    if len(text.split()) != 1 or text != text.strip():
-        raise InputError(f"{kind} {text!r} is empty or holds white space: rename it")
-
-
-def _write_lines(path, lines):
-    data = "".join(lines).encode()
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
-    return Path(path)
+    if text.split() != [text] or (kind == "query id" and text.startswith("#")):
+        raise InputError(f"{kind} {text!r} is empty, holds white space or would start a comment line: rename it")

@@ -17,11 +17,11 @@ def test_natural_order():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("x.qrels", "q1 0 d1\n", "x.qrels:1: judgements have four fields"),
-        ("x.qrels", "q1 0 d1 yes\n", "x.qrels:1: judgements"),
+        ("x.qrels", "q1 0 d1\n", "x.qrels:1: expected 4 fields"),
+        ("x.qrels", "q1 0 d1 yes\n", "x.qrels:1: grade"),
         ("x.qrels", "", "no relevant document"),
         ("x.qrels", "q1 0 d1 0\n", "no relevant document"),
-        ("x.qrels", b"\xff\xfe", "not UTF-8"),
+        ("x.qrels", b"q 0 \xff 1", "not valid UTF-8"),
         ("x.csv", "a,b\n1,2\n", "nothing to audit"),
         ("x.csv", "query_position,relevant_positions\n0,1 x\n", "x.csv:2: relevant"),
         ("x.csv", "query_position,relevant_positions\n0,10000001\n", "up to 10,000,000"),

@@ -100,16 +100,10 @@ def test_a_collection_numbered_by_first_use_is_no_round_robin():
     assert finding(Labels("clauses", {"all": questions}, NAMES[:100]), "round robin").verdict == "passed"
 
 
-@pytest.mark.parametrize("read", [True, False])
-def test_labels_dealt_in_permuted_order_are_found(read):
+def test_labels_dealt_in_permuted_order_are_found():
     deck = random.Random(1).sample(NAMES[:50], 50)
-    questions, known = {f"q{i}": [deck[i % 50]] for i in range(200)}, {}
-    if read:
-        known = texts_of(questions)
-        asked = random.Random(2).sample(list(known["query_texts"].values()), 200)
-        known["query_texts"] = dict(zip(questions, asked, strict=True))
-    audit = audit_labels(Labels("dealt", {"all": questions}, NAMES[:50], **known))
-    assert flagged(audit) == {"recurring order"} | ({"unrelated texts"} if read else set())
+    audit = audit_labels(Labels("dealt", {"all": {f"q{i}": [deck[i % 50]] for i in range(200)}}, NAMES[:50]))
+    assert flagged(audit) == {"recurring order"}
     assert audit.finding("recurring order").value == 1.0
 
 
@@ -192,13 +186,6 @@ def test_twins_and_repeated_judgements_are_counted(tmp_path):
     path.write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 d{i} 1\n" for i in range(30)))
     found = finding(path, "duplicates")
     assert (found.verdict, found.value, found.evidence[2]) == ("flagged", 0.5, "line 2: q0 d0")
-
-
-def test_documents_of_one_text_are_named_and_counted():
-    texts = {"a": "Rent is due.", "b": "rent  is due.", "c": "Other.", "d": "RENT is due."}
-    found = finding(Labels("copies", {"all": {"q": ["c"]}}, list(texts), document_texts=texts), "duplicates")
-    assert found.evidence[1:] == ("documents that repeat the text of another: 2", "a = b = d")
-    assert found.verdict == "passed"
 
 
 # --- splits -------------------------------------------------------------------

@@ -149,13 +149,6 @@ def test_bad_files_end_with_one_line(tmp_path, casebook, name, content, message)
     assert error.count("\n") == 1
 
 
-def test_unknown_words_are_named():
-    with pytest.raises(InputError, match="unknown rounding 'up'"):
-        check_row({"accuracy": 0.5}, 10, 5, rounding="up")
-    with pytest.raises(InputError, match="unknown measure 'mcc'"):
-        check_row({"mcc": 0.5}, 10, 5)
-
-
 @pytest.mark.parametrize("decimals", [-1, 13])
 def test_decimals_have_a_range(tmp_path, casebook, decimals):
     path = tmp_path / "reported.csv"
@@ -164,5 +157,10 @@ def test_decimals_have_a_range(tmp_path, casebook, decimals):
     assert casebook(*arguments)[0] == 0  # any number of decimals is read
     code, _, error = casebook(*arguments, "--decimals", decimals)
     assert code == 1 and error.count("\n") == 1
-    with pytest.raises(InputError, match="between 0 and 12"):
-        check_row({"accuracy": 0.8}, 10, 5, decimals)
+    for reported, options, message in (
+        ({"accuracy": 0.8}, {"decimals": decimals}, "between 0 and 12"),
+        ({"accuracy": 0.5}, {"rounding": "up"}, "unknown rounding 'up'"),
+        ({"mcc": 0.5}, {}, "unknown measure 'mcc'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            check_row(reported, 10, 5, **options)

@@ -11,6 +11,7 @@ def cpu_seconds(call, repeats=3):
     """Give the median CPU seconds of some calls, all threads, and the last result."""
     seconds = []
     for _ in range(repeats):
+        result = None  # frees that of the call before
         gc.collect()
         start = time.process_time()
         result = call()

@@ -74,7 +74,7 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
     query = smoke.queries["text"].iloc[0]
     asked = set(query.lower().split())
     overlap = max(texts, key=lambda name: (len(asked & set(texts[name].lower().split())), name))
-    assert study.results["mine"].ids[0][0] == overlap
+    assert next(iter(study.results["mine"].rows[0])) == overlap
     vectors = encoder.encode_documents(list(texts.values()))
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     nearest = list(texts)[int(np.argmax(vectors @ encoder.encode_queries([query])[0]))]

@@ -3,7 +3,6 @@
 import functools
 import json
 
-import pandas as pd
 import pytest
 
 KEYS = ["estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason"]
@@ -64,23 +63,6 @@ def test_table(coders, run):
     assert "needs_two_raters" in out
 
 
-def test_printed_intervals_of_icc_are_those_of_pingouin(tmp_path, run):
-    pingouin = pytest.importorskip("pingouin")
-    columns = {"A": [9, 6, 8, 7, 10, 6, 7], "B": [2, 1, 4, 1, 5, 2, 3]}
-    scores = pd.DataFrame(columns | {"C": [5, 3, 6, 2, 6, 4, 5]})
-    scores.rename_axis("item").to_csv(tmp_path / "icc.csv")
-    long = scores.melt(ignore_index=False).reset_index()
-    peer = pingouin.intraclass_corr(long, "index", "variable", "value")
-    bounds = next(name for name in peer if name.startswith("CI"))
-    found = json.loads(run(tmp_path / "icc.csv", "--json")[1])
-    names = ["icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k"]
-    for name, expected in zip(names, peer[bounds], strict=True):
-        place = "new_panel_ci" if name[4] == "2" else "panel_ci"
-        assert found[name][place] == pytest.approx(list(expected), abs=0.0051)
-        other = "panel_ci" if name[4] == "2" else "new_panel_ci"
-        assert found[name][other] is None and other in found[name]["reason"]
-
-
 def test_an_interval_needs_resamples(coders, run):
     for few in (1, 99):
         code, _, err = run(coders, "--boot", few)
@@ -124,11 +106,8 @@ def test_all_alike_is_undefined_and_says_so(tmp_path, run):
     path.write_text("A,B\n1,1\n1,1\n1,1\n")
     code, out, _ = run(path, "--json")
     found = json.loads(out)
-    assert code == 0
-    assert found["percent_agreement"]["estimate"] == 1.0
-    rest = {k: v for k, v in found.items() if k != "percent_agreement"}
-    assert all(entry["estimate"] is None for entry in rest.values())
-    assert {entry["reason"] for entry in rest.values()} == {"no_variation"}
+    assert (code, found.pop("percent_agreement")["estimate"]) == (0, 1.0)
+    assert {(entry["estimate"], entry["reason"]) for entry in found.values()} == {(None, "no_variation")}
 
 
 def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):

@@ -20,7 +20,7 @@ DAMAGED = [
     (TABLES, "t.csv", "accuracy\n0.8\n", "no column 'row': it has accuracy"),
     (VERIFY, "r.yml", "[" * 5000, "nested too deeply"),
     (VERIFY, "r.yml", "a: b\n\tc: d\n", "r.yml:2: not YAML"),
-    (VERIFY, "r.yml", "1: a\nb: c\n", "needs exactly"),
+    (VERIFY, "r.yml", "1: a\nb: c\n", "field version"),
     (FORMS, "e.csv", b"\xff", "is not UTF-8"),
     (FORMS, "e.csv", None, "cannot be read: No such file"),
     (GATE, "g.yml", "rules: []", "a gate file holds rules"),

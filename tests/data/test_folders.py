@@ -30,14 +30,7 @@ def test_sound_folder(toy):
     assert dataset.documents["year"].tolist()[0] == 2020
     assert dataset.documents["section"].isna().tolist() == [True, False, True]
     assert dataset.documents["url"].tolist()[2] == "x"
-    assert dataset.candidates is None
-
-
-def test_groups_come_from_the_metadata(toy):
-    assert load_beir(toy).groups["q1"] == "g"
-    text = (toy / "queries.jsonl").read_text().replace('"group"', '"colour"')
-    (toy / "queries.jsonl").write_text(text)
-    assert load_beir(toy).groups is None
+    assert dataset.candidates is None and dataset.groups["q1"] == "g"
 
 
 def test_compressed_files_give_the_same_dataset(toy):
@@ -52,17 +45,12 @@ def test_compressed_files_give_the_same_dataset(toy):
 DEFECTS = [
     ("corpus.jsonl", b'{"_id": "d1", "text": "x"}', "id 'd1' stood already in line 1"),
     ("corpus.jsonl", b"{broken", "is not JSON"),
-    ("corpus.jsonl", b'{"_id": 7, "text": "x"}', "field '_id' is not text"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "field '_id' is empty"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}', "metadata field 'title' has the name"),
-    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": [1]}', "field 'metadata' is not an object"),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
-    ("queries.jsonl", b'{"_id": "q2", "text": "x"}', "'q2' stood already in line 2"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9'"),
     ("qrels/test.tsv", b"q9\td1\t1", "judges the query 'q9'"),
-    ("qrels/test.tsv", b"q1\td1\t1", ""),
-    ("qrels/test.tsv", b"q1\td2\tone", ""),
     ("qrels/test.tsv", b"q1\td2", ""),
 ]
 
@@ -99,7 +87,7 @@ def test_documents_with_trec_judgements(toy):
     qrels.write_text("q2 0 d2 2\nq1 0 d1 1\nq1 0 d3 0\n")
     files = toy / "corpus.jsonl", toy / "queries.jsonl", qrels
     dataset = load_trec(*files, key="toy", id_field="_id")
-    assert dataset.fingerprint == load_beir(toy).fingerprint
+    assert dataset.fingerprint == load_beir(toy, titles=False).fingerprint
     qrels.write_text("q2 0 d2 2\nq1 0 d8 1\nq1 0 d9 0\n")
     with pytest.raises(InputError, match=r"qrels\.txt:2: judges the document 'd8'.*2 of 3"):
         load_trec(*files, key="toy", id_field="_id")
@@ -152,14 +140,6 @@ def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, caseboo
     code, _, err = casebook(*run)
     assert code == 0 and "note: incomplete: 2 of 50 judgements" in err
     assert not (tmp_path / "results").exists()
-
-
-def test_documents_with_the_same_text_are_loaded_and_found_by_the_auditor(toy, casebook):
-    with (toy / "corpus.jsonl").open("a") as stream:
-        stream.write('{"_id": "d4", "text": "deposit"}\n')
-    assert len(load(toy).documents) == 4
-    code, out, _ = casebook("audit", "labels", str(toy), "--json")
-    assert code in (0, 2) and "documents that repeat the text of another: 1" in out
 
 
 BOM = "\ufeff".encode()
@@ -222,7 +202,7 @@ def test_graded_judgements_and_groups(folder):
         ([ROW, ROW | {"id": "Q1"}], "an id occurs twice"),
         ([ROW | {"relevantDocId": "theft"}], "row 1: names the policy 'theft', which"),
         *(([ROW | {"relevant": wrong}], "row 1: field relevant") for wrong in ([], {"a": 0.5}, {"a": True}, {"a": -1})),
-        ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "judges a policy twice"),
+        ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "a policy is judged twice"),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
         ([ROW | {"relevant": {"policy-fire": 1, "policy-flood": 2}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "field group must be in all rows"),
@@ -238,7 +218,7 @@ def test_defects_of_files_are_named(folder):
     with pytest.raises(InputError, match="holds no policy"):
         read_mini_insurance(folder / "absent")
     other = folder / "policies" / "POLICY-FIRE.txt"
-    for content, message in ((b"Again.", "differ in case alone"), (b"\xff", "is not UTF-8"), (b"\n", "is empty")):
+    for content, message in ((b"Again.", "differ in case alone"), (b"\xff", "is not UTF-8"), (b"\n", "an empty one")):
         other.write_bytes(content)
         with pytest.raises(InputError, match=message):
             read_mini_insurance(folder)

@@ -36,13 +36,10 @@ def test_a_name_may_carry_a_split(name, key, split):
     ("name", "problem"),
     [
         ("..", "is not allowed"),
-        ("a..b", "is not allowed"),
-        ("", "is not allowed"),
         ("con", "is not allowed"),
         ("nosuch", "unknown dataset 'nosuch': known are climate_fever_claims, "),
         ("smoke_odd", "unknown dataset 'smoke_odd'"),
         ("../nosuch", "no such folder"),
-        ("./nosuch", "no such folder"),
         ("my folder=./nosuch", "no such folder"),
         ("./my nosuch", "no such folder"),
         ("./事例", "or call it: NAME=事例"),
@@ -61,21 +58,6 @@ def test_wrong_or_contradicting_split_is_refused():
         load("privacy_qa_test", split="dev")
 
 
-def test_folder_of_the_user_is_read(toy):
-    dataset = load(toy)
-    assert (dataset.key, dataset.split, dataset.card) == ("toy", "test", None)
-    assert load(str(toy)).fingerprint == dataset.fingerprint
-
-
-def test_counts_that_differ_from_the_card_are_refused(toy, cache, make_card):
-    names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
-    contents = {name: (toy / name).read_bytes() for name in names}
-    splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
-    card = make_card(contents, [{"mirror": "toy"}], splits=splits)
-    with pytest.raises(InputError, match="toy, split test: expected 4 judgements, fou"):
-        registry.read_split(card, {name: toy / name for name in names}, "test")
-
-
 def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch, tmp_path):
     names = ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"]
     contents = {name: (toy / name).read_bytes() for name in names}
@@ -85,6 +67,10 @@ def test_check_tells_absent_bad_and_ok_apart(toy, cache, make_card, monkeypatch,
     with pytest.raises(sources.Absent, match="not on this machine"):
         load("toy")
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path))
+    splits = {"test": {"documents": 3, "queries": 2, "judgements": 4}}
+    wrong = make_card(contents, [{"mirror": "toy"}], splits=splits)
+    with pytest.raises(InputError, match="toy, split test: expected 4 judgements, fou"):
+        registry.read_split(wrong, {name: toy / name for name in names}, "test")
     assert registry.check(["toy"]).to_dict("records") == [
         {"dataset": "toy", "split": "test", "status": "ok", "detail": "3 documents, 2 queries, 3 judgements"}
     ]
@@ -102,10 +88,10 @@ def test_overview_lists_every_card():
 @pytest.mark.parametrize(
     ("name", "kind", "problem"),
     [
-        ("factcheck_claims", "retrieval", "holds claims, not documents, questions"),
-        ("vader_lexicon", "retrieval", "holds ratings, not documents, questions"),
-        ("factcheck_decomposition", "claims", "holds annotated records, not claims"),
-        ("smoke", "ratings", "not ratings: choose from vader_lexicon$"),
+        ("factcheck_claims", "retrieval", "holds claims data, not retrieval"),
+        ("vader_lexicon", "retrieval", "holds ratings data, not retrieval"),
+        ("factcheck_decomposition", "claims", "holds annotations data, not claims"),
+        ("smoke", "ratings", "not ratings data: choose from vader_lexicon$"),
     ],
 )
 def test_data_of_another_kind_are_refused_before_they_are_read(name, kind, problem):

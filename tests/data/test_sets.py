@@ -12,8 +12,6 @@ from casebook.data.folders import load_beir
 from casebook.data.sets import vader
 from casebook.errors import InputError
 from casebook.measures import agreement
-from casebook.sensitivity.cases import account, read_cases, read_gold
-from casebook.sensitivity.facts import fact_fields
 
 # Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings), and of its groups.
 FINGERPRINTS = {
@@ -124,19 +122,6 @@ def lexicon(require):
 
 
 @pytest.mark.data
-def test_what_the_file_states_wrongly(lexicon):
-    items = lexicon.items
-    assert items[(items["mean"] - items["stated_mean"]).abs() > 0.05]["text"].to_list() == ["lmfao"]
-    wrong = items[(items["sd"] - items["stated_sd"]).abs() > 1e-5].set_index("text")
-    names = ["badass", "flawed", "heart", "hearts", "lmfao", "repetitive"]
-    assert sorted(wrong.index) == names
-    sample = wrong.loc[["badass", "flawed", "heart", "hearts"]]
-    expected = sample["sd"] * np.sqrt(10 / 9)
-    np.testing.assert_allclose(sample["stated_sd"], expected, atol=1e-5)
-    assert (items["mean"] != 0).all() and items["sd"].max() <= 2.5  # what the authors left out
-
-
-@pytest.mark.data
 def test_vader_agreement(lexicon):
     ratings = lexicon.ratings
     options = {"n_boot": 0}
@@ -154,21 +139,3 @@ def test_another_file_is_not_the_one_of_the_card(tmp_path):
     path.write_text("".join(f"{word}\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" for word in ("ok", "good")))
     with pytest.raises(InputError, match="expected 14 repeated_tokens, found 0"):
         vader(cards()["vader_lexicon"], {path.name: path}, "all")
-
-
-def test_cases_load_by_name_and_are_those_of_the_experiment():
-    found = load("counterfactual_cases", kind="annotations")
-    assert list(found.records["case_id"]) == [c.sheet.case_id for c in read_cases()]
-    assert found.counts["judgements"] == account(read_cases())["pairs"]
-    assert found.name == "counterfactual_cases"
-
-
-@pytest.mark.parametrize("split", ["all", "dev", "heldout"])
-def test_texts_load_by_split_and_facts_are_counted(split):
-    found = load("fact_extraction", split, kind="annotations")
-    gold = [one for one in read_gold() if split in ("all", one.split)]
-    assert list(found.records["id"]) == [one.id for one in gold]
-    facts = sum(field != "outcome" for one in gold for field in fact_fields(one.sheet))
-    assert found.counts["judgements"] == facts
-    assert found.fingerprint == load(f"fact_extraction_{split}", kind="annotations").fingerprint
-    assert found.fingerprint != load("counterfactual_cases", kind="annotations").fingerprint

@@ -32,16 +32,11 @@ def test_fingerprint_is_pinned():
     assert dataset().fingerprint == ("fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1")
 
 
-def test_fingerprint_ignores_names_and_dict_order():
-    turned = {"q": {"b": 2}, "p": {"b": 0, "a": 1}}
-    same = dataset(key="other", split="dev", qrels=turned)
-    assert same.fingerprint == dataset().fingerprint
-    columns = dataset().documents[["text", "year", "doc_id", "title"]]
-    assert dataset(documents=columns).fingerprint == dataset().fingerprint
-
-
-def test_fingerprint_sees_every_part():
+def test_fingerprint_sees_every_part_and_neither_names_nor_order():
     base = dataset()
+    turned = {"q": {"b": 2}, "p": {"b": 0, "a": 1}}
+    columns = base.documents[["text", "year", "doc_id", "title"]]
+    assert dataset(key="other", split="dev", qrels=turned, documents=columns).fingerprint == base.fingerprint
     others = [
         dataset(documents=base.documents.iloc[::-1]),
         dataset(documents=base.documents.assign(text=["x", "z"])),

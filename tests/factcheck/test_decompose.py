@@ -162,7 +162,7 @@ def test_a_language_model_decomposes():
     ],
 )
 def test_an_answer_outside_the_schema_is_an_error_and_no_default(subclaims):
-    with pytest.raises(InputError, match="does not fit: subclaims"):
+    with pytest.raises(InputError, match="does not fit: field subclaims"):
         ModelDecomposer(Fake(*subclaims))("Hail is covered.")
 
 

@@ -115,9 +115,7 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
     assert len(table) == 9 and table["n"].eq(len(some)).all() and len(report["cells"]) == 16
     assert table.loc["k=1", "queries"] < table.loc["full", "queries"]
     compared = report["comparisons"].set_index("configuration")
-    assert set(compared.index) == {"binary credibility", "stricter threshold", "lenient threshold", "minimal"}
-    assert compared.loc["minimal", "n"] == len(some)
-    assert compared.loc["binary credibility", "system_only"] == 0
+    assert compared.loc["minimal", "n"] == len(some) and compared.loc["binary credibility", "system_only"] == 0
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):
@@ -132,8 +130,9 @@ def test_crashes_count_as_wrong_and_are_shown(base, some):
 
 def test_settings_of_the_nine():
     nine = documented_configs()
-    assert nine["no credibility"].rule.weights["low"] == 1.0
-    assert nine["binary credibility"].rule.weights == {"high": 1.0, "medium": 1.0, "low": 0.3}
+    weights = {name: nine[name].rule.weights for name in ("no credibility", "binary credibility")}
+    assert list(weights["no credibility"].values()) == [1.0] * 3
+    assert list(weights["binary credibility"].values()) == [1.0, 1.0, 0.3]
     assert (nine["stricter threshold"].rule.upper, nine["lenient threshold"].rule.upper) == (0.85, 0.55)
     minimal = nine["minimal"]
     assert (minimal.decomposition, minimal.k, minimal.three_stage) == ("none", 1, False)
@@ -167,12 +166,10 @@ def test_another_number_of_the_same_form(number):
 def test_planted_notes_are_as_many_as_asked_and_marked(base):
     documents = base.documents
     noisy = plant_noise(documents, 0.25, seed=3)
-    notes = noisy.iloc[len(documents) :]
-    assert len(notes) == round(0.25 * len(documents))
-    assert set(notes["kind"]) == {"forum"} and notes["doc_id"].str.endswith("~note").all()
+    notes = noisy.iloc[len(documents) :].set_index("doc_id")
+    assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {"forum"}
     originals = documents.set_index("doc_id")["text"]
-    pairs = zip(notes["doc_id"].str.removesuffix("~note"), notes["text"], strict=True)
-    assert all(text != originals[doc_id] for doc_id, text in pairs)
+    assert all(text != originals[doc_id.removesuffix("~note")] for doc_id, text in notes["text"].items())
     pd.testing.assert_frame_equal(noisy, plant_noise(documents, 0.25, seed=3))
     assert len(plant_noise(documents, 0.0)) == len(documents)
     with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):

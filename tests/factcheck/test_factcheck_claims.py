@@ -50,15 +50,17 @@ def test_plain_claims(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n', r"jsonl:2: id '1' stood already in line 1"),
+        ('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n', r"jsonl:2: id '1' stands twice"),
         ("", "no records"),
-        ('{"claim": 3}\n', "no text in field 'claim'"),
+        ('{"claim": 3}\n', "jsonl:1: field claim"),
+        ('{"claim": " "}\n', "jsonl:1: field claim"),
         ('{"text": "a", "lable": "SUPPORTED"}\n', "its fields: text, lable"),
-        ('{"claim": "a", "id": NaN}\n', "field 'id' is neither text nor a whole number"),
+        ('{"claim": "a", "id": NaN}\n', "field id"),
+        ('{"claim": "a", "id": ""}\n', "field id"),
         ('{"claim": "a", "label": "REFUTES"}\n', r"jsonl:1: label 'REFUTES' is none of .* --label REFUTES="),
-        ('{"claim": "a", "label": ["SUPPORTED"]}\n', "is none of"),
-        ('{"claim": "a", "evidence": "b"}\n', "'evidence' is no list"),
-        ('{"claim": "a", "evidence": [{"doc_id": "d"}]}\n', "needs the texts 'doc_id' and 'quote'"),
+        ('{"claim": "a", "label": ["SUPPORTED"]}\n', "field label"),
+        ('{"claim": "a", "evidence": "b"}\n', "field evidence"),
+        ('{"claim": "a", "evidence": [{"doc_id": "d"}]}\n', "field evidence.0.quote"),
     ],
 )
 def test_damaged_claims_are_named(tmp_path, content, message):
@@ -79,7 +81,7 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 
     atom = read("d", "Frost is not")
     assert documents["text"][0][atom.start : atom.end] == atom.quote == "Frost is not"
-    with pytest.raises(InputError, match="no document 'e'"):
+    with pytest.raises(InputError, match="'e' is not in the collection"):
         read("e", "Frost")
     with pytest.raises(InputError, match="does not hold the quote 'Snow'"):
         read("d", "Snow")

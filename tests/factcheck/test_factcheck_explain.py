@@ -119,15 +119,12 @@ def test_quality_of_an_explanation_that_decides(checked):
     assert quality(nothing, explain(nothing, rule), rule)["deletion"] is None
 
 
-def test_explanations_of_real_claims_hold_spans_and_beat_random_ones(own):
+def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(own):
     rule, results = own.config.rule, own.results[:40]
     result = next(result for result in results if result.verdict == NOT_SUPPORTED)
     told = explain(result, rule)
     assert told.cited and told.removal.after in told.text
-    assert all(
-        f"characters {item.start} to {item.end}" in told.text and item.passage in told.text for item in told.cited
-    )
-    assert quality(result, told, rule) == quality(result, explain(result, rule), rule)
+    assert all(f"characters {e.start} to {e.end}" in told.text and e.passage in told.text for e in told.cited)
     crashed = own.check(None, PipelineConfig())[:1]
     rows = quality_rows([*results, *crashed], rule)
     assert crashed[0].error and len(rows) == len(results)

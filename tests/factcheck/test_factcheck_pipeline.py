@@ -22,20 +22,18 @@ from casebook.factcheck.pipeline import (
     queries,
     rate,
     read_ratings,
-    unwrap,
 )
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 
 
-def test_held_out_claims_are_decided_far_better_than_by_the_majority(own):
+def test_evidence_of_held_out_claims_stands_where_it_says(own):
     results = own.check(own.fitted, PipelineConfig())
     right = [result.verdict == claim.label for result, claim in zip(results, own.test, strict=True)]
-    assert np.mean(right) > 0.75
     pairs = [(result, claim) for result, claim in zip(results, own.test, strict=True) if claim.atoms]
     found = [{a.doc_id for a in claim.atoms} <= {e.doc_id for e in result.evidence} for result, claim in pairs]
-    assert np.mean(found) > 0.9
+    assert np.mean(right) > 0.75 and np.mean(found) > 0.9
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     for result in results:
         ids = [item.id for item in result.evidence]
@@ -65,21 +63,18 @@ def test_unverifiable_claims_end_early(base, stance):
     assert (documented.verdict, documented.confidence) == (NOT_SUPPORTED, 0.0)
 
 
-class Unreachable:
-    def complete_json(self, prompt, schema):
-        error = InputError("http://127.0.0.1:9: cannot be reached")
-        error.cause = "unreachable"
-        raise error
-
-
 def test_crashes_are_outcomes_named_and_counted(base, stance):
+    class Unreachable:
+        def complete_json(self, prompt, schema):
+            error = InputError("http://127.0.0.1:9: cannot be reached")
+            error.cause = "unreachable"
+            raise error
+
     results = FactChecker(base, stance).check_all([("1", "x" * 100_000), ("2", ""), ("3", "Rain is wet.")])
-    assert [result.verdict is None for result in results] == [True, True, False]
-    assert len(results[0].claim) == 200
+    assert [result.verdict is None for result in results] == [True, True, False] and len(results[0].claim) == 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
     silent = FactChecker(base, ModelStance(Unreachable())).check("Theft must be reported within 24 hours.")
-    assert silent.verdict is None
-    assert outcomes([silent]) == {"crashed in stance: unreachable": 1}
+    assert silent.verdict is None and outcomes([silent]) == {"crashed in stance: unreachable": 1}
 
 
 def test_whole_documents_pass_no_gate(base, stance):
@@ -89,20 +84,20 @@ def test_whole_documents_pass_no_gate(base, stance):
     assert item.start == 0 and item.end == len(item.passage) > 100
 
 
-@pytest.mark.parametrize(("ids", "message"), [([], "holds no documents"), (["a", "a"], "'a' occurs twice")])
-def test_bad_collections_are_refused(ids, message):
-    with pytest.raises(InputError, match=message):
-        EvidenceBase(pd.DataFrame({"doc_id": ids, "text": ids}))
-
-
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"k": 0}, "got 0"), ({"k": 6}, "1 to 5, got 6"), ({"gate": "x"}, "gate 'x'")]
+    ("make", "message"),
+    [
+        (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "holds no documents"),
+        (lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})), "'a' occurs twice"),
+        (lambda: PipelineConfig(k=0), "got 0"),
+        (lambda: PipelineConfig(k=6), "1 to 5, got 6"),
+        (lambda: PipelineConfig(gate="x"), "gate 'x'"),
+        (lambda: FactChecker(None, None, PipelineConfig(decomposition="magic")), "unknown decomposition 'magic'"),
+    ],
 )
-def test_bad_settings_are_refused(base, stance, settings, message):
+def test_bad_collections_and_settings_are_refused(make, message):
     with pytest.raises(InputError, match=message):
-        PipelineConfig(**settings)
-    with pytest.raises(InputError, match="unknown decomposition 'magic'"):
-        FactChecker(base, stance, PipelineConfig(decomposition="magic"))
+        make()
 
 
 def test_what_is_remembered_still_costs_what_it_cost(base):
@@ -116,19 +111,10 @@ def test_what_is_remembered_still_costs_what_it_cost(base):
     assert times[0] == times[1] >= 0.05
 
 
-@pytest.mark.parametrize(
-    ("rankings", "most", "fused"),
-    [
-        ([[3, 1, 2]], 2, [3, 1]),
-        ([[1, 2], [2, 3]], 3, [2, 1, 3]),
-        ([[1], [0]], 2, [0, 1]),
-        ([], 2, []),
-        # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
-        ([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2, [2, 9]),
-    ],
-)
-def test_fusion_of_queries(rankings, most, fused):
-    assert fuse_queries(rankings, most) == fused
+def test_fusion_of_queries():
+    assert fuse_queries([[3, 1, 2]], 2) == [3, 1] and fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
+    # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
+    assert fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2) == [2, 9]
 
 
 def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_left_out():
@@ -144,25 +130,21 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
-    five = [query.text for query in queries(PART, 5)]
+    five = list(queries(PART, 5))
     sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
     assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
-    assert all([query.text for query in queries(PART, k)] == five[:k] for k in (1, 2, 3, 4))
-    ours, theirs = (diversity([query.text for query in write(PART, 3)]) for write in (queries, documented_queries))
+    assert all(list(queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
+    ours, theirs = (diversity(write(PART, 3)) for write in (queries, documented_queries))
     assert ours > 2 * theirs and diversity(["alpha"]) is None
 
 
 def test_documented_queries():
     part = SubClaim("SC1", "This was sold in 1999.", entities=("Vale",))
-    texts = [query.text for query in documented_queries(part, 4)]
-    assert texts == [
-        "Vale This was sold in 1999.",
-        "This was sold in 1999?",
-        "1999. Vale sold",
-        "This was sold in 1999. history timeline 1999",
-    ]
-    assert [q.text for q in documented_queries(SubClaim("SC1", "Hail."), 2)] == ["Hail.", "What about Hail."]
-    assert documented_queries(SubClaim("SC1", "He was."), 2)[1].text == "When He was."
+    timeline = "This was sold in 1999. history timeline 1999"
+    texts = ("Vale This was sold in 1999.", "This was sold in 1999?", "1999. Vale sold", timeline)
+    assert documented_queries(part, 4) == texts
+    assert documented_queries(SubClaim("SC1", "Hail."), 2) == ("Hail.", "What about Hail.")
+    assert documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
 @pytest.mark.parametrize(
@@ -180,6 +162,11 @@ def test_documented_queries():
         ("http://blog.example.com/", "low", "low"),
         ("https://nature.com.evil.io/x", "low", "low"),
         ("https://ac.blogspot.com", "low", "low"),  # a blog host's customers are no public body
+        # Archives are unwrapped, however they spell the address that they hold.
+        ("https://web.archive.org/web/2020/http://a.gov/b", "medium", "high"),
+        ("https://web.archive.org/web/20200101id_/https:/a.gov", "medium", "high"),
+        ("https://archive.ph/2021.01/https://www.bbc.co.uk/x", "low", "high"),
+        ("https://web.archive.org/web/2/https%3A%2F%2Fa.edu%2Fq", "medium", "high"),
     ],
 )
 def test_levels_of_credibility(url, documented, corrected):
@@ -202,44 +189,28 @@ def test_documented_scores_in_their_order():
     assert {url: documented_rating(url).score for url in scores} == scores
 
 
-@pytest.mark.parametrize(
-    ("url", "inner"),
-    [
-        ("https://web.archive.org/web/2020/http://a.gov/b", "http://a.gov/b"),
-        ("https://web.archive.org/web/20200101id_/https:/a.gov", "https://a.gov"),
-        ("https://archive.ph/2021.01/https://www.bbc.co.uk/x", "https://www.bbc.co.uk/x"),
-        ("https://web.archive.org/web/2/https%3A%2F%2Fa.edu%2Fq", "https://a.edu/q"),
-    ],
-)
-def test_archives_are_unwrapped(url, inner):
-    assert unwrap(url, read_ratings()["archives"]) == (inner, False)
-    assert rate(url).level == "high"
-
-
 def test_what_cannot_be_rated_is_unknown_and_never_crashes():
-    rating = rate("https://archive.ph/AbCdE")
-    assert (rating.score, rating.rule) == (0.40, "archive without an address")
+    assert rate("https://archive.ph/AbCdE").score == rate("").score == 0.40
     for url in ("", "   ", "http://", "http://[x", "https://\u2603"):
         assert 0 <= rate(url).score <= 1
 
 
-@pytest.mark.parametrize(
-    ("url", "kind", "level"),
-    [("https://x.com", "primary", "high"), ("https://a.gov", "Forum", "low"), ("https://a.gov", "poem", "high")],
-)
-def test_kind_beats_address(url, kind, level):
-    assert rate(url, kind=kind).level == level
+def test_kind_beats_address():
+    pairs = [("https://x.com", "primary"), ("https://a.gov", "Forum"), ("https://a.gov", "poem")]
+    assert [rate(url, kind=kind).level for url, kind in pairs] == ["high", "low", "high"]
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
         (lambda text: "a: [", "not YAML"),
-        (lambda text: "[]", "needs exactly"),
-        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "domains 'wikipedia.org': score 1.2"),
-        (lambda text: text.replace("other: 0.40", "other: high"), "other 'other': score 'high' not in 0..1"),
-        (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "suffixes 'ac': score -0.1 not in 0..1"),
-        (lambda text: text.replace("domains:", "domains: 3\nx:"), "needs exactly"),
+        (lambda text: "[]", "table.yml: "),
+        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "field domains.wikipedia.org"),
+        (lambda text: text.replace("other: 0.40", "other: high"), "field other"),
+        (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "field suffixes.ac"),
+        (lambda text: text.replace("score: 0.95", "store: 0.95"), "field kinds.primary"),
+        (lambda text: text.replace("domains:", "domains: 3\nx:"), "field domains"),
+        (lambda text: text + "more: 3\n", "field more"),
     ],
 )
 def test_a_wrong_rating_table_is_named(tmp_path, change, problem):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -38,23 +39,11 @@ def study():
 @pytest.fixture(scope="module")
 def toy():
     """Eight claims in four groups: one unparsed answer, one crash, one abstention."""
-    rows = pd.DataFrame(
-        {
-            "id": [f"c{n}" for n in range(8)],
-            "label": [S, N, S, N, S, N, S, NEI],
-            "group": list("aabbccdd"),
-            "hops": ["1", "1", "2", "2", "1", "1", "2", "0"],
-        }
-    )
-    return VerdictStudy(
-        "toy",
-        rows,
-        {"pipeline": [S, N, S, "well", None, N, NEI, NEI], CLAIM_ONLY: [S, S, S, S, N, N, S, S]},
-        WRONG | {"nei": "three_class"},
-        blind=(CLAIM_ONLY,),
-        slices=("hops",),
-        confidence={"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]},
-    )
+    rows = pd.DataFrame({"id": range(8), "label": [S, N, S, N, S, N, S, NEI], "group": list("aabbccdd")})
+    rows = rows.assign(hops=list("11221120"))
+    verdicts = {"pipeline": [S, N, S, "well", None, N, NEI, NEI], CLAIM_ONLY: [S, S, S, S, N, N, S, S]}
+    stated = {"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]}
+    return VerdictStudy("toy", rows, verdicts, WRONG | {"nei": "three_class"}, slices=("hops",), confidence=stated)
 
 
 def test_policies_of_the_two_class_question(toy):
@@ -104,10 +93,9 @@ def test_our_claims(study):
     assert np.mean([study.found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
     # What is stated is the probability of the verdict, not of support.
-    for confidence, result in zip(study.confidence["pipeline"], study.pipeline.results, strict=True):
-        expected = result.support if result.verdict == S else 1 - (result.support or np.nan)
-        expected = expected if result.verdict in (S, N) else np.nan
-        assert confidence == pytest.approx(expected, nan_ok=True) and not (expected < 0 or expected > 1)
+    stated = dict(zip(study.verdicts["pipeline"], study.confidence["pipeline"], strict=True))
+    support = {result.verdict: result.support for result in study.pipeline.results}
+    assert (stated[S], stated[N]) == (support[S], 1 - support[N]) and np.isnan(stated["INSUFFICIENT_EVIDENCE"])
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
@@ -116,53 +104,24 @@ def test_our_claims(study):
     assert compared.loc["majority", "rival accuracy"] == max(study.rows["label"].value_counts()) / len(study.rows)
 
 
-RECIPES = {
-    "pancakes.txt": "Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.",
-    "crème brûlée.md": "Bake the cream at 150 degrees. Use 6 egg yolks.",
-    "soup.txt": "The soup serves 4 people. The soup is made with 9 onions.",
-}
-
-
-@pytest.fixture
-def recipes(tmp_path):
-    """Claims of a user about a folder of texts: of each true one there is a false twin."""
-    folder = tmp_path / "my recipes"
-    folder.mkdir()
-    for name, text in RECIPES.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    true = ["The batter needs 3 eggs.", "The batter rests for 30 minutes.", "The cream is baked at 150 degrees."]
-    true += ["The cream needs 6 egg yolks.", "The soup serves 4 people.", "The soup is made with 9 onions."]
-    rows = []
-    for group, claim in enumerate(true):
-        number = next(word for word in claim.split() if word.isdigit())
-        rows.append({"claim": claim, "label": S, "group": group, "id": f"{group}a"})
-        rows.append({"claim": claim.replace(number, "77"), "label": N, "group": group, "id": f"{group}b"})
-    quote = {"doc_id": "pancakes.txt", "quote": "3 eggs"}
-    rows[0]["evidence"] = rows[1]["evidence"] = [quote]
+def test_a_users_claims_about_a_users_folder(tmp_path):
+    """Of each true claim there is a false twin, with another number."""
+    (tmp_path / "pancakes.txt").write_text("Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.")
+    (tmp_path / "soup.txt").write_text("The soup serves 4 people. The soup is made with 9 onions.")
+    true = ["The batter needs 3 eggs.", "The batter rests for 30 minutes.", "The flour weighs 200 grams."]
+    true += ["The soup serves 4 people.", "The soup is made with 9 onions.", "Mix 200 grams of flour."]
+    twins = [(group, text) for group, claim in enumerate(true) for text in (claim, re.sub(r"\d+", "77", claim))]
+    rows = [{"claim": t, "label": N if "77" in t else S, "group": g, "id": n} for n, (g, t) in enumerate(twins)]
+    rows[0]["evidence"] = rows[1]["evidence"] = [{"doc_id": "pancakes.txt", "quote": "3 eggs"}]
     path = tmp_path / "claims.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path, folder
-
-
-def test_a_users_claims_about_a_users_folder(recipes):
-    path, folder = recipes
-    study = run_study(claims=path, corpus=folder, resamples=500)
-    assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 3)
+    study = run_study(claims=path, corpus=tmp_path, resamples=500)
+    assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 2)
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
-    assert {FITTED_ON_OWN} & set(study.verdicts) == set() and "gold evidence" in study.verdicts
+    assert FITTED_ON_OWN not in study.verdicts and "gold evidence" in study.verdicts
     assert study.found[:3] == [True, True, None]
     assert study.ablation["parts"]["n"].eq(12).all()
     assert transfer(study)[0].empty
-
-
-@pytest.mark.parametrize(
-    ("claims", "problem"), [(1, "1 claims in 1 groups: intervals need 6"), (7, "7 of 7 claims have no label")]
-)
-def test_claims_need_their_folder_and_their_labels(recipes, claims, problem):
-    path, folder = recipes
-    path.write_text('{"claim": "The soup serves 4 people."}\n' * claims)
-    with pytest.raises(InputError, match=problem):
-        run_study(claims=path, corpus=folder)
     with pytest.raises(InputError, match="give claims and corpus"):
         run_study(claims=path)
 
@@ -179,8 +138,7 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     at = study.rows["clause found at"]
     assert at.eq("rank 1").mean() > 0.5 and at.ne("never").mean() > 0.85 and at.eq("rank 1").tolist() == study.found
     found = drill_down(study)
-    assert found["texts"] == ["items"] and all(item["text"] for item in found["items"])
-    assert {passage[3] for passage in found["passages"]} == {None}
+    assert all(item["text"] for item in found["items"]) and {passage[3] for passage in found["passages"]} == {None}
 
 
 @pytest.mark.data
@@ -265,16 +223,11 @@ def kept(study):
     return drill_down(study)
 
 
-def test_items_add_up_to_the_chapters_tables(study, kept):
-    assert len(kept["items"]) == kept["asked"] == len(study.rows)
-    assert kept["controls"] == ["Given the evidence of other claims", "Claim-only model"]
-    assert len(kept["systems"]) == len(study.verdicts)
+def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept):
+    assert len(kept["items"]) == kept["asked"] == len(study.rows) and len(kept["controls"]) == 2
     for place, name in enumerate(study.verdicts):
         assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(True).sum()
     assert [item["missed"] for item in kept["items"]] == [None if f is None else not f for f in study.found]
-
-
-def test_passages_are_the_words_of_their_documents(study, kept):
     texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
     for document, start, end, text in kept["passages"]:
         whole = " ".join(texts[kept["documents"][document][0]][start:end].split())
@@ -282,29 +235,25 @@ def test_passages_are_the_words_of_their_documents(study, kept):
     for item, claim in zip(kept["items"], study.pipeline.test, strict=True):
         spans = [kept["passages"][one["passage"]][1:3] for one in item["decisive"]]
         assert spans == [[atom.start, atom.end] for atom in claim.atoms]
-        if item["decisive"]:
-            assert item["missed"] is not all(one["met"] for one in item["decisive"])
+        assert not item["decisive"] or item["missed"] is not all(one["met"] for one in item["decisive"])
         assert {one["about"] for one in item["cited"]} <= {part["id"] for part in item["parts"]}
 
 
-def test_a_small_budget_keeps_what_is_wrong_first_and_equal_studies_give_equal_bytes(study, kept):
-    assert as_json(kept) == as_json(drill_down(study)) and as_json(kept).isascii()
+def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(study, kept, monkeypatch):
+    assert as_json(kept) == as_json(drill_down(study))
     small = drill_down(study, most_bytes=20_000)
     assert len(as_json(small)) <= 20_000 and small["asked"] == 100
-    ids = {item["id"] for item in small["items"]}
+    ids = [item["id"] for item in small["items"]]
     wrong = {item["id"] for item in kept["items"] if item["right"][0] is False}
-    assert ids <= wrong or wrong <= ids
-    assert [item["id"] for item in small["items"]] == [item["id"] for item in kept["items"] if item["id"] in ids]
-
-
-def test_without_permission_ids_remain(study, monkeypatch):
+    assert set(ids) <= wrong or wrong <= set(ids)
+    assert ids == [item["id"] for item in kept["items"] if item["id"] in ids]
     monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
-    found = drill_down(study)
-    assert {item["text"] for item in found["items"]} == {None}
-    assert {part["text"] for item in found["items"] for part in item["parts"]} == {None}
-    assert {passage[3] for passage in found["passages"]} == {None}
-    assert {name for _, name in found["documents"]} == {None}
-    assert {one["about"] for item in found["items"] for one in item["decisive"] + item["cited"]} == {""}
+    hidden = drill_down(study)
+    parts = [part for item in hidden["items"] for part in item["parts"]]
+    roles = [one for item in hidden["items"] for one in item["decisive"] + item["cited"]]
+    assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}
+    assert {passage[3] for passage in hidden["passages"]} == {name for _, name in hidden["documents"]} == {None}
+    assert {one["about"] for one in roles} == {""}
 
 
 @pytest.mark.data

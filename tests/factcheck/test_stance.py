@@ -40,7 +40,7 @@ def jointly(claim, *texts):
 
 
 @pytest.mark.parametrize(
-    ("claim", "text", "found"),
+    ("claim", "text", "expected"),
     [
         ("The excess is EUR 250 for 30 days.", "An excess of EUR 250 applies for 30 days.", (1, 0, 0)),
         ("The excess is EUR 250 for 30 days.", "The excess is EUR 300 for 30 days.", (0.5, 0.5, 0)),
@@ -49,11 +49,9 @@ def jointly(claim, *texts):
         ("Under Plan 2, hail is covered.", "Hail is covered.", (0, 0, 1)),
     ],
 )
-def test_numbers_found_in_conflict_and_absent(claim, text, found):
-    pair = described(claim, text)
-    assert (pair["numbers found"], pair["numbers in conflict"], pair["numbers absent"]) == found
-    joint = jointly(claim, text)
-    assert (joint["numbers found"], joint["numbers in conflict"], joint["numbers absent"]) == found
+def test_numbers_found_in_conflict_and_absent(claim, text, expected):
+    for found in (described(claim, text), jointly(claim, text)):
+        assert tuple(found[f"numbers {kind}"] for kind in ("found", "in conflict", "absent")) == expected
 
 
 CLAUSES = "Money is covered, tools are not covered."
@@ -75,18 +73,12 @@ def test_features_by_hand(claim, text, header, feature, value):
     assert described(claim, text, header)[feature] == value
 
 
-def test_coverage_is_weighted_by_rarity():
+def test_features_that_are_no_plain_shares_by_hand():
     rarity = {"hail": 3.0, "cover": 1.0, "": 2.0}
     pair = dict(zip(NAMES, features("Hail is covered.", "Covered.", rarity=rarity), strict=True))
-    assert pair["coverage"] == pytest.approx(1 / 4)
-    assert pair["log length"] == pytest.approx(np.log(2))
-
-
-def test_joint_features_by_hand():
+    assert (pair["coverage"], pair["log length"]) == (pytest.approx(1 / 4), pytest.approx(np.log(2)))
     found = jointly("Fire cover for Harbour House ends after 60 days.", FIRE)
-    assert found["names found"] == 0.5  # house, not Harbour
-    assert found["words found"] == 1.0
-    assert (found["numbers found"], found["numbers in conflict"]) == (0, 1)
+    assert (found["names found"], found["words found"]) == (0.5, 1.0)  # house, not Harbour
     assert jointly("Cover does not end.", FIRE)["polarity differs"] == 1
     assert jointly("Cover starts when it is empty.", FIRE)["opposites"] == 1
     assert jointly("Only fire is covered.", FIRE)["stronger words"] == 1
@@ -137,16 +129,13 @@ def test_the_fitted_model_is_scikit_learns(own, base):
 
 def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones(own, base):
     claim = next(claim for claim in own.train if len(claim.atoms) == 1)
-    (atom,) = claim.atoms
-    pairs = training_pairs([claim], base)
-    sided = [pair for pair in pairs if pair.stance != NEUTRAL]
-    row = base.doc_ids.index(atom.doc_id)
+    (atom,), pairs, row = claim.atoms, training_pairs([claim], base), base.doc_ids.index(claim.atoms[0].doc_id)
+    sided, beside = ([p for p in pairs if (p.stance == NEUTRAL) == neutral] for neutral in (False, True))
     assert sided[-1].passage == base.whole(row)
     assert all(p.passage.row == row and p.passage.start < atom.end and atom.start < p.passage.end for p in sided)
-    assert {pair.stance for pair in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
-    beside = [pair.passage for pair in pairs if pair.stance == NEUTRAL]
-    assert {passage.row for passage in beside} - {row}
-    assert not any(p.row == row and p.start < atom.end and atom.start < p.end for p in beside)
+    assert {p.stance for p in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
+    assert {p.passage.row for p in beside} - {row}
+    assert not any(p.passage.row == row and overlap(p.passage, atom) for p in beside)
 
 
 def test_spans_that_only_meet_do_not_overlap():
@@ -160,30 +149,27 @@ def test_the_placeholder_reads_nothing():
     assert [stance for stance, _ in judged] == [NEUTRAL, SUPPORTS]
 
 
-class Entailment:
+class Model:
+    """An entailment model and a language model."""
+
+    def __init__(self, stance=None):
+        self.stance = stance
+
     def probabilities(self, premises, hypotheses):
         assert premises[0].startswith("Vale Direct. ")
         return np.array([[0.8, 0.1, 0.1], [0.1, 0.3, 0.6]])
-
-
-def test_entailment_classes_become_stances():
-    judged = EntailmentStance(Entailment()).judge("c", [passage("a"), passage("b")])
-    assert judged == [(SUPPORTS, pytest.approx(8 / 9)), (NEUTRAL, None)]
-    assert EntailmentStance(Entailment()).judge("c", []) == []
-
-
-class Model:
-    def __init__(self, stance):
-        self.stance = stance
 
     def complete_json(self, prompt, schema):
         return {"stance": self.stance}
 
 
-@pytest.mark.parametrize(("said", "p"), [("refutes", 0.0), ("supports", 1.0), ("neutral", None)])
-def test_a_language_model_judges_or_says_nothing(said, p):
-    assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
-    with pytest.raises(InputError, match="no stance"):
+def test_models_judge_or_say_nothing():
+    judged = EntailmentStance(Model()).judge("c", [passage("a"), passage("b")])
+    assert judged == [(SUPPORTS, pytest.approx(8 / 9)), (NEUTRAL, None)]
+    assert EntailmentStance(Model()).judge("c", []) == []
+    for said, p in ((REFUTES, 0.0), (SUPPORTS, 1.0), (NEUTRAL, None)):
+        assert ModelStance(Model(said)).judge("c", [passage("a")]) == [(said, p)]
+    with pytest.raises(InputError, match="field stance"):
         ModelStance(Model("perhaps")).judge("c", [passage("a")])
 
 

@@ -14,8 +14,7 @@ from toy_card import toy_card
 from casebook import paths
 from casebook.data import sources
 from casebook.data.sources import download_url
-from casebook.models.cache import CachedEncoder, EmbeddingCache
-from casebook.models.tokens import text_key
+from casebook.models.cache import CachedEncoder, EmbeddingCache, text_key
 from casebook.runs.promotions import active, promote, verify
 from casebook.runs.record import RunRecord, now, read_record
 from casebook.runs.registry import discover, find, locate, record_run

@@ -26,27 +26,21 @@ def table(tmp_path):
 
 def test_blank_is_missing_and_the_id_is_not_a_rater(table):
     frame = read_ratings(table("\ufeffitem,A,B\nx,1,\ny, 2 ,3.5\n\nz,,\n"))
-    assert frame.index.to_list() == ["x", "y", "z"]
-    assert frame.index.name == "item"
-    expected = [[1, np.nan], [2, 3.5], [np.nan, np.nan]]
-    np.testing.assert_array_equal(frame.to_numpy(), expected)
+    assert (frame.index.to_list(), frame.index.name) == (["x", "y", "z"], "item")
+    np.testing.assert_array_equal(frame.to_numpy(), [[1, np.nan], [2, 3.5], [np.nan, np.nan]])
 
 
 @pytest.mark.parametrize(
     ("text", "raters"),
     [
-        (",A,B\n0,1,2\n1,2,2\n", ["A", "B"]),
-        ("answer_id,A,B\n9,1,2\n4,2,2\n", ["A", "B"]),
-        ("what,A,B\none,1,2\ntwo,2,2\n", ["A", "B"]),
-        ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", ["A", "B"]),
-        ("A,B,C\n1,1,2\n2,2,2\n", ["A", "B", "C"]),
-        ("A,B,C\nyes,yes,no\nyes,no,no\n", ["A", "B", "C"]),
-        ("A;B\n1;2\n2;2\n", ["A", "B"]),
-        ("A\tB\n1\t2\n2\t2\n", ["A", "B"]),
+        *((",A,B\n0,1,2\n1,2,2\n", "AB"), ("answer_id,A,B\n9,1,2\n4,2,2\n", "AB"), ("A;B\n1;2\n2;2\n", "AB")),
+        *(("what,A,B\none,1,2\ntwo,2,2\n", "AB"), ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", "AB")),
+        *(("A,B,C\n1,1,2\n2,2,2\n", "ABC"), ("A,B,C\nyes,yes,no\nyes,no,no\n", "ABC")),
+        ("A\tB\n1\t2\n2\t2\n", "AB"),
     ],
 )
 def test_which_columns_are_raters(table, text, raters):
-    assert read_ratings(table(text)).columns.to_list() == raters
+    assert list(read_ratings(table(text))) == list(raters)
 
 
 def test_the_id_can_be_named_or_denied(table):
@@ -59,35 +53,30 @@ def test_the_id_can_be_named_or_denied(table):
 
 
 RATED = {"A": [4, 2, 5, 3, 4, 2], "B": [4, 1, 5, 3, 5, 2], "C": [3, 2, 5, 3, 4, 2]}
-IDS = {
-    "item_id": [9, 4, 7, 2, 1, 5],
-    "who": [101, 102, 103, 107, 110, 111],
-    "claim": ["c1", "c2", "c3", "c4", "c5", "c6"],
-    "nth": [1, 2, 3, 4, 5, 6],
-}
+IDS = {"item_id": [9, 4, 7, 2, 1, 5], "who": [101, 102, 103, 107, 110, 111], "nth": [1, 2, 3, 4, 5, 6]}
+IDS["claim"] = ["c1", "c2", "c3", "c4", "c5", "c6"]
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_ids_are_recognised_or_refused(table, name):
-    ids = pd.Series(IDS[name], name=name)
-    first = pd.concat([ids, pd.DataFrame(RATED)], axis=1)
+    rated = pd.DataFrame(RATED)
+    first, last = rated.copy(), rated.assign(**{name: IDS[name]})
+    first.insert(0, name, IDS[name])
     frame = read_ratings(table(first.to_csv(index=False)))
     assert frame.index.name == name and list(frame) == list(RATED)
-    expected = krippendorff_alpha(pd.DataFrame(RATED)).estimate
-    assert krippendorff_alpha(frame).estimate == expected
-    last = table(first[[*RATED, name]].to_csv(index=False))
+    assert krippendorff_alpha(frame).estimate == krippendorff_alpha(rated).estimate
+    path = table(last.to_csv(index=False))
     with pytest.raises(InputError, match=f"column '{name}' looks like names of the"):
-        read_ratings(last)
-    assert read_ratings(last, id_column=name).index.name == name
-    for table_given in (first, first[[*RATED, name]]):
+        read_ratings(path)
+    assert read_ratings(path, id_column=name).index.name == name
+    for given_table in (first, last):
         with pytest.raises(InputError, match=r"ratings\.set_index"):
-            krippendorff_alpha(table_given)
+            krippendorff_alpha(given_table)
 
 
 def test_raters_are_not_taken_for_ids(table):
     sliders = pd.DataFrame({"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3})
-    orders = {f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)}
-    ranks = pd.DataFrame(orders)
+    ranks = pd.DataFrame({f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)})
     for frame in (sliders, ranks):
         assert list(read_ratings(table(frame.to_csv(index=False)))) == list(frame)
         assert krippendorff_alpha(frame).n_raters == 3
@@ -98,12 +87,12 @@ def test_raters_are_not_taken_for_ids(table):
     [
         ("", "ratings.csv: is empty"),
         ("A,B\n", "has a header but no items"),
-        ("A\n1\n", "one column only"),
+        ("A\n1\n", "first row must name the raters"),
         ("A,B\n1,2\n1\n", "ratings.csv:3: has 1 cells, the header has 2"),
-        ("A,A\n1,2\n", "column 'A' stands twice"),
-        ("A,\n1,2\n", "column 2 has no name"),
-        ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' stands in row 2 already"),
-        ("id,A\nx,1\n,2\n", "ratings.csv:3: column 'id' is blank"),
+        ("A,A\n1,2\n", "each once.*'A', 'A'"),
+        ("A,\n1,2\n", "first row must name the raters"),
+        ("id,A\nx,1\nx,2\n", "ratings.csv:3: id 'x' is blank, or stands in an earlier row"),
+        ("id,A\nx,1\n,2\n", "ratings.csv:3: id '' is blank"),
         ("A,B\n1,2\n2,n/a\n", r"ratings.csv:3: column 'B': 'n/a' is not a number"),
         ("A,B\n1,2\n2,inf\n", "column 'B': 'inf' is not a number"),
         ("A,B\n1,2\n2,1e999\n", "ratings.csv:3: column 'B': '1e999' is not a number"),
@@ -119,12 +108,10 @@ def test_defects_are_named(table, text, problem):
 def test_labels(table):
     path = table("A,B\nja,nein\nja,\n")
     frame = read_ratings(path)
-    assert frame["A"].to_list() == ["ja", "ja"]
-    assert frame["B"].isna().to_list() == [False, True]
+    assert frame["A"].to_list() == ["ja", "ja"] and frame["B"].isna().to_list() == [False, True]
     with pytest.raises(InputError, match="'ja' is not a number"):
         read_ratings(path, numbers=True)
-    mixed = table("A,B\n1,2\n1,x\n")
-    assert read_ratings(mixed, numbers=False).iloc[1, 1] == "x"
+    assert read_ratings(table("A,B\n1,2\n1,x\n"), numbers=False).iloc[1, 1] == "x"
 
 
 def test_workbook_as_csv(tmp_path):
@@ -140,12 +127,10 @@ def test_defects_of_a_workbook(tmp_path):
     pd.DataFrame({"A": [1, 2], "B": [1, "tie "]}).to_excel(path, index=False)
     with pytest.raises(InputError, match=r"xlsx:3: column 'B': 'tie' is not a number"):
         read_ratings(path)
-    path.write_bytes(path.read_bytes()[:500])
-    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
-        read_ratings(path)
-    path.write_text("A,B\n1,2\n")
-    with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
-        read_ratings(path)
+    for content in (path.read_bytes()[:500], b"A,B\n1,2\n"):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"ratings\.xlsx: is no workbook"):
+            read_ratings(path)
 
 
 SIGNS = "=+-@＝＋－＠"

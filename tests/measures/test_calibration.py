@@ -55,36 +55,30 @@ def test_bins_have_equal_mass_and_never_part_ties():
 
 
 def test_aurc_is_the_mean_over_orders_of_ties():
-    p, y = [0.9, 0.5, 0.5, 0.5, 0.1], [1, 0, 1, 0, 1]
-    areas = []
-    for middle in itertools.permutations([0, 1, 0]):
-        errors = 1 - np.array([1, *middle, 1])
-        areas.append(np.mean(np.cumsum(errors) / np.arange(1, 6)))
-    found = calibration(y, p, n_boot=2).measures
-    assert found["aurc"].estimate == pytest.approx(np.mean(areas))
-    best = np.mean(np.cumsum([0, 0, 0, 1, 1]) / np.arange(1, 6))
-    assert found["e_aurc"].estimate == pytest.approx(np.mean(areas) - best)
+    def area(right):
+        return np.mean(np.cumsum(1 - np.array(right)) / np.arange(1, 6))
+
+    found = calibration([1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1], n_boot=2).measures
+    mean = np.mean([area([1, *middle, 1]) for middle in itertools.permutations([0, 1, 0])])
+    assert found["aurc"].estimate == pytest.approx(mean)
+    assert found["e_aurc"].estimate == pytest.approx(mean - area([1, 1, 1, 0, 0]))
 
 
 def test_interval_of_a_calibrated_forecast_begins_at_no_error():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.2, 0.8, 300)
-    assert calibration(rng.random(300) < p, p, n_boot=200).measures["ece"].low == 0
-    shifted = p + 0.15 * np.sign(p - 0.5)
-    found = calibration(rng.random(300) < shifted, p, n_boot=200).measures["ece"]
-    assert 0 < found.low < 0.15 < found.high
+    right, found = (
+        calibration(rng.random(300) < truth, p, n_boot=200).measures["ece"]
+        for truth in (p, p + 0.15 * np.sign(p - 0.5))
+    )
+    assert right.low == 0 < found.low < 0.15 < found.high
 
 
 def test_interval_of_a_large_error_is_that_of_a_share():
-    """Stated 0.9, true half of the time: the error is a share less a constant."""
-    found = calibration([1, 0] * 200, [0.9] * 400).measures
-    reach = 1.96 * np.sqrt(0.25 / 400)
-    for name in ("ece", "ece_debiased"):
-        interval = found[name]
-        assert (interval.low, interval.high) == pytest.approx((0.4 - reach, 0.4 + reach), abs=0.006)
-    reach *= 2 * 0.4  # the reliability is the square
-    assert found["reliability"].low == pytest.approx(0.16 - reach, abs=0.006)
-    assert found["reliability"].high == pytest.approx(0.16 + reach, abs=0.006)
+    """Stated 0.9, true half of the time: the error is a share less a constant, the reliability its square."""
+    found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
+    for name, value, half in (("ece", 0.4, reach), ("ece_debiased", 0.4, reach), ("reliability", 0.16, 0.8 * reach)):
+        assert (found[name].low, found[name].high) == pytest.approx((value - half, value + half), abs=0.006)
 
 
 def test_statements_that_were_not_made_are_counted_and_never_covered():
@@ -96,9 +90,7 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
 
 
 def test_clusters_widen_the_interval():
-    rng = np.random.default_rng(2)
-    p = np.repeat(rng.uniform(0.3, 0.9, 40), 6)
-    y = np.repeat(rng.random(40) < 0.5, 6)
-    alone = calibration(y, p, n_boot=300).measures["aurc"]
-    paged = calibration(y, p, n_boot=300, clusters=np.repeat(np.arange(40), 6)).measures["aurc"]
+    rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
+    p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]
+    alone, paged = (calibration(y, p, n_boot=300, clusters=c).measures["aurc"] for c in (None, pages))
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)

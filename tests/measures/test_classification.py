@@ -1,5 +1,7 @@
 """Scores of verdicts against scikit-learn, published counts and documented values."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,6 @@ from casebook.measures.classification import (
     OFF_LABEL_POLICIES,
     at_prevalence,
     auroc,
-    auroc_difference,
     collapse,
     documented_metrics,
     score_predictions,
@@ -24,37 +25,22 @@ S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 GOLDEN = ([S, S, N, N], [S, "INSUFFICIENT_EVIDENCE", N, "UNKNOWN"])
 
 
-def test_golden_vector_of_the_documented_code():
-    assert documented_metrics(*GOLDEN) == {
-        **{"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4},
-        **{"accuracy": 0.5, "precision": 1.0, "recall": 1.0, "f1": 1.0},
-    }
-
-
-def test_golden_vector_of_the_later_behaviour():
-    found = documented_metrics(*GOLDEN, behaviour="L")
-    assert [found[k] for k in ("tp", "tn", "fp", "fn")] == [1, 2, 0, 1]
-    assert found["accuracy"] == 0.5
-    assert found["recall"] == 0.5
-    assert found["f1"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize("first", [S, "UNKNOWN"])
-def test_no_spelling_counts_as_missing_because_it_comes_first(first):
-    """Of four pairs one is equal as a string, whichever label stands first."""
-    gold, predicted = [first, first, N, N], [N, None, S, N]
-    assert documented_metrics(gold, predicted, "L")["accuracy"] == 0.25
-    assert documented_metrics([first], [first], "L")["accuracy"] == 1
+def test_golden_vectors_of_the_documented_code_and_of_its_later_behaviour():
+    shares = {"accuracy": 0.5, "precision": 1.0, "recall": 1.0, "f1": 1.0}
+    assert documented_metrics(*GOLDEN) == {"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4} | shares
+    later = documented_metrics(*GOLDEN, behaviour="L")
+    assert [later[k] for k in ("tp", "tn", "fp", "fn", "accuracy", "recall")] == [1, 2, 0, 1, 0.5, 0.5]
+    assert later["f1"] == pytest.approx(2 / 3)
+    # Of four pairs one is equal as a string, whichever label stands first.
+    for first in (S, "UNKNOWN"):
+        assert documented_metrics([first, first, N, N], [N, None, S, N], "L")["accuracy"] == 0.25
+        assert documented_metrics([first], [first], "L")["accuracy"] == 1
 
 
 def test_majority_is_one_class_and_prior_is_by_chance():
-    found = score_predictions([S, S, S, N], [S, S, S, S]).baselines
-    assert found["majority"]["accuracy"].estimate == 3 / 4
-    assert found["prior"]["accuracy"].estimate == (9 + 1) / 16
-    assert found["majority"]["recall"].estimate == 1
-    assert found["prior"]["recall"].estimate == 3 / 4
-    given = score_predictions([S, N], [S, N], baselines={"claim_only": [S, S]})
-    assert given.baselines["claim_only"]["accuracy"].estimate == 0.5
+    found = score_predictions([S, S, S, N], [S, S, S, S], baselines={"claim_only": [S, N, S, S]}).baselines
+    values = {name: (one["accuracy"].estimate, one["recall"].estimate) for name, one in found.items()}
+    assert values == {"majority": (3 / 4, 1), "prior": ((9 + 1) / 16, 3 / 4), "claim_only": (0.5, pytest.approx(2 / 3))}
 
 
 def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
@@ -77,110 +63,87 @@ outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
 def test_counts_add_up_and_inputs_stay(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
     copies = list(gold), list(predicted)
-    for off_label in OFF_LABEL_POLICIES:
-        for nei in CLASS_POLICIES:
-            policy = {"off_label": off_label, "nei": nei}
-            found = score_predictions(gold, predicted, n_boot=2, **policy)
-            used = collapse(found.counts, **policy)
-            assert used.sum() + sum(found.excluded.values()) == len(gold)
-            k = 3 if nei == "three_class" else 2
-            assert used.shape == (k, k + 1)
+    for off_label, nei, conflict in itertools.product(OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES):
+        policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
+        found = score_predictions(gold, predicted, n_boot=2, **policy)
+        used = collapse(found.counts, **policy)
+        k = 3 if "three_class" in (nei, conflict) else 2
+        assert used.shape == (k, k + 1)
+        excluded = [gold.count(label) * (rule == "exclude") for label, rule in ((NEI, nei), (C, conflict))]
+        assert list(found.excluded.values())[:2] == excluded
+        assert used.sum() + sum(found.excluded.values()) == len(gold)
+        assert off_label == "drop" or not found.excluded["dropped_predictions"]
     assert found.counts.to_numpy().sum() == len(gold)
     assert (gold, predicted) == copies
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from([S, N]), outcomes), min_size=2, max_size=40))
-def test_measures_equal_scikit_learn_under_wrong(pairs):
-    gold, predicted = map(list, zip(*pairs, strict=True))
-    found = score_predictions(gold, predicted, n_boot=2)
-    shown = [p if p in (S, N) else "neither" for p in predicted]
-    check(found, gold, shown)
-
-
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(labels, outcomes), min_size=2, max_size=40))
-def test_measures_equal_scikit_learn_with_three_classes(pairs):
+def test_measures_equal_scikit_learn(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
-    policy = {"nei": "three_class", "conflict": "three_class"}
-    found = score_predictions(gold, predicted, n_boot=2, **policy)
     merged = {S: S, N: N, NEI: NEI, C: NEI}
-    shown = [merged.get(p, "neither") for p in predicted]
-    check(found, [merged[g] for g in gold], shown, (S, N, NEI))
+    three = score_predictions(gold, predicted, n_boot=2, nei="three_class", conflict="three_class")
+    check(three, [merged[g] for g in gold], [merged.get(p, "neither") for p in predicted], (S, N, NEI))
+    two = [(g, p if p in (S, N) else "neither") for g, p in pairs if g in (S, N)]
+    if two:
+        check(score_predictions(gold, predicted, n_boot=2), *map(list, zip(*two, strict=True)))
 
 
 def check(found, gold, shown, classes=(S, N)):
     """Compare wherever scikit-learn does not fill in a convention of its own."""
     assert found["accuracy"].estimate == pytest.approx(sk.accuracy_score(gold, shown))
-    for name, label in zip(["binary", "not_supported"], classes, strict=False):
-        value = found[f"f1_{name}"].estimate
-        if value is None:
-            assert label not in gold + shown
-            continue
-        options = {"labels": [label], "average": "macro", "zero_division": 0}
-        assert value == pytest.approx(sk.f1_score(gold, shown, **options))
+    options = {"average": "macro", "zero_division": 0}
+    for name, label in zip(["f1_binary", "f1_not_supported", "f1_insufficient"], classes, strict=False):
+        expected = pytest.approx(sk.f1_score(gold, shown, labels=[label], **options))
+        assert found[name].estimate == (expected if label in gold + shown else None)
     if set(gold) == set(classes):
-        options = {"labels": list(classes), "average": "macro", "zero_division": 0}
-        f1, recall = (f(gold, shown, **options) for f in (sk.f1_score, sk.recall_score))
-        assert found["f1_macro"].estimate == pytest.approx(f1)
-        assert found["balanced_accuracy"].estimate == pytest.approx(recall)
+        for name, function in (("f1_macro", sk.f1_score), ("balanced_accuracy", sk.recall_score)):
+            assert found[name].estimate == pytest.approx(function(gold, shown, labels=list(classes), **options))
     else:
         assert found["f1_macro"].reason == "class_without_gold"
     if found["mcc"].estimate is not None:
-        value = sk.matthews_corrcoef(gold, shown)
-        assert found["mcc"].estimate == pytest.approx(value, abs=1e-9)
+        assert found["mcc"].estimate == pytest.approx(sk.matthews_corrcoef(gold, shown), abs=1e-9)
 
 
 def test_fever_collapse_flatters():
     """The 3 x 3 counts of the public FEVER fixture: 0.5209 becomes 0.6731."""
     counts = [(S, S, 2342), (S, NEI, 647), (S, N, 344), (N, N, 1719), (N, S, 833)]
     counts += [(N, NEI, 781), (NEI, NEI, 1147), (NEI, S, 1445), (NEI, N, 741)]
-    gold = [g for g, _, n in counts for _ in range(n)]
-    predicted = [p for _, p, n in counts for _ in range(n)]
-    three = score_predictions(gold, predicted, nei="three_class", n_boot=50)
+    pairs = [(g, p) for g, p, n in counts for _ in range(n)]
+    three, two, excluded = (
+        score_predictions(*zip(*pairs, strict=True), nei=nei, n_boot=50)
+        for nei in ("three_class", "negative", "exclude")
+    )
     assert three["accuracy"].estimate == pytest.approx(0.5208520852085209)
-    two = score_predictions(gold, predicted, nei="negative", n_boot=50)
     assert two["accuracy"].estimate == pytest.approx(0.6731, abs=5e-5)
-    assert score_predictions(gold, predicted, n_boot=50).excluded == {
-        "gold_insufficient": 3333,
-        "gold_conflicting": 0,
-        "dropped_predictions": 0,
-    }
+    assert excluded.excluded == {"gold_insufficient": 3333, "gold_conflicting": 0, "dropped_predictions": 0}
 
 
 def test_prevalence_makes_a_constant_answer_look_good():
     """Eight of ten SUPPORTED: the constant answer beats the documented system."""
-    gold = [S] * 8 + [N] * 2
-    found = score_predictions(gold, [S] * 6 + [N] * 4)
-    majority = found.baselines["majority"]
-    assert majority["f1_binary"].estimate == pytest.approx(0.889, abs=5e-4)
-    assert found["f1_binary"].estimate == pytest.approx(0.857, abs=5e-4)
-    assert majority["balanced_accuracy"].estimate == 0.5
+    found = score_predictions([S] * 8 + [N] * 2, [S] * 6 + [N] * 4)
+    names, majority = ("f1_binary", "balanced_accuracy", "mcc"), found.baselines["majority"]
+    assert [found[name].estimate for name in names] == pytest.approx([0.857, 0.875, 0.61], abs=5e-3)
+    assert [majority[name].estimate for name in names[:2]] == pytest.approx([0.889, 0.5], abs=5e-4)
     assert majority["mcc"].reason == "no_variation"
-    assert found["balanced_accuracy"].estimate == 0.875
-    assert found["mcc"].estimate == pytest.approx(0.61, abs=5e-3)
-    low_high = found["accuracy"].low, found["accuracy"].high
-    assert low_high == pytest.approx((0.49, 0.943), abs=1e-3)
+    assert (found["accuracy"].low, found["accuracy"].high) == pytest.approx((0.49, 0.943), abs=1e-3)
 
 
 def test_groups_cover_every_row_and_name_the_missing():
     gold, predicted = [S, N, S, N], [S, N, N, None]
     found = score_predictions(gold, predicted, groups={"hops": [2, 3, 3, None]})
-    hops = found.groups["hops"]
-    assert {name: row["accuracy"].n for name, row in hops.items()} == {"2": 1, "3": 2, "unknown": 1}
+    sizes = {name: row["accuracy"].n for name, row in found.groups["hops"].items()}
+    assert sizes == {"2": 1, "3": 2, "unknown": 1}
     assert found.parity["groups"]["hops"]["unknown"]["tn"] == 1
     with pytest.raises(InputError, match="3 entries for 4 rows"):
         score_predictions(gold, predicted, groups={"hops": [2, 3, 3]})
 
 
 def test_clusters_widen_the_interval():
-    rng = np.random.default_rng(0)
-    right = np.repeat(rng.random(60) < 0.6, 10)
+    right = np.repeat(np.random.default_rng(0).random(60) < 0.6, 10)
     gold = np.tile([S, N], 300)
-    predicted = np.where(right, gold, np.where(gold == S, N, S))
-    pages = np.repeat(np.arange(60), 10)
-    alone = score_predictions(gold, predicted)["f1_macro"]
-    paged = score_predictions(gold, predicted, clusters=pages)["f1_macro"]
+    predicted, pages = np.where(right, gold, np.where(gold == S, N, S)), np.repeat(np.arange(60), 10)
+    alone, paged = (score_predictions(gold, predicted, clusters=c)["f1_macro"] for c in (None, pages))
     assert paged.estimate == alone.estimate
     assert paged.high - paged.low > 2 * (alone.high - alone.low)
 
@@ -190,13 +153,8 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
     gold = rng.choice([S, N], 80)
     predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
     found = score_predictions(gold, predicted, n_boot=4000)["f1_macro"]
-    draws = []
-    for _ in range(600):
-        rows = rng.integers(0, 80, 80)
-        g, p = gold[rows], predicted[rows]
-        draws.append(sk.f1_score(g, p, labels=[S, N], average="macro"))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.02)
+    draws = [sk.f1_score(gold[r], predicted[r], labels=[S, N], average="macro") for r in rng.integers(0, 80, (600, 80))]
+    assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +183,7 @@ def test_no_rows_give_reasons_not_zeros():
 
 def test_prevalence_curve_meets_the_sample():
     found = at_prevalence(0.75, 0.5, [0.5, 0.0])
-    assert found["precision"][0] == pytest.approx(0.6)
-    assert found["accuracy"][0] == pytest.approx(0.625)
+    assert [found[name][0] for name in ("precision", "accuracy", "f1_binary")] == pytest.approx([0.6, 0.625, 2 / 3])
     assert np.isnan(at_prevalence(0.0, 1.0, 0.0)["precision"])
 
 
@@ -245,13 +202,11 @@ def test_equals_scikit_learn_with_ties(rows):
 
 
 def test_repeating_every_unit_does_not_narrow_the_clustered_interval():
-    rng = np.random.default_rng(1)
     positive = np.arange(60) < 30
-    scores = rng.normal(size=60) + positive
-    alone = auroc(positive, scores)
-    twice = auroc(np.tile(positive, 2), np.tile(scores, 2), clusters=np.tile(np.arange(60), 2))
-    assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high), abs=1e-9)
-    naive = auroc(np.tile(positive, 2), np.tile(scores, 2))
+    scores = np.random.default_rng(1).normal(size=60) + positive
+    twice, alone = (np.tile(positive, 2), np.tile(scores, 2)), auroc(positive, scores)
+    found, naive = auroc(*twice, clusters=np.tile(np.arange(60), 2)), auroc(*twice)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-9)
     assert naive.high - naive.low < 0.75 * (alone.high - alone.low)
 
 
@@ -280,7 +235,7 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
     rng = np.random.default_rng(3)
     truth = rng.random(60) < 0.4
     one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth
-    found = auroc_difference(truth, one, other)
+    found = auroc(truth, one, other)
     x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
     wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
     covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
@@ -291,15 +246,15 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
 
 def test_difference_of_auroc_knows_its_edges():
     truth, scores = [True, False] * 6, np.arange(12.0)
-    same = auroc_difference(truth, scores, 2 * scores)
+    same = auroc(truth, scores, 2 * scores)
     assert (same.estimate, same.low, same.high, same.reason) == (0, 0, 0, "no_variation")
-    few = auroc_difference(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
+    few = auroc(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
     assert few.low is None and few.reason == "fewer_than_six_clusters"
     perfect = auroc([True, True, False, False], [3, 4, 1, 2])
     assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
     with pytest.raises(InputError, match="1 scores are not finite"):
         auroc([True, False], [0.1, np.nan])
-    assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
+    assert auroc([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
     pairs = np.repeat(np.arange(6), 2)
-    forth, back = (auroc_difference(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1))
+    forth, back = (auroc(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1))
     assert (forth.estimate, forth.high) == pytest.approx((-back.estimate, -back.low))

@@ -97,50 +97,34 @@ def public(mirror):
     return {case["name"]: case for case in cases}
 
 
-def states(quotes):
-    return [quote.state for quote in quotes]
-
-
 @pytest.mark.data
-def test_a_year_is_a_passage_for_alce_and_part_of_a_citation_here(public):
-    text = "R v Smith [2019] UKSC 41 [2]."
-    case = public[f"ALCE citation regex on '{text}'"]
-    assert bracket_references(text) == case["parsed_refs"] == [2018, 1]
-    (found,) = find_citations(text)
-    assert (found.canonical, found.pinpoint) == ("2019 UKSC 41", "[2]")
-    (state,) = citation_states(text, {"[2019] UKSC 41": "smith"})
-    assert (state.state, state.source) == ("verbatim", "smith")
-
-
-@pytest.mark.data
-def test_passage_zero_is_the_last_one_for_alce_and_no_citation_here(public):
+def test_brackets_are_passages_for_alce_and_parts_of_citations_here(public):
+    """Also a year is a passage, and passage zero is the last one."""
+    text, known = "R v Smith [2019] UKSC 41 [2].", {"[2019] UKSC 41": "smith"}
+    assert bracket_references(text) == public[f"ALCE citation regex on '{text}'"]["parsed_refs"] == [2018, 1]
+    assert [(c.canonical, c.pinpoint) for c in find_citations(text)] == [("2019 UKSC 41", "[2]")]
+    assert [(c.state, c.source) for c in citation_states(text, known)] == [("verbatim", "smith")]
     assert bracket_references("[0]") == public["ALCE '[0]'"]["parsed_refs"] == [-1]
-    assert find_citations("[0]") == []
-    assert citation_states("As was held [0].", {"[2019] UKSC 41": "smith"}) == []
+    assert find_citations("[0]") == citation_states("As was held [0].", known) == []
 
 
 @pytest.mark.data
-def test_typographic_quotations_do_not_exist_for_ragas_and_are_verbatim_here(public):
+def test_quotations_of_ragas_are_straight_and_may_be_apostrophes(public):
     text, source = "It held “the rent is due”.", "The court said the rent is due."
-    case = public["ragas quoted_spans curly quotes"]
-    found = quoted_span_alignment(text, source)
-    assert found["citation_alignment_quoted_spans"] == case["score"] == 0
-    assert found["total"] == case["total"] == 0
-    assert states(quote_states(text, {"s": source})) == ["verbatim"]
+    possessive = "The claimant's rent was due before the defendant's notice."
+    cases = {
+        "ragas quoted_spans curly quotes": (text, source, 0, ["verbatim"]),
+        "ragas quoted_spans apostrophes (claimant's ... defendant's)": (possessive, "The rent was due.", 1, []),
+    }
+    for name, (answer, held, total, ours) in cases.items():
+        found = quoted_span_alignment(answer, held)
+        assert found["citation_alignment_quoted_spans"] == public[name]["score"] == 0
+        assert found["total"] == public[name]["total"] == total
+        assert [quote.state for quote in quote_states(answer, {"s": held})] == ours
     straight = quoted_span_alignment(text.replace("“", '"').replace("”", '"'), source)
     assert straight == {"citation_alignment_quoted_spans": 1, "matched": 1, "total": 1}
     totals = [quoted_span_alignment(f'Said "{words}".', source)["total"] for words in ("rent is", "rent is due")]
     assert totals == [0, 1]
-
-
-@pytest.mark.data
-def test_apostrophes_quote_for_ragas_and_not_here(public):
-    text = "The claimant's rent was due before the defendant's notice."
-    case = public["ragas quoted_spans apostrophes (claimant's ... defendant's)"]
-    found = quoted_span_alignment(text, "The rent was due.")
-    assert found["citation_alignment_quoted_spans"] == case["score"] == 0
-    assert found["total"] == case["total"] == 1
-    assert quote_states(text, {"s": "The rent was due."}) == []
 
 
 def test_one_word_may_join_two_runs_of_three():

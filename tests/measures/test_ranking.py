@@ -69,39 +69,26 @@ def test_embedding_shift_keys_on_one_relevant_document():
     """Ranks 1 to 5: mean(1 / rank), and the discount only within three."""
     run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
     qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
-    result = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"])
-    first, third = result.mean.values()
-    assert first == pytest.approx(np.mean([1 / r for r in range(1, 6)]))
-    assert third == pytest.approx((1 + 1 / LOG3 + 1 / LOG4) / 5)
+    found = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"]).mean.values()
+    assert tuple(found) == pytest.approx((np.mean(1 / np.arange(1, 6)), (1 + 1 / LOG3 + 1 / LOG4) / 5))
 
 
 @pytest.mark.parametrize(
-    ("standard", "spellings"),
+    "spellings",
     [
-        ("nDCG@10", "ndcg@10 NDCG@10 NDCG_CUT_10"),
-        ("nDCG", "ndcg"),
-        ("AP", "map MAP ap"),
-        ("AP@1", "map@1 MAP@1 map_cut_1"),
-        ("RR", "recip_rank"),
-        ("RR@10", "mrr@10 MRR@10 rr@10"),
-        ("P@5", "p@5 precision@5 p_5"),
-        ("R@10", "recall@10 r@10 RECALL_10"),
-        ("Success@1", "success@1 success_1"),
-        ("bpref", "BPREF"),
-        ("IPrec@0.3", "iprec@0.3 iprec_at_recall_0.30"),
-        ("RBP(p=0.9)", "rbp(p=0.9)"),
-        ("P(rel=2)@5", "p(rel=2)@5"),
-        ("NumRelRet", "num_rel_ret"),
+        *("nDCG@10 ndcg@10 NDCG@10 NDCG_CUT_10", "nDCG ndcg", "AP map MAP ap", "AP@1 map@1 MAP@1 map_cut_1"),
+        *("RR recip_rank", "RR@10 mrr@10 MRR@10 rr@10", "P@5 p@5 precision@5 p_5", "R@10 recall@10 r@10 RECALL_10"),
+        *("Success@1 success@1 success_1", "bpref BPREF", "IPrec@0.3 iprec@0.3 iprec_at_recall_0.30"),
+        *("RBP(p=0.9) rbp(p=0.9)", "P(rel=2)@5 p(rel=2)@5", "NumRelRet num_rel_ret"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::casebook.errors.MeasureNote")
-def test_letter_case_and_spelling_change_no_measure(standard, spellings):
+def test_letter_case_and_spelling_change_no_measure(spellings):
     graded = {"q": {"d1": 2, "d2": 0, "d3": 1, "d4": 3}}
     run = {"q": {"d2": 4.0, "d1": 3.0, "d3": 2.0, "d5": 1.0}}
-    expected = evaluate(graded, run, [standard]).mean[standard]
-    for name in spellings.split():
-        assert evaluate(graded, run, [name]).mean[name] == expected
-        assert describe(name) is describe(standard)
+    names = spellings.split()
+    assert len(set(evaluate(graded, run, names).mean.values())) == 1
+    assert {describe(name) for name in names} == {describe(names[0])}
 
 
 @pytest.mark.parametrize(
@@ -151,15 +138,8 @@ def test_policies_for_missing_and_irrelevant_queries():
 
 def test_accounting():
     run = {**RUN, "q4": {}}
-    assert evaluate(QRELS, run).accounting.counts() == {
-        "judged": 4,
-        "retrieved": 5,
-        "evaluated": 4,
-        "missing": 0,
-        "extra": 1,
-        "empty": 1,
-        "no_relevant": 1,
-    }
+    expected = {"judged": 4, "retrieved": 5, "evaluated": 4, "missing": 0, "extra": 1, "empty": 1, "no_relevant": 1}
+    assert evaluate(QRELS, run).accounting.counts() == expected
     assert evaluate(QRELS, run).accounting.extra == ("q9",)
     assert evaluate(QRELS, run, missing="skip").accounting.evaluated == 4
 
@@ -173,9 +153,10 @@ def test_judged_only_removes_unjudged_documents():
 def test_every_form_of_input_gives_the_same(tmp_path):
     expected = evaluate(QRELS, RUN)
     frames = (
-        pd.DataFrame(
-            [(q, d, n) for q, row in table.items() for d, n in row.items()], columns=["query_id", "doc_id", name]
-        )
+        pd.DataFrame(table)
+        .melt(var_name="query_id", value_name=name, ignore_index=False)
+        .dropna()
+        .reset_index(names="doc_id")
         for table, name in ((QRELS, "relevance"), (RUN, "score"))
     )
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.gz"
@@ -183,9 +164,8 @@ def test_every_form_of_input_gives_the_same(tmp_path):
     write_run(run, RUN)
     commented = tmp_path / "commented.txt"
     commented.write_text("# pool\n" + qrels.read_text())
-    inputs = [tuple(frames), (qrels, run), (QRELS, run), (str(qrels), RUN)]
-    for judgements, ranking in [*inputs, (commented, run)]:
-        result = evaluate(judgements, ranking)
+    for inputs in (frames, (qrels, run), (QRELS, run), (str(qrels), RUN), (commented, run)):
+        result = evaluate(*inputs)
         assert result.query_ids == expected.query_ids
         assert (result.matrix == expected.matrix).all()
         assert result.accounting == expected.accounting
@@ -199,8 +179,8 @@ def test_every_form_of_input_gives_the_same(tmp_path):
         ("IPrec@1.5", "recall of 0 to 1"),
         ("P", "needs a cutoff"),
         ("Rprec@5", "takes no cutoff"),
-        ("ndgc@10", "near names: nDCG@k"),
-        ("original:mrr@10", "the documents' own are original:MRR@k"),
+        ("ndgc@10", "near names: .*nDCG@k"),
+        ("original:mrr@10", "near names: .*original:MRR@k"),
         ("nDCG(rel=2)@10", "allowed are dcg"),
         ("P(rel=0)@5", "rel of .* must be an integer from 1"),
         ("RBP(p=1)", "p of .* must be between 0 and 1"),
@@ -244,27 +224,9 @@ def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
 
 
 CLOSED = [
-    "nDCG",
-    "nDCG@2",
-    "nDCG(dcg='exp-log2')@3",
-    "AP",
-    "AP@2",
-    "AP(rel=2)",
-    "RR",
-    "RR@2",
-    "P@2",
-    "P(rel=2)@1",
-    "R@3",
-    "Success@2",
-    "Rprec",
-    "RBP(p=0.7)@3",
-    "Judged@2",
-    "original:MRR@3",
-    "original:NDCG@2",
-    "original:Recall@1",
-    "original:map@1",
-    "original:ndcg@3",
-    "NumRelRet",
+    *("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')@3", "AP", "AP@2", "AP(rel=2)", "RR", "RR@2", "P@2", "P(rel=2)@1", "R@3"),
+    *("Success@2", "Rprec", "RBP(p=0.7)@3", "Judged@2", "original:MRR@3", "original:NDCG@2", "original:Recall@1"),
+    *("original:map@1", "original:ndcg@3", "NumRelRet"),
 ]
 OPEN = ["bpref", "IPrec@0.5"]
 
@@ -291,23 +253,16 @@ def test_bounds_and_mean_equal_those_over_all_orders(judged_only, judged, run):
     runs = {f"q{i}": order for i, order in enumerate(orders)}
     values = evaluate(qrels, runs, names, judged_only=judged_only).matrix
     bounds = tie_bounds({"q": judged}, {"q": run}, names, judged_only=judged_only)
-    assert np.allclose(bounds.low[0], values.min(axis=0), atol=1e-12)
-    assert np.allclose(bounds.high[0], values.max(axis=0), atol=1e-12)
+    assert np.allclose(bounds.low.matrix[0], values.min(axis=0), atol=1e-12)
+    assert np.allclose(bounds.high.matrix[0], values.max(axis=0), atol=1e-12)
     mean = values.mean(axis=0)
-    assert np.allclose(bounds.expected[0][: len(CLOSED)], mean[: len(CLOSED)])
-    assert np.isnan(bounds.expected[0][len(CLOSED) :]).all()
+    assert np.allclose(bounds.expected.matrix[0], [*mean[: len(CLOSED)], *[np.nan] * len(OPEN)], equal_nan=True)
 
 
 def test_a_constant_scorer_is_shown_for_what_it_is():
-    documents = [f"d{i}" for i in range(10)]
     qrels = {"q": {"d9": 1}, "r": {"d0": 1}}
-    run = {query: dict.fromkeys(documents, 0.5) for query in qrels}
-    bounds = tie_bounds(qrels, run, ["RR", "P@1", "gm_map"])
-    frame = bounds.frame()
-    assert bounds.tie_mass.tolist() == [1.0, 1.0]
-    assert frame.loc["RR", "low"] == 0.1
-    assert frame.loc["RR", "high"] == 1.0
-    assert frame.loc["RR", "expected"] == pytest.approx(np.mean(1 / np.arange(1, 11)))
-    assert frame.loc["RR", "actual"] == (1.0 + 0.1) / 2
-    assert frame.loc["P@1", "expected"] == pytest.approx(0.1)
-    assert np.isnan(frame.loc["gm_map", "expected"])
+    run = {query: dict.fromkeys([f"d{i}" for i in range(10)], 0.5) for query in qrels}
+    rows = tie_bounds(qrels, run, ["RR", "P@1", "gm_map"]).frame().T
+    assert rows["RR"].tolist() == pytest.approx([0.1, np.mean(1 / np.arange(1, 11)), (1.0 + 0.1) / 2, 1.0])
+    assert rows["P@1"]["expected"] == pytest.approx(0.1)
+    assert np.isnan(rows["gm_map"]["expected"])

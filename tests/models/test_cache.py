@@ -1,13 +1,13 @@
-import copy
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from casebook.models.cache import CachedEncoder, EmbeddingCache
+from casebook.models.cache import CachedEncoder, EmbeddingCache, TokenVectors
 from casebook.models.encoders import load_encoder
-from casebook.models.tokens import TokenVectors
 
 TEXTS = ["b", "a", "b", "", "契約 🙂", "a longer text"]
 
@@ -61,12 +61,6 @@ def test_each_text_is_computed_once_and_answers_do_not_change(cached):
     cached.encode_documents([*TEXTS, "new"])
     assert cached.encoder.encoded[-1] == "new"
     assert len(cached.encoder.encoded) == len(set(TEXTS)) + 1
-
-
-def test_all_else_comes_from_the_encoder_also_in_a_copy(cached):
-    assert copy.copy(cached).name == "counting"
-    with pytest.raises(AttributeError, match="no attribute 'flavour'"):
-        _ = copy.copy(cached).flavour
 
 
 def test_another_process_finds_what_was_stored(cached, tmp_path):
@@ -137,3 +131,31 @@ def test_cache_can_be_switched_off(tmp_path, monkeypatch, bert_pair):
     assert list(tmp_path.rglob("*.npz")) == []
     load_encoder(str(bert_pair[0])).encode_queries(["you may sue"])
     assert len(list(tmp_path.rglob("*.npz"))) == 1
+
+
+def ragged(lengths):
+    total = sum(lengths)
+    vectors = np.arange(total * 2.0).reshape(total, 2)
+    return TokenVectors(vectors, np.arange(total), np.array(lengths, dtype=np.int64))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.data())
+def test_take_equals_slicing(lengths, data):
+    tokens = ragged(lengths)
+    rows = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=9))
+    taken = tokens.take(rows)
+    spans = [slice(*tokens.offsets[row : row + 2]) for row in rows]
+    expected = [i for span in spans for i in range(span.start, span.stop)]
+    assert taken.token_ids.tolist() == expected
+    assert taken.vectors.tolist() == tokens.vectors[expected].tolist()
+    assert taken.lengths.tolist() == [lengths[row] for row in rows]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=8), st.integers(0, 8))
+def test_concatenation_undoes_a_cut(lengths, cut):
+    tokens = ragged(lengths)
+    rows = np.arange(len(lengths))
+    parts = [tokens.take(rows[:cut]), tokens.take(rows[cut:])]
+    joined = TokenVectors.concatenate(parts)
+    assert joined.token_ids.tolist() == tokens.token_ids.tolist()
+    assert joined.lengths.tolist() == lengths

@@ -160,11 +160,6 @@ def test_hub_name_is_not_downloaded_unasked(name, tmp_path, monkeypatch):
         locate_model(name)
 
 
-def test_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"no config\.json or modules\.json"):
-        locate_model(tmp_path)
-
-
 def test_folder_without_safetensors_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")

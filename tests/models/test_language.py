@@ -3,7 +3,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.models.language import Endpoint, NoAnswer, first_object, load_language_model
+from casebook.models.language import Endpoint, NoAnswer, load_language_model
 
 SCHEMA = {"type": "object", "properties": {"plausible": {"type": "boolean"}}, "required": ["plausible"]}
 GOOD = 'Certainly: {"plausible": true}.'
@@ -62,11 +62,6 @@ def test_a_server_that_is_down():
     with pytest.raises(NoAnswer) as error:
         Endpoint("m", "http://127.0.0.1:9/v1").complete_json("Is it?", SCHEMA)
     assert error.value.cause == "unreachable"
-
-
-def test_first_object():
-    assert first_object('a {b} {"c": {"d": 1}} {"e": 2}') == {"c": {"d": 1}}
-    assert first_object("none { at all") is None
 
 
 def test_unknown_names_and_missing_settings(monkeypatch):

@@ -29,9 +29,5 @@ def test_order_of_rows_and_columns_does_not_move_a_settled_probability(three_cla
     again = logistic_regression().fit(X[rows][:, columns], y[rows])
     other = again.predict_proba(X[:, columns])
     assert np.abs(settled(shares) - settled(other)).max() < 2e-8
-
-
-def test_noise_of_the_last_bits_makes_no_order():
-    noisy = 0.3 + np.array([0.0, 1e-16, -1e-13, 3e-11])
-    assert len(set(settled(noisy))) == 1
+    assert len(set(settled(0.3 + np.array([0.0, 1e-16, -1e-13, 3e-11])))) == 1
     assert settled([0.123456789, 0.123456788]).tolist() == [0.123456789, 0.123456788]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from casebook.measures import agreement
-from casebook.measures.ratings import from_table
+from casebook.measures.agreement import from_table
 
 krippendorff = pytest.importorskip("krippendorff")
 metrics = pytest.importorskip("sklearn.metrics")

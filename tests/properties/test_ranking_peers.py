@@ -32,27 +32,12 @@ def collections(scores):
     ).filter(lambda pair: pair[0].keys() & pair[1].keys())
 
 
-PYTREC = {
-    "map": "AP",
-    "map_cut_5": "AP@5",
-    "P_1": "P@1",
-    "P_10": "P@10",
-    "recall_5": "R@5",
-    "recip_rank": "RR",
-    "Rprec": "Rprec",
-    "bpref": "bpref",
-    "success_1": "Success@1",
-    "success_5": "Success@5",
-    "num_rel_ret": "NumRelRet",
-    "iprec_at_recall_0.00": "IPrec@0",
-    "iprec_at_recall_1.00": "IPrec@1",
-}
+PYTREC = {"map": "AP", "map_cut_5": "AP@5", "P_1": "P@1", "P_10": "P@10", "recall_5": "R@5", "recip_rank": "RR"}
+PYTREC |= {"success_1": "Success@1", "success_5": "Success@5", "num_rel_ret": "NumRelRet", "bpref": "bpref"}
+PYTREC |= {"Rprec": "Rprec", "iprec_at_recall_0.00": "IPrec@0", "iprec_at_recall_1.00": "IPrec@1"}
 UNLEVELLED = {"ndcg": "nDCG", "ndcg_cut_1": "nDCG@1", "ndcg_cut_5": "nDCG@5", "num_ret": "NumRet"}
-REQUESTED = {
-    "map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "Rprec", "bpref",
-    "success.1,5", "num_rel_ret", "iprec_at_recall.0.0,1.0", "ndcg", "ndcg_cut.1,5",
-    "num_ret",
-}  # fmt: skip
+REQUESTED = {"map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "Rprec", "bpref", "success.1,5", "num_rel_ret"}
+REQUESTED |= {"iprec_at_recall.0.0,1.0", "ndcg", "ndcg_cut.1,5", "num_ret"}
 
 
 def with_level(name, level):

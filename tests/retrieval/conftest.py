@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from casebook.models.tokens import TokenVectors
+from casebook.models.cache import TokenVectors
 from casebook.retrieval.index import CorpusIndex
 
 TOPICS = ["cancel refund", "court sue", "privacy data", "renew price", "content copy"]

@@ -81,15 +81,6 @@ def test_numbers_are_whole_and_stand_beside_their_control(study):
     assert table.loc["bm25", "AP low"] == numbers["bm25"]["AP"]["ci"][0]
 
 
-def test_rows_hold_every_query_system_and_measure(study, smoke):
-    rows = study.rows()
-    assert rows["system"].drop_duplicates().tolist() == ["full", "bm25", "random"]
-    assert (rows["group"] == rows["query_id"].map(smoke.groups)).all() and len(rows) == 34 * 3
-    for measure, frame in study.scores.items():
-        kept = rows.pivot_table(index="query_id", columns="system", values=measure)
-        pd.testing.assert_frame_equal(kept[list(frame)].loc[frame.index], frame, check_names=False)
-
-
 def test_interval_verdict_tie_class_star_and_sentence_agree():
     """On scores on which Holm over all pairs and max-T disagree about a pair."""
     base = np.random.default_rng(3).uniform(0.2, 0.8, 40)
@@ -225,13 +216,6 @@ def test_without_permission_ids_remain(study, monkeypatch):
     found = question_items(study)
     assert {text for _, text in found["documents"]} == {None} == {question["text"] for question in found["items"]}
     assert found["texts"] == []
-
-
-def test_an_undefined_score_is_none(study):
-    scores = {name: frame.copy() for name, frame in study.scores.items()}
-    scores["AP"].loc["sq01", "bm25"] = np.nan
-    found = question_items(Ablation(study.dataset, study.results, scores))
-    assert found["items"][0]["scores"][1][found["measures"].index("AP")] is None
 
 
 def collection(texts):

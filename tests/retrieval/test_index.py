@@ -123,10 +123,6 @@ def test_a_long_document_keeps_its_central_passages(hashing):
     kept = index.passages((10, 0, 3)).chunks
     assert np.bincount(kept.owner).tolist() == [3, 1]
     assert any("tenancy agreement" in text for text in kept.texts)
-    assert all(
-        text == texts[owner][start:end]
-        for text, owner, start, end in zip(kept.texts, kept.owner, kept.start, kept.end, strict=True)
-    )
     assert len(index.passages((10, 0, None))) > len(kept.texts)
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import collapse, extend, from_scores, metadata_mask, to_run
-from casebook.retrieval.search import BM25Index, DenseIndex
+from casebook.retrieval.ranked import collapse, extend, from_scores, metadata_mask
 
 tied_scores = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(
     lambda shape: arrays(float, shape, elements=st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0]))
@@ -61,23 +60,11 @@ def test_collapse_keeps_each_document_once_at_its_best_chunk(scores, data):
         assert kept == [scores[row, chunk] for chunk in best.values()]
 
 
-def test_reorder_picks_columns_and_pads():
-    lists = from_scores([[3.0, 2.0, 1.0], [1.0, -np.inf, -np.inf]], 3)
-    picked = lists.reorder(np.array([[2, 0, -1], [0, 1, -1]]), [[0.4, 0.5, 0], [0.3, 0.2, 0]])
-    assert picked.ids.tolist() == [[2, 0, -1], [0, -1, -1]]
-    assert picked.scores.tolist() == [[0.4, 0.5, -np.inf], [0.3, -np.inf, -np.inf]]
-
-
 def test_extension_goes_on_with_what_is_new():
     head, tail = from_scores([[0, 3, 2.0]], 2), from_scores([[9, 8, 7.0, 6]], 4)
     longer = extend(head, tail)
     assert longer.ids.tolist() == [[1, 2, 0, 3]]
     np.testing.assert_allclose(longer.scores, [[1, 1 / 2, 1 / 3, 1 / 4]])
-
-
-def test_to_run_names_queries_and_documents():
-    lists = from_scores([[1.0, 2.0], [-np.inf, -np.inf]], 2)
-    assert to_run(lists, ["q", "r"], ["a", "b"]) == {"q": {"b": 2.0, "a": 1.0}, "r": {}}
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, "ten", None])
@@ -98,9 +85,6 @@ CASES = pd.DataFrame(
         "outcome": ["Allowed", "Dismissed", "Allowed", None, "Allowed"],
     }
 )
-
-
-TEXTS = [f"tenant deposit case number {name}" for name in "abcde"]
 
 
 @pytest.mark.parametrize(
@@ -134,29 +118,3 @@ def test_conditions(where, expected):
 def test_conditions_that_make_no_sense_are_refused(where, message):
     with pytest.raises(InputError, match=message):
         metadata_mask(CASES, where)
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz")), min_size=1),
-    st.integers(0, 3),
-    st.integers(0, 3),
-    st.sets(st.sampled_from("xyz")),
-)
-def test_mask_equals_the_condition_read_row_by_row(rows, low, high, letters):
-    frame = pd.DataFrame(rows, columns=["number", "letter"])
-    where = {"number": {"gte": low, "lte": high}, "letter": letters}
-    expected = [low <= number <= high and letter in letters for number, letter in rows]
-    assert metadata_mask(frame, where).tolist() == expected
-
-
-@given(st.lists(st.booleans(), min_size=5, max_size=5), st.integers(1, 6))
-def test_every_result_of_both_indexes_satisfies_the_filter(allowed, k):
-    mask = np.array(allowed)
-    vectors = np.random.default_rng(0).normal(size=(5, 3))
-    for lists in (
-        BM25Index(TEXTS).search(["deposit case", "tenant"], k, mask),
-        DenseIndex(vectors).search(vectors[:2], k, mask),
-    ):
-        assert lists.shape[0] == 2
-        assert (lists.lengths == min(k, mask.sum())).all()
-        assert mask[lists.ids[lists.ids >= 0]].all()

@@ -11,7 +11,7 @@ from casebook.runs.decide import apply, apply_gate, decide, judge, read_gate, se
 from casebook.runs.pairing import compare_runs
 from casebook.runs.promotions import active, history, promote, rollback
 from casebook.runs.registry import REPO, discover, find
-from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.tests import minimal_detectable_effect
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 200)

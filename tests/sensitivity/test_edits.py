@@ -146,6 +146,7 @@ def test_number_targets_are_distinct_ascending_and_never_the_number(value, unit)
     assert found == sorted(set(found))
     assert value not in found
     assert all(value / 10 <= other <= 10 * value for other in found)
+    assert targets("amounts", Amount(2, "lac")) == targets("amounts", Amount(2, "lakh"))
 
 
 def test_words_are_counted_as_multisets_without_labels():

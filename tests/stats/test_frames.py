@@ -12,8 +12,14 @@ from scipy import stats
 from casebook.errors import InputError
 from casebook.frames import PAIR_COLUMNS, compare_systems, contrasts, count_verdicts, estimates, tie_classes
 from casebook.stats.intervals import bootstrap_mean
-from casebook.stats.power import minimal_detectable_effect
-from casebook.stats.tests import effect_sizes, holm, paired_randomization, paired_t, randomised_tukey_hsd
+from casebook.stats.tests import (
+    effect_sizes,
+    holm,
+    minimal_detectable_effect,
+    paired_randomization,
+    paired_t,
+    randomised_tukey_hsd,
+)
 
 UNEQUAL = np.repeat(np.arange(9), [1, 2, 3, 5, 8, 12, 20, 30, 40])
 
@@ -73,31 +79,24 @@ def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effec
 def test_one_rule_where_holm_and_max_t_disagree():
     """Correlated systems: max-T decides what Holm over all pairs does not."""
     rng = np.random.default_rng(2)
-    common = rng.normal(size=(40, 1))
-    scores = pd.DataFrame(common + 0.3 * rng.normal(size=(40, 9)))
+    scores = pd.DataFrame(rng.normal(size=(40, 1)) + 0.3 * rng.normal(size=(40, 9)))
     scores[0] += 0.25
     found = compare_systems(scores, n_resamples=10_000)
     pairs = found.pairs
-    disagree = (np.array(holm(pairs["p_randomisation"])) > 0.05) & (pairs["p_max_t"] <= 0.05)
-    assert disagree.any()
+    assert ((np.array(holm(pairs["p_randomisation"])) > 0.05) & (pairs["p_max_t"] <= 0.05)).any()
     decided = pairs["verdict"].isin(["better", "worse"])
     assert decided.tolist() == (pairs["p_max_t"] <= 0.05).tolist()
-    outside = (pairs["ci_low"] > 0) | (pairs["ci_high"] < 0)
-    assert decided.tolist() == outside.tolist()
+    assert decided.tolist() == ((pairs["ci_low"] > 0) | (pairs["ci_high"] < 0)).tolist()
     labels = found.systems.set_index("system")["tie_class"].str.split(",").map(set)
     for row, apart in zip(pairs.itertuples(), decided, strict=True):
         assert apart != bool(labels[row.system_a] & labels[row.system_b])
 
 
 def test_few_clusters_have_no_interval_and_decide_nothing():
-    clusters = np.repeat(np.arange(5), 40)
-    d = 1 + np.random.default_rng(7).normal(size=200) / 10
-    row = one(d, clusters)
-    assert (row.verdict, row.reason) == ("undecided", "fewer_than_six_clusters")
-    assert np.isnan([row.low, row.high]).all()
-    found = estimates(two(d), clusters).iloc[0]
-    assert found.reason == "fewer_than_six_clusters"
-    assert np.isnan([found.low, found.high]).all()
+    clusters, d = np.repeat(np.arange(5), 40), 1 + np.random.default_rng(7).normal(size=200) / 10
+    row, found = one(d, clusters), estimates(two(d), clusters).iloc[0]
+    assert (row.verdict, row.reason, found.reason) == ("undecided", *["fewer_than_six_clusters"] * 2)
+    assert np.isnan([row.low, row.high, found.low, found.high]).all()
     assert found.groups == 5
 
 
@@ -117,20 +116,20 @@ def test_control_stands_beside_every_system():
     assert found["reason"].tolist() == [None, "no_variation"]
 
 
-def test_bad_input_is_refused():
-    frame = two(np.arange(8.0))
-    with pytest.raises(InputError, match="unknown system 'full'"):
-        contrasts(frame, [("new", "full")])
-    with pytest.raises(InputError, match="unknown control"):
-        estimates(frame, control="random")
-    with pytest.raises(InputError, match="no units"):
-        contrasts(frame.iloc[:0], [("new", "old")])
-    with pytest.raises(InputError, match="1 of 8 units have no cluster"):
-        contrasts(frame, [("new", "old")], [None, *"abcdefg"])
-    with pytest.raises(InputError, match="unknown baseline"):
-        compare_systems(frame, baseline="none")
-    with pytest.raises(InputError, match="1 of 8 units have a missing"):
-        estimates(frame.replace(3.0, np.nan))
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda frame: contrasts(frame, [("new", "full")]), "unknown system 'full'"),
+        (lambda frame: estimates(frame, control="random"), "unknown control"),
+        (lambda frame: contrasts(frame.iloc[:0], [("new", "old")]), "no units"),
+        (lambda frame: contrasts(frame, [("new", "old")], [None, *"abcdefg"]), "1 of 8 units have no cluster"),
+        (lambda frame: compare_systems(frame, baseline="none"), "unknown baseline"),
+        (lambda frame: estimates(frame.replace(3.0, np.nan)), "1 of 8 units have a missing"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call(two(np.arange(8.0)))
 
 
 # All systems and all pairs beside each other.

@@ -118,6 +118,7 @@ def test_statistic_interval_is_the_mean_interval_for_the_mean():
     sample = SAMPLES["skewed"]
     ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
     draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
+    assert draws.shape == (20_000, 1)
     assert bounds(ours) == pytest.approx(
         np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
     )
@@ -154,13 +155,9 @@ def test_resampled_tables_have_the_moments_of_resampled_clusters():
 # Shares.
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-NEWCOMBE = {
-    (81, 263): (0.255288519878, 0.366209576983),
-    (15, 148): (0.0623863995307, 0.160487241723),
-    (0, 20): (0.0, 0.161125158053),
-    (1, 29): (0.00611321429276, 0.171755218793),
-}
-"""Newcombe (1998), method 3, with the digits of R."""
+# Newcombe (1998), method 3, with the digits of R.
+NEWCOMBE = {(81, 263): (0.255288519878, 0.366209576983), (15, 148): (0.0623863995307, 0.160487241723)}
+NEWCOMBE |= {(0, 20): (0.0, 0.161125158053), (1, 29): (0.00611321429276, 0.171755218793)}
 
 
 @pytest.mark.parametrize(("counts", "expected"), NEWCOMBE.items())
@@ -276,10 +273,8 @@ def test_samples_pair_by_label_and_rounding_is_no_difference():
     assert paired_scores(a, b).tolist() == [[1, 10], [2, 20]]
     assert paired_scores(a.to_numpy(), b.to_numpy()).tolist() == [[1, 20], [2, 10]]
     assert paired_differences([0.1 + 0.2, 1.0], [0.3, 0.5])[0].tolist() == [0.0, 0.5]
-    assert score_matrix(pd.DataFrame({"a": pd.array([1, 0], dtype="Int64"), "b": [True, False]}))[0].tolist() == [
-        [1, 1],
-        [0, 0],
-    ]
+    typed = pd.DataFrame({"a": pd.array([1, 0], dtype="Int64"), "b": [True, False]})
+    assert score_matrix(typed)[0].tolist() == [[1, 1], [0, 0]]
     assert system_pairs(["a", "b", "c"], "b").tolist() == [[0, 1], [2, 1]]
 
 

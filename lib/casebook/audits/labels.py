@@ -151,14 +151,13 @@ def round_robin(labels, seed=0, draws=DRAWS):
     """Look for labels dealt out document after document."""
     targets, lists, queries = _sequence(labels)
     size = len(labels.documents)
-    steps, again = _steps(targets, size)
+    steps, again, step, count = _steps(targets, size)
     if again.sum() < FEWEST_STEPS or size < 3:
         return _not_applicable("fewer than 20 steps to a document that was used before", int(again.sum()))
-    step, count = _commonest(steps[again], size)
     rng, random = _rng(seed, "round robin"), np.empty(draws)
     for i in range(draws):
-        shuffled, used = _steps(rng.permutation(targets), size)
-        random[i] = _commonest(shuffled[used], size)[1] / max(used.sum(), 1)
+        _, used, _, most = _steps(rng.permutation(targets), size)
+        random[i] = most / max(used.sum(), 1)
     every = steps == step
     signed = step if step <= size // 2 else step - size
     evidence = (
@@ -170,17 +169,13 @@ def round_robin(labels, seed=0, draws=DRAWS):
 
 
 def _steps(targets, size):
-    """Give steps modulo the collection, and which of them lead to a used document."""
+    """Give steps modulo the collection, which lead to a used document, and the commonest of these but 0, with count."""
     first = np.zeros(len(targets), dtype=bool)
     first[np.unique(targets, return_index=True)[1]] = True
-    return np.diff(targets) % size, ~first[1:]
-
-
-def _commonest(steps, size):
-    """Give the commonest step other than 0 and its count."""
-    counts = np.bincount(steps, minlength=size)
+    steps, again = np.diff(targets) % max(size, 1), ~first[1:]
+    counts = np.bincount(steps[again], minlength=max(size, 1))
     counts[0] = 0
-    return int(counts.argmax()), int(counts.max())
+    return steps, again, int(counts.argmax()), int(counts.max())
 
 
 def _sequence(labels):
@@ -238,7 +233,10 @@ def neighbours(labels, seed=0):
     random = [_followed(rows, rng.permutation(len(place))[places], sizes, len(place)).mean() for _ in range(DRAWS)]
     blocks = [query for query, share in zip(sets, found, strict=True) if share > 0.999]
     evidence = [f"{len(blocks)} of {len(sets)} questions have one unbroken block"]
-    evidence += [f"question {query}: positions {_range(sorted(sets[query]))}" for query in blocks[: SHOWN - 1]]
+    for query in blocks[: SHOWN - 1]:
+        places = list(map(str, sorted(sets[query])))
+        places = places if len(places) <= 6 else [*places[:3], "...", places[-1]]
+        evidence.append(f"question {query}: positions {' '.join(places)}")
     clusters = [str(labels.group(query)) for query in sets]
     interval = bootstrap_mean(found, clusters=clusters, n_boot=2000, seed=seed)
     concerned = [query for query, share in zip(sets, found, strict=True) if share > 0.5]
@@ -246,18 +244,10 @@ def neighbours(labels, seed=0):
 
 
 def _followed(rows, places, sizes, n):
-    """Share of a question's places, but for one, whose successor is one; shape (Q,)."""
-    # Rows are set apart by a gap, so that a place after the last begins no row.
-    keys = np.sort(rows * (n + 1) + places)
-    together = np.bincount(rows[:-1][np.diff(keys) == 1], minlength=len(sizes))
-    ends = np.cumsum(sizes)
-    first, last = keys[ends - sizes] % (n + 1), keys[ends - 1] % (n + 1)
-    return (together + ((first == 0) & (last == n - 1))) / (sizes - 1)
-
-
-def _range(places):
-    shown = " ".join(map(str, places[: 6 if len(places) <= 6 else 3]))
-    return shown if len(places) <= 6 else f"{shown} ... {places[-1]}"
+    """Share of a question's places, but for one, whose successor is one, the first after the last; shape (Q,)."""
+    member = np.zeros((len(sizes), n), dtype=bool)
+    member[rows, places] = True
+    return np.bincount(rows, member[rows, (places + 1) % n]) / (sizes - 1)
 
 
 # --- content -----------------------------------------------------------------------
@@ -283,9 +273,8 @@ def _word_shares(labels, queries, seed):
 
     texts, relevant, rng = labels.document_texts, labels.relevant, _rng(seed, "words of questions")
     known = _drawn([query for query in queries if labels.query_texts.get(query)], rng)
-    names = dict.fromkeys(d for query in known for d in relevant[query] if d in texts)
-    others = dict.fromkeys(d for documents in relevant.values() for d in documents if d in texts)
-    names = list(names | dict.fromkeys(_drawn(list(others), rng)))
+    others = _drawn(list(dict.fromkeys(d for _, d in labels.pairs if d in texts)), rng)
+    names = list(dict.fromkeys([d for query in known for d in relevant[query] if d in texts] + others))
     if not known or not any(re.search(r"\w", texts[d]) for d in names):
         return np.array([])
     words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")
@@ -438,9 +427,8 @@ def _popular_recalls(sets, groups, place):
     ranked, leading = sorted(total, key=lambda d: (-total[d], place[d])), {}
     for group, counts in own.items():
         # Without a group's own labels only its own documents fall behind.
-        others = {d: total[d] - counts[d] for d in ranked[: CUT + len(counts)]}
-        left = [d for d in others if others[d] > 0]
-        leading[group] = set(sorted(left, key=lambda d: (-others[d], place[d]))[:CUT])
+        left = [d for d in ranked[: CUT + len(counts)] if total[d] > counts[d]]
+        leading[group] = set(sorted(left, key=lambda d: (counts[d] - total[d], place[d]))[:CUT])
     found = zip(groups, sets, strict=True)
     return np.array([len(leading[group].intersection(documents)) / len(documents) for group, documents in found])
 
@@ -453,16 +441,16 @@ REPEATED = "share of questions whose words are also a question of the other spli
 
 def split_leaks(labels, seed=0):
     """Look for relevant documents and questions that stand in two splits."""
+    kinds = {"split leak": (LEAK, _shared_documents), "repeated questions": (REPEATED, _repeated_questions)}
     first, *others = list(labels.splits) or [None]
+    none = _not_applicable("there is one split only")
     if not others:
-        none = _not_applicable("there is one split only")
-        kinds = (("split leak", LEAK), ("repeated questions", REPEATED))
-        return [Finding(check, statistic=statistic, **none) for check, statistic in kinds]
+        return [Finding(check, statistic=statistic, **none) for check, (statistic, _) in kinds.items()]
     findings = []
     for other in others:
-        leak, repeated = f"split leak: {other} with {first}", f"repeated questions: {other} with {first}"
-        findings.append(Finding(leak, statistic=LEAK, **_shared_documents(labels, first, other, _rng(seed, leak))))
-        findings.append(Finding(repeated, statistic=REPEATED, **_repeated_questions(labels, first, other)))
+        for kind, (statistic, look) in kinds.items():
+            check = f"{kind}: {other} with {first}"
+            findings.append(Finding(check, statistic=statistic, **look(labels, first, other, _rng(seed, check))))
     return findings
 
 
@@ -504,7 +492,7 @@ def _random_share(groups, n, rng):
     return sum(not known.isdisjoint(documents) for documents in held) / len(held)
 
 
-def _repeated_questions(labels, first, other):
+def _repeated_questions(labels, first, other, rng):
     plain = {query: " ".join(re.findall(r"\w+", text.lower())) for query, text in labels.query_texts.items()}
     asked = {plain[query] for query in labels.splits[first] if query in plain}
     again = [query for query in labels.splits[other] if query in plain]

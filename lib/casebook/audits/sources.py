@@ -1,7 +1,6 @@
 """Relevance labels of any origin, in the one form that the checks read, in the order in which they are stored."""
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.readers import read_records
-from casebook.trec import read_bytes
+from casebook.trec import judgements
 
 LINKS = {  # columns of citations, with COUNTERCASE's names
     "year": "citation_year",
@@ -95,9 +94,7 @@ def _folder(path):
     if (path / "policies").is_dir():
         return labels_of([read_mini_insurance(path)], path.name)
     present = [file.stem for file in sorted((path / "qrels").glob("*.tsv"))]
-    chosen = [split for split in SPLITS if split in present] or present
-    if not chosen:
-        raise InputError(f"{path}: no qrels/<split>.tsv to audit")
+    chosen = [split for split in SPLITS if split in present] or present or ["test"]
     # What is audited need not be sound: any share of judgements may lack a document.
     return labels_of([load_beir(path, split, max_missing=1.0) for split in chosen], path.name)
 
@@ -136,23 +133,13 @@ def _years(frame, key):
 
 def _trec(path):
     """Read TREC judgements, repeated lines included."""
-    try:
-        text = bytes(read_bytes(path)).strip(b"\0").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
-    questions, seen, repeated = {}, Counter(), []
-    for number, line in enumerate(text.split("\n"), 1):
-        fields = line.split()
-        if not fields or line.startswith("#"):
-            continue
-        if len(fields) != 4 or not re.fullmatch(r"-?\d+", fields[3]):
-            raise InputError.at(path, number, "judgements have four fields: query, iteration, document, grade")
-        query, _, document, grade = fields
-        seen[query, document] += 1
-        if seen[query, document] > 1:
+    questions, seen, repeated = {}, set(), []
+    for number, query, document, grade in judgements(path):
+        if (query, document) in seen:
             repeated.append(f"line {number}: {query} {document}")
-        elif int(grade) >= 1:
+        elif grade >= 1:
             questions.setdefault(query, []).append(document)
+        seen.add((query, document))
     if not questions:
         raise InputError(f"{path}: no relevant document; TREC judgements are expected")
     documents = sorted({d for found in questions.values() for d in found}, key=natural)
@@ -167,31 +154,30 @@ def natural(name):
 def _tables(name, paths, origin):
     """Read CSV of positions in a collection, and of citations with years."""
     links, questions = None, {}
-    query, relevant = POSITION_COLUMNS
     for path in paths:
         rows, _ = read_records(path)
         known = {ours: next((c for c in (ours, theirs) if c in rows[0][1]), None) for ours, theirs in LINKS.items()}
         if set(POSITION_COLUMNS) <= set(rows[0][1]):
             for line, row in rows:
-                places = [str(_whole(path, line, relevant, place)) for place in row[relevant].split()]
-                questions[str(_whole(path, line, query, row[query]))] = places
+                (asked, *_), places = (_places(path, line, column, row[column]) for column in POSITION_COLUMNS)
+                questions[str(asked)] = [str(place) for place in places]
         elif all(known.values()):
-            found = [{ours: _whole(path, line, c, row[c]) for ours, c in known.items()} for line, row in rows]
+            found = [{ours: _places(path, line, c, row[c])[0] for ours, c in known.items()} for line, row in rows]
             links = pd.DataFrame(found)
     positions = {int(d) for asked, found in questions.items() for d in (asked, *found)}
     positions |= set() if links is None else set(links["target"])
     if not positions:
-        raise InputError(
-            f"{origin}: nothing to audit; give a dataset, a BEIR folder, TREC "
-            f"judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
-        )
+        wanted = f"a dataset, a BEIR folder, TREC judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
+        raise InputError(f"{origin}: nothing to audit; give {wanted}")
     documents = [str(place) for place in range(max(positions) + 1)]
     return Labels(name, {"all": questions} if questions else {}, documents, links=links)
 
 
-def _whole(path, line, column, value):
-    digits = value.strip()
-    if re.fullmatch(r"[0-9]+", digits) and len(digits) <= len(str(LARGEST)) and int(digits) <= LARGEST:
-        return int(digits)
-    shown = repr(value if len(value) <= 40 else f"{value[:40]}...")
-    raise InputError.at(path, line, f"{column} must be a whole number up to {LARGEST:,}, not {shown}")
+def _places(path, line, column, text):
+    """Whole numbers of a cell."""
+    found = text.split() if column == POSITION_COLUMNS[1] else [text.strip()]
+    for digits in found:
+        if not re.fullmatch(r"[0-9]{1,8}", digits) or int(digits) > LARGEST:
+            problem = f"{column} must be a whole number up to {LARGEST:,}, not {digits[:40]!r}"
+            raise InputError.at(path, line, problem)
+    return [int(digits) for digits in found]

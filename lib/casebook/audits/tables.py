@@ -37,17 +37,17 @@ RowCheck = namedtuple("RowCheck", "possible alone tables n_tables implied chance
 
 def check_row(reported, n, positives, decimals=3, rounding="either"):
     """Check one row by enumerating all confusion tables."""
-    if unknown := sorted(set(reported) - set(MEASURES)):
-        raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
+    for name in reported:
+        check_choice("measure", name, MEASURES)
     check_choice("rounding", rounding, ROUNDINGS)
-    if not 0 < n <= LARGEST:
-        raise InputError(f"n must lie between 1 and {LARGEST:,}, not {n}")
-    if not 0 <= positives <= n:
-        raise InputError(f"{positives} positives of {n} claims are impossible")
     places = decimals if isinstance(decimals, dict) else dict.fromkeys(MEASURES, decimals)
-    for name, count in places.items():
-        if not 0 <= count <= DECIMALS:
-            raise InputError(f"decimals of {name} must lie between 0 and {DECIMALS}, not {count}")
+    limits = {
+        f"n must lie between 1 and {LARGEST:,}, not {n}": 0 < n <= LARGEST,
+        f"{positives} positives of {n} claims are impossible": 0 <= positives <= n,
+        f"decimals must lie between 0 and {DECIMALS}": all(0 <= count <= DECIMALS for count in places.values()),
+    }
+    for problem in (limit for limit, holds in limits.items() if not holds):
+        raise InputError(problem)
     values = {name: float(value) for name, value in reported.items() if value is not None and not math.isnan(value)}
     tp, tn = (counts.ravel() for counts in np.indices((positives + 1, n - positives + 1)))
     fn, fp = positives - tp, n - positives - tn
@@ -119,30 +119,33 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     """
     found = []
     for table, part in rows.groupby("table", sort=False):
-        values, places = _numbers(part, decimals)
+        columns = {name: _numbers(part, name, decimals) for name in MEASURES if name in part}
+        places = {name: shown for name, (_, shown) in columns.items()}
         for place, (_, row) in enumerate(part.iterrows()):
-            reported = {name: column[place] for name, column in values.items()}
+            reported = {name: values[place] for name, (values, _) in columns.items()}
             try:
                 n, positives = (_whole(row[name], name) for name in ("n", "positives"))
                 check = check_row(reported, n, positives, places, rounding)
             except InputError as error:
                 raise InputError(f"{_where(row)}: {error}") from error
-            found.append(
-                {"table": table, "row": row["row"], "n": n, "positives": positives, **_line(reported, check, n)}
-            )
+            counts = {"table": table, "row": row["row"], "n": n, "positives": positives}
+            found.append(counts | _line(dict.fromkeys(MEASURES, math.nan) | reported, check, n))
     return pd.DataFrame(found)
 
 
 def _line(reported, check, n):
-    accuracy = reported.get("accuracy", math.nan)
+    accuracy = reported["accuracy"]
     interval = wilson(accuracy * n, n) if 0 <= accuracy <= 1 else None
     low, high = check.implied["accuracy"] or (None, None)
-    wrong = [measure for measure, fits in check.alone.items() if not fits]
-    outside = [measure for measure in wrong if not 0 <= reported[measure] <= 1]
+    wrong = [
+        measure if 0 <= reported[measure] <= 1 else f"{measure} outside 0 to 1"
+        for measure, fits in check.alone.items()
+        if not fits
+    ]
     return {
-        **{measure: reported.get(measure, math.nan) for measure in MEASURES},
+        **reported,
         "verdict": "possible" if check.possible else "impossible",
-        "impossible alone": ", ".join(f"{m} outside 0 to 1" if m in outside else m for m in wrong),
+        "impossible alone": ", ".join(wrong),
         "implied accuracy low": low,
         "implied accuracy high": high,
         "n tables": check.n_tables,
@@ -153,12 +156,9 @@ def _line(reported, check, n):
 
 
 def _whole(value, name):
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} {value!r} is not a number") from None
-    if not number.is_integer():
-        raise InputError(f"{name} must be a whole number, not {value}")
+    number = pd.to_numeric(value, errors="coerce")
+    if not float(number).is_integer():
+        raise InputError(f"{name} {value!r} is not a number of claims")
     return int(number)
 
 
@@ -169,33 +169,21 @@ def _where(row):
     return f"{row['file']}{line}: {name}" if row.get("file") else name
 
 
-def _numbers(part, decimals):
-    """Give each measure's values in [0, 1] and the decimals of its column."""
-    values, places = {}, {}
-    for name in [measure for measure in MEASURES if measure in part]:
-        texts = [_text(value) for value in part[name]]
-        numbers = pd.to_numeric(pd.Series(texts, dtype=object).replace("", None), errors="coerce").to_numpy(float)
-        blank = np.array([not text for text in texts])  # is not reported
-        for place in np.flatnonzero(~blank & ~np.isfinite(numbers))[:1]:
-            shown = repr(texts[place] if len(texts[place]) <= 40 else f"{texts[place][:40]}...")
-            problem = f"{name} {shown} is not a number; leave it blank if not reported"
-            raise InputError(f"{_where(part.iloc[place])}: {problem}")
-        signed = np.array([str(value).strip().endswith("%") for value in part[name]])
-        plain = numbers[~signed & ~blank]
-        percent = signed | (len(plain) > 0 and np.median(plain) > PERCENT)
-        values[name] = np.where(percent, numbers / 100, numbers)
-        shown = [
-            len(text.partition(".")[2]) + 2 * hundred for text, hundred in zip(texts, percent, strict=True) if text
-        ]
-        places[name] = min(max(shown, default=0), DECIMALS) if decimals is None else decimals
-    return values, places
-
-
-def _text(value):
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    text = str(value).strip().removesuffix("%").strip()
-    return text.removesuffix(".0") if isinstance(value, float) else text
+def _numbers(part, name, decimals):
+    """Give a measure's values in [0, 1], NaN where it is not reported, and the decimals that its column shows."""
+    cells = ["" if pd.isna(cell) else str(cell).strip() for cell in part[name]]
+    # 80.0 as a number is 80; as text it has a decimal.
+    whole = [isinstance(cell, float) and cell.is_integer() for cell in part[name]]
+    texts = [text.partition(".")[0] if one else text.rstrip("% ") for text, one in zip(cells, whole, strict=True)]
+    numbers = pd.to_numeric(pd.Series(texts, dtype=object).replace("", None), errors="coerce").to_numpy(float)
+    signed = np.array([text.endswith("%") for text in cells])
+    for place in np.flatnonzero(np.array(texts, dtype=bool) & ~np.isfinite(numbers))[:1]:
+        problem = f"{name} {texts[place][:40]!r} is not a number; leave it blank if not reported"
+        raise InputError(f"{_where(part.iloc[place])}: {problem}")
+    percent = signed | (pd.Series(numbers[~signed]).median() > PERCENT)
+    shown = [len(text.partition(".")[2]) + 2 * hundred for text, hundred in zip(texts, percent, strict=True) if text]
+    places = min(max(shown, default=0), DECIMALS) if decimals is None else decimals
+    return np.where(percent, numbers / 100, numbers), places
 
 
 def conflicts(rows):
@@ -248,14 +236,11 @@ def read_tables(path, n=None, positives=None):
     for name, default in (("table", path.stem), ("n", n), ("positives", positives)):
         given = frame[name] if name in frame else pd.Series(None, frame.index, object)
         frame[name] = given.where(given.notna() & (given != ""), default)
-    if "row" not in frame:
-        first = next((name for name in ("config", "system", "name") if name in frame), None)
-        if first is None:
-            found = [name for name in frame if name not in COLUMNS - set(MEASURES)]
-            raise InputError(f"{path}: no column 'row': it has {', '.join(found)}")
-        frame = frame.rename(columns={first: "row"})
-    if not set(MEASURES) & set(frame):
-        raise InputError(f"{path}: none of the columns {', '.join(MEASURES)}")
+    named = next((name for name in ("row", "config", "system", "name") if name in frame), None)
+    if named is None or not set(MEASURES) & set(frame):
+        lacks = f"none of the columns {', '.join(MEASURES)}" if named else "no column 'row'"
+        raise InputError(f"{path}: {lacks}: it has {', '.join(frame.columns.drop(['table', 'file']))}")
+    frame = frame.rename(columns={named: "row"})
     for name in ("n", "positives"):
         without = frame["row"][frame[name].isna()]
         if len(without):
@@ -264,18 +249,16 @@ def read_tables(path, n=None, positives=None):
 
 
 def _named_tables(path, content):
-    tables = content.get("tables")
+    tables, columns = content.get("tables"), content.get("table_columns", ["row", *MEASURES])
     if not isinstance(tables, dict) or not tables:
         raise InputError(f"{path}: has no object 'tables' of named tables")
-    columns = content.get("table_columns", ["row", *MEASURES])
     known = [content[name] for name in ("positives", "n_positive", "n_supported") if name in content]
     shared = {"n": content.get("n"), "positives": known[0] if known else None}
     rows = []
     for name, lines in tables.items():
         for number, line in enumerate(lines, start=1):
             if not isinstance(line, list) or len(line) != len(columns):
-                raise InputError(
-                    f"{path}: table {name!r}, row {number} has not the {len(columns)} values {', '.join(columns)}"
-                )
+                expected = f"the {len(columns)} values {', '.join(columns)}"
+                raise InputError(f"{path}: table {name!r}, row {number} has not {expected}")
             rows.append(dict(zip(columns, line, strict=True)) | shared | {"table": name})
     return rows

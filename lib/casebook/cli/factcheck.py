@@ -19,6 +19,7 @@ from casebook.cli.common import (
     say,
     show,
     show_tables,
+    taking,
 )
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
@@ -26,17 +27,19 @@ from casebook.progress import on_terminal
 
 app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
 
-Mode = Annotated[str, typer.Option(help="Retrieval system that searches for evidence.")]
-Gate = Annotated[str, typer.Option(help="Least credibility of a source: none, low, medium or high.")]
 Labelled = Annotated[Path, typer.Argument(help="CSV, JSON or JSONL with id and label.")]
 Corpus = Annotated[
     list[str] | None,
     typer.Option(help="Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"),
 ]
-Stance = Annotated[
-    str, typer.Option(help="public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object.")
-]
-Decomposition = Annotated[str, typer.Option(help="rules, documented, none, model:NAME or module:object.")]
+STANCES = "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
+DECOMPOSITIONS = "rules, documented, none, model:NAME or module:object."
+CHECKER = {
+    "mode": (Annotated[str, typer.Option(help="Retrieval system that searches for evidence.")], "bm25_stemmed"),
+    "stance": (Annotated[str, typer.Option(help=STANCES)], "public"),
+    "decomposition": (Annotated[str, typer.Option(help=DECOMPOSITIONS)], "rules"),
+    "gate": (Annotated[str, typer.Option(help="Least credibility of a source: none, low, medium or high.")], "low"),
+}
 Spellings = Annotated[
     list[str] | None, typer.Option("--label", help="Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.")
 ]
@@ -84,7 +87,9 @@ def score(
 
 
 @app.command()
+@taking(how=CHECKER)
 def run(
+    how,
     context: typer.Context,
     claims: Annotated[
         Path | None, typer.Argument(help="CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.")
@@ -93,11 +98,7 @@ def run(
     log: Annotated[
         list[Path] | None, typer.Option(help="Log of answers, whose sentences are the claims; repeatable.")
     ] = None,
-    mode: Mode = "bm25_stemmed",
-    stance: Stance = "public",
-    decomposition: Decomposition = "rules",
     k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries for each part of a claim.")] = 3,
-    gate: Gate = "low",
     ratings: Annotated[Path | None, typer.Option(help="Table of credibility ratings, YAML.")] = None,
     label: Spellings = None,
     original: Original = False,
@@ -114,12 +115,12 @@ def run(
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import OWN, checker_of, documents_of, folder_of
-    from casebook.factcheck.score import as_lines, as_report, run_log, write_log
+    from casebook.factcheck.pipeline import folder_of
+    from casebook.factcheck.score import as_report, run_log, write_log
 
-    for name in ("stance", "decomposition", "gate", "ratings"):
-        if original and given(context, name):
-            raise InputError(f"--original sets --{name} itself: leave one out")
+    set_by_original = [name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)]
+    if original and set_by_original:
+        raise InputError(f"--original sets --{set_by_original[0]} itself: leave one out")
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
@@ -131,33 +132,67 @@ def run(
         from casebook.assistant.log import read_log
 
         checked = claims_of_answers(read_log(log))
-        if stance == "public" and not original:
+        if how["stance"] == "public" and not original:
             say(
                 "note: the default judge compares words and refutes many paraphrases; for the sentences of answers "
                 "prefer --stance entailment:MODEL or model:NAME"
             )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    settings = {"k": k} if original else {"k": k, "gate": gate}
-    checker = checker_of(
-        documents_of(corpus or [OWN]),
-        mode=mode,
-        stance=stance,
-        decomposition=decomposition,
-        documented=original,
-        ratings=ratings,
-        **settings,
-    )
-    _warn_of_gate(checker)
+    checker = _checker(_documents(corpus), how, k=k, ratings=ratings, documented=original)
     with on_terminal(say):
         results = checker.check_all([(claim.id, claim.text) for claim in checked])
     if out is not None:
         write_log(out, run_log(results, [claim.label for claim in checked]))
     report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)
-    show(report, as_json, as_lines(report, scored))
-    crashed = sum(result.error is not None for result in results)
-    if crashed:
+    show(report, as_json, *_shown(report, scored))
+    if crashed := sum(result.error is not None for result in results):
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
+
+
+def _shown(report, scored):
+    """The report as lines and tables for a terminal."""
+    import pandas as pd
+
+    from casebook.factcheck.score import TITLES
+
+    for claim in report["claims"]:
+        told = (claim["explanation"] or "").splitlines()
+        yield [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}", *(f"    {line}" for line in told)]
+    yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
+    if len(set(report["systems"]["category"])) > 1:
+        yield ["\nVerdicts by category (share of claims with 95 % interval)"]
+        yield report["systems"]
+    if scored:
+        yield ["\nVerdicts against the labels", scored.as_text()]
+    explained = report["explanations"].set_index("measure")["value"].to_dict()
+    original = {name: explained.get(f"documented: {name}") for name in TITLES} | report["performance"]["document"]
+    standard = explained | report["performance"]["all_stages"]
+    rows = [(title, original.get(name), standard.get(name)) for name, title in TITLES.items()]
+    yield [
+        "\nCost of a claim and quality of its explanation, as the document defines them and by the standard definition"
+    ]
+    yield pd.DataFrame(rows, columns=["measure", "original", "standard"]).astype({"original": float, "standard": float})
+
+
+def _documents(corpus):
+    from casebook.factcheck.pipeline import OWN, documents_of
+
+    return documents_of(corpus or [OWN])
+
+
+def _checker(documents, how, **more):
+    """A fact-checker; where the credibility gate lets no document pass, that is said."""
+    from casebook.factcheck.pipeline import checker_of
+
+    checker = checker_of(documents, **how, **more)
+    if not checker.passing and checker.config.three_stage:
+        gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
+        say(
+            f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
+            f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
+        )
+    return checker
 
 
 def _refuse_unwritable(out):
@@ -168,18 +203,10 @@ def _refuse_unwritable(out):
             raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
 
 
-def _warn_of_gate(checker):
-    """Say so where the credibility gate lets no document pass."""
-    if not checker.passing and checker.config.three_stage:
-        gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
-        say(
-            f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
-            f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
-        )
-
-
 @app.command()
+@taking(how=CHECKER)
 def ablate(
+    how,
     claims: Annotated[
         Path | None, typer.Argument(help="CSV, JSON or JSONL with claim and label.", show_default="own")
     ] = None,
@@ -188,10 +215,6 @@ def ablate(
         list[float] | None, typer.Option(help="Share of documents with a planted contradiction; repeatable.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Draws of the planted contradictions.")] = 3,
-    gate: Gate = "low",
-    mode: Mode = "bm25_stemmed",
-    stance: Stance = "public",
-    decomposition: Decomposition = "rules",
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -201,31 +224,22 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as ablation_of
     from casebook.factcheck.claims import read_claims, read_labelled
-    from casebook.factcheck.pipeline import OWN, checker_of, documents_of
 
-    documents = documents_of(corpus or [OWN])
-    if claims is None:
-        if corpus:
-            raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
-        checked = read_claims(documents=documents, split="test")
-    else:
-        checked = read_labelled(claims, documents)
-    checker = checker_of(documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate)
-    _warn_of_gate(checker)
+    if corpus and claims is None:
+        raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
+    documents = _documents(corpus)
+    checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
+    checker = _checker(documents, how)
     with on_terminal(say):
-        rates = tuple(rate or (0.0, 1.0))
-        tables = ablation_of(checker, checked, rates=rates, seeds=range(seeds), seed=seed)
-    if as_json:
-        print_json(tables)
-        return
-    effects = tables["effects"]
-    shown = {
-        "The pipeline against itself without each part": tables["parts"],
-        "Cells": tables["cells"],
-        "Effects by share of documents with a planted contradiction": effects[
-            effects["kind"].isin(["main", "shapley"])
-        ],
-        "The nine original configurations, run": tables["configurations"],
-        "Impacts that the document states, and ours, in points of accuracy": tables["reported"],
+        tables = ablation_of(checker, checked, rates=rate or (0.0, 1.0), seeds=range(seeds), seed=seed)
+    titles = {
+        "parts": "The pipeline against itself without each part",
+        "cells": "Cells",
+        "effects": "Effects by share of documents with a planted contradiction",
+        "configurations": "The nine original configurations, run",
+        "reported": "Impacts that the document states, and ours, in points of accuracy",
     }
-    show_tables({title: table.drop(columns="reason", errors="ignore") for title, table in shown.items()}, as_json)
+    if not as_json:
+        tables["effects"] = tables["effects"].query("kind in ('main', 'shapley')")
+        tables = {title: tables[name].drop(columns="reason", errors="ignore") for name, title in titles.items()}
+    show_tables(tables, as_json)

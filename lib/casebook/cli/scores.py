@@ -8,7 +8,6 @@ import typer
 from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json, show
 from casebook.errors import InputError
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
 Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
 
 
@@ -41,12 +40,11 @@ def evaluate(
     result = evaluate(qrels, run, names, **options)
     frame = result.frame()
     measures, lines = {}, []
-    for name in frame:
+    for name, mean in result.mean.items():
         found = bootstrap_mean(frame[name].to_numpy())
-        bounds, why = bounds_text(found.low, found.high, "z.4f"), f"  {found.reason}" if found.reason else ""
-        lines.append(f"{name:12} {result.mean[name]:z.4f}  {bounds}  n={found.n}{why}")
-        bounds = {"ci": [found.low, found.high], "n": found.n, "reason": found.reason}
-        measures[name] = {"mean": result.mean[name]} | bounds
+        bounds = bounds_text(found.low, found.high, "z.4f")
+        lines.append(f"{name:12} {mean:z.4f}  {bounds}  n={found.n}  {found.reason or ''}".rstrip())
+        measures[name] = {"mean": mean, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
     account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
     lines.append("intervals: 95 %, Student t and BCa over queries")
     lines.append("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
@@ -80,15 +78,14 @@ def compare(
     from casebook.frames import compare_systems
     from casebook.measures.ranking import evaluate
 
-    exclusive(context, "as_json", "latex", "markdown", "csv")
-    exclusive(context, "latex", "markdown", "csv")
-    exclusive(context, "markdown", "csv")
+    forms = ("as_json", "latex", "markdown", "csv")
+    for place, name in enumerate(forms[:-1]):
+        exclusive(context, name, *forms[place + 1 :])
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in runs]
-    if len(set(names)) < len(names):
+    names = names if len({*names}) == len(names) else [str(path) for path in runs]
+    if len({*names}) < len(names):
         raise InputError("compare: the same run is given twice")
     scores = pd.concat([evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs], axis=1, keys=names)
     found = {}
@@ -98,7 +95,7 @@ def compare(
     if as_json:
         print_json(found)
         return
-    form = next((form for form, asked in (("latex", latex), ("markdown", markdown), ("csv", csv)) if asked), "text")
+    form = "latex" if latex else "markdown" if markdown else "csv" if csv else "text"
     for name, parts in found.items():
         for part, table in parts.items():
             typer.echo(f"{name}: {part}")
@@ -130,18 +127,16 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    from casebook.measures.agreement import agreement_results
-    from casebook.measures.ratings import as_panel, from_counts, from_table
+    from casebook.measures.agreement import LEVELS, agreement_results, as_panel, from_counts, from_table
     from casebook.sheets import read_ratings
     from casebook.stats.intervals import bounds_text
+    from casebook.stats.samples import check_choice
 
-    if resamples < 100 and resamples != 0:
+    if 0 < resamples < 100:
         raise InputError(f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none")
-    if level not in (None, *LEVELS):
-        raise InputError(f"unknown level {level!r}: choose from {', '.join(LEVELS)}")
+    check_choice("level", level or LEVELS[0], LEVELS)
     makers = {"ratings": None, "counts": from_counts, "table": from_table}
-    if form not in makers:
-        raise InputError(f"unknown form {form!r}: choose from {', '.join(makers)}")
+    check_choice("form", form, makers)
     numbers = False if level == "nominal" or scale is not None else None if level is None else True
     numbers = numbers if form == "ratings" else True
     frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
@@ -149,27 +144,25 @@ def agreement(
     level = level or ("ordinal" if numeric or scale else "nominal")
     if form == "ratings":
         panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
+        rows = (
+            "are rows; every column is a rater"
+            if frame.index.name == "row"
+            else f"named by column {frame.index.name!r}"
+        )
+        missing = int(frame.isna().to_numpy().sum())
+        head = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; items {rows}"
     else:
         panel = makers[form](frame.fillna(0), None if level != "nominal" else list(frame.columns))
+        head = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
     found = agreement_results(panel, level, resamples, weights=weights, seed=seed)
     fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
     values = {name: {field: getattr(one, field) for field in fields} for name, one in found.items()}
-    if form == "ratings":
-        named = f"items named by column {frame.index.name!r}"
-        named = "items are rows; every column is a rater" if frame.index.name == "row" else named
-        missing = int(frame.isna().to_numpy().sum())
-        head = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; {named}"
-    else:
-        head = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
     lines = [head, f"level of krippendorff_alpha: {level}"]
     lines.append(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
     for name, one in found.items():
-        if one.estimate is None:
-            lines.append(f"{name:22}{'-':>7}  {one.reason}")
-            continue
         own, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
-        line = f"{name:22}{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}  {one.reason or ''}"
-        lines.append(line.rstrip())
+        value = f"{'-':>7}" if one.estimate is None else f"{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}"
+        lines.append(f"{name:22}{value}  {one.reason or ''}".rstrip())
     lines.append("\nthese raters: other items, the same raters; new raters: other items and other raters")
     lines.append("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
     show(values, as_json, lines)

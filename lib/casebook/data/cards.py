@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
-import pandas as pd
 import pydantic
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -15,13 +14,13 @@ from casebook.readers import read_yaml
 # Loaders that a card may name, by the kind of data that they give: functions of
 # casebook.data.claims for claims, of casebook.data.sets for all else.
 KINDS = {
-    "retrieval": ("beir", "beir_halves", "consumer_contracts", "irled", "licence_notices", "pdpabench", "privacy_qa"),
-    "claims": ("climate_fever", "feverous_s", "hover", "own_claims"),
-    "annotations": ("decompositions", "fact_cases", "fact_sheets"),
-    "ratings": ("vader",),
-    "votes": ("pdpabench_votes",),
+    "retrieval": "beir beir_halves consumer_contracts irled licence_notices pdpabench privacy_qa",
+    "claims": "climate_fever feverous_s hover own_claims",
+    "annotations": "decompositions fact_cases fact_sheets",
+    "ratings": "vader",
+    "votes": "pdpabench_votes",
 }
-LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders}
+LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders.split()}
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -34,14 +33,6 @@ def _inside(path):
     if not parts or ".." in parts or path.startswith("/") or "\\" in path or ":" in path:
         raise ValueError(f"{path!r} is no path below a folder")
     return path
-
-
-def _name(key):
-    """Refuse a key that is no name, as a field error of the card."""
-    try:
-        return paths.valid_name(key, "dataset")
-    except InputError as error:
-        raise ValueError(str(error)) from error
 
 
 RelativePath = Annotated[str, AfterValidator(_inside)]
@@ -109,7 +100,7 @@ class Split(_Strict):
 class Card(_Strict):
     """Everything that is known about a data set before it is read."""
 
-    key: Annotated[str, AfterValidator(_name)]
+    key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
     title: Text
     description: Text
     licence: Licence
@@ -204,20 +195,6 @@ def may_show(card):
         return frozenset({"items"})
     free = spdx.startswith(("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-"))
     return frozenset({"items", "documents"} if free and not card.licence.non_commercial else ())
-
-
-def licence_table():
-    """Licences of all data sets, a row each."""
-    return pd.DataFrame(
-        {
-            "dataset": key,
-            "title": card.title,
-            "licence": card.licence.name,
-            "non_commercial": "yes" if card.licence.non_commercial else "no",
-            "citation": _one_line(card.citation),
-        }
-        for key, card in cards().items()
-    )
 
 
 def as_markdown(card):

@@ -10,8 +10,8 @@ import pydantic
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.readers import read_frame, read_json, read_lines, unreadable
-from casebook.trec import read_beir_qrels, read_qrels
+from casebook.readers import read_frame, read_json, read_lines
+from casebook.trec import judgements, read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
 # .05 from a recall, which is half the interval of a few hundred queries.
@@ -32,9 +32,9 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
     return _assemble(key, split, documents, queries, judged, read_beir_qrels(judged), card, max_missing)
 
 
-def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None, titles=True):
+def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
     """Read documents and queries in JSON lines with judgements in TREC format."""
-    documents = _documents(documents, id_field, titles)
+    documents = _documents(documents, id_field, titles=False)
     queries = read_frame(queries, id_field, "query_id")
     return _assemble(key, split, documents, queries, Path(qrels), read_qrels(qrels), card)
 
@@ -47,7 +47,7 @@ def read_collection(folder, titles=True):
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(_one_of(folder, "corpus"), "_id", titles)
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".txt", ".md") and path.is_file())
-    texts = {path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path)) for path in files}
+    texts = {path.relative_to(folder).as_posix(): _text(path) for path in files}
     filled = {name: text for name, text in texts.items() if text.strip()}
     if not filled:
         raise InputError(f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there")
@@ -92,7 +92,11 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     count, total = len(about) + sum(unasked.values()), sum(map(len, qrels.values()))
     if count > most * total:
         enough = math.ceil(100 * count / total) / 100
-        number, what = _first_missing(path, unasked, lacking)
+        number, what = next(
+            (line, f"query {query!r}" if query in unasked else f"document {document!r}")
+            for line, query, document, _ in judgements(path)
+            if query in unasked or document in lacking
+        )
         raise InputError.at(
             path,
             number,
@@ -105,18 +109,6 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     return RetrievalDataset(key, split, documents, asked, ordered, card, groups=groups, **missing)
 
 
-def _first_missing(path, queries, documents):
-    """Line of the first judgement about a query or a document that is not there, and which one that is."""
-    for number, line in read_lines(path):
-        fields = [field.strip() for field in line.split("\t" if "\t" in line else None)]
-        query, document = fields[0:4:2] if len(fields) > 3 else fields[:2]  # TREC, or BEIR
-        if query in queries:
-            return number, f"query {query!r}"
-        if document in documents:
-            return number, f"document {document!r}"
-    raise AssertionError("the judgements read name what their file does not")
-
-
 Text = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
 
 
@@ -127,31 +119,24 @@ class _Question(pydantic.BaseModel):
 
     id: Text
     text: Text
-    first: Text = pydantic.Field(alias="relevantDocId")
+    relevantDocId: Text  # noqa: N815
     # Two fields of our own: what one id cannot say.
     relevant: dict[str, pydantic.NonNegativeInt] | None = None
     group: Text | None = None
 
-    def judgements(self, known):
-        """{policy: grade}, the policies spelt as their files are; ids are equal whatever their case."""
-        grades = self.relevant or {self.first: 1}
-        judged = {known[name.casefold()]: grade for name, grade in grades.items()}
-        best = max(judged.values())
-        if len(judged) < len(grades):
-            raise ValueError("judges a policy twice")
-        if best < 1 or judged.get(known[self.first.casefold()]) != best:
-            raise ValueError(f"relevantDocId {self.first!r} has not the best grade")
-        return judged
-
 
 def read_mini_insurance(folder, *, key=None):
-    """Read ``policies/<id>.txt``, and ``queries/queries.json``: objects with ``id``, ``text`` and ``relevantDocId``."""
+    """Read ``policies/<id>.txt``, and ``queries/queries.json``: objects with ``id``, ``text`` and ``relevantDocId``.
+
+    Ids are equal whatever their case.
+    """
     folder = Path(folder)
-    texts = {path.stem: _policy(path) for path in sorted((folder / "policies").glob("*.txt"))}
+    texts = {path.stem: _text(path) for path in sorted((folder / "policies").glob("*.txt"))}
     known = {name.casefold(): name for name in texts}
-    if not texts or len(known) < len(texts):
-        problem = "holds two policies that differ in case alone" if texts else "holds no policy (*.txt)"
-        raise InputError(f"{folder / 'policies'}: {problem}")
+    if not texts or len(known) < len(texts) or not all(text.strip() for text in texts.values()):
+        raise InputError(
+            f"{folder / 'policies'}: holds no policy (*.txt), an empty one, or two that differ in case alone"
+        )
     path = folder / "queries" / "queries.json"
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
@@ -160,31 +145,27 @@ def read_mini_insurance(folder, *, key=None):
     for number, row in enumerate(rows, 1):
         try:
             question = _Question.model_validate(row)
-            judged = question.judgements(known)
+            grades = question.relevant or {question.relevantDocId: 1}
+            judged = {known[name.casefold()]: grade for name, grade in grades.items()}
         except KeyError as error:
             raise InputError(f"{path}: row {number}: names the policy {error}, which has no file") from error
         except ValueError as error:
             raise InputError(f"{path}: row {number}: {first_problem(error)}") from error
+        best = max(judged.values())
+        if len(judged) < len(grades) or best < 1 or judged.get(known.get(question.relevantDocId.casefold())) != best:
+            what = f"relevantDocId {question.relevantDocId!r} has not the best grade, or a policy is judged twice"
+            raise InputError(f"{path}: row {number}: {what}")
         qrels[question.id], groups[question.id] = judged, question.group
     if len({name.casefold() for name in qrels}) < len(rows):
         raise InputError(f"{path}: an id occurs twice; case does not count")
     if any(groups.values()) and not all(groups.values()):
         raise InputError(f"{path}: field group must be in all rows, or in none")
-    first = ["id", "text"]
     queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
-    queries = queries[[*first, *queries.columns.drop(first)]].rename(columns={"id": "query_id"})
+    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]].rename(columns={"id": "query_id"})
     documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
     groups = groups if any(groups.values()) else None
     return RetrievalDataset(key or folder.resolve().name, "test", documents, queries, qrels, groups=groups)
 
 
-def _policy(path):
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
-    if not text.strip():
-        raise InputError(f"{path}: is empty: write the policy, or remove the file")
-    return text
+def _text(path):
+    return "\n".join(line for _, line in read_lines(path))

@@ -8,19 +8,11 @@ import pandas as pd
 
 from casebook import paths
 from casebook.data import claims, folders, sets, sources
-from casebook.data.cards import cards, licence_table
+from casebook.data.cards import cards
 from casebook.data.folders import MAX_MISSING, with_titles
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, called, is_plugin
-
-KINDS = {
-    "retrieval": "documents, questions and judgements",
-    "claims": "claims",
-    "annotations": "annotated records",
-    "ratings": "ratings",
-    "votes": "votes on pairs of answers",
-}
 
 
 def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSING):
@@ -45,7 +37,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
 
     Returns
     -------
-    casebook.data.splits.RetrievalDataset, AnnotatedSet, RatingSet, VoteSet or casebook.data.claims.ClaimSet
+    casebook.data.splits.RetrievalDataset, casebook.data.splits.StudySet or casebook.data.claims.ClaimSet
         The split, with the counts of its card. `documents` has the columns ``doc_id``,
         ``title`` and ``text`` and the collection's own, `queries` ``query_id`` and
         ``text``; `qrels` is ``{query_id: {doc_id: grade}}``.
@@ -72,7 +64,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     card, named = resolve(name)
     if card.kind != kind:
         fitting = ", ".join(key for key, other in cards().items() if other.kind == kind)
-        raise InputError(f"dataset {card.key!r} holds {KINDS[card.kind]}, not {KINDS[kind]}: choose from {fitting}")
+        raise InputError(f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {fitting}")
     if named and split not in (None, named):
         raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
     split = named or split or card.default_split
@@ -165,12 +157,12 @@ def pull(names=None):
     """
     found, problems = [], []
     for card in _chosen(names):
-        if names is None and not sources.reachable(card):
-            why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
-            print(f"{card.key}: left out: {why}", file=sys.stderr)
-            continue
         try:
-            found += sources.pull(card).values()
+            if names or sources.reachable(card):
+                found += sources.pull(card).values()
+            else:
+                why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
+                print(f"{card.key}: left out: {why}", file=sys.stderr)
         except InputError as error:
             problems.append(str(error))
     if problems:
@@ -180,9 +172,7 @@ def pull(names=None):
 
 def _chosen(names):
     """Distinct cards of some names, or all."""
-    if names is None:
-        return list(cards().values())
-    return list({card.key: card for card, _ in map(resolve, names)}.values())
+    return list({card.key: card for card, _ in map(resolve, names)}.values() if names else cards().values())
 
 
 def check(names=None):
@@ -208,8 +198,14 @@ def check(names=None):
 
 def overview():
     """Licences of the datasets, their splits, and which ones are on this machine."""
-    table = licence_table().drop(columns="citation")
-    known = cards().values()
-    table.insert(1, "status", [sources.status(card)[0] for card in known])
-    table.insert(2, "splits", [", ".join(card.splits) for card in known])
-    return table[[*table.columns.drop("title"), "title"]]
+    return pd.DataFrame(
+        {
+            "dataset": card.key,
+            "status": sources.status(card)[0],
+            "splits": ", ".join(card.splits),
+            "licence": card.licence.name,
+            "non_commercial": "yes" if card.licence.non_commercial else "no",
+            "title": card.title,
+        }
+        for card in cards().values()
+    )

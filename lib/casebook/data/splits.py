@@ -123,59 +123,21 @@ class RetrievalDataset(DataSplit):
 
 
 @dataclass(frozen=True, eq=False)
-class AnnotatedSet(DataSplit):
-    """Records that somebody annotated, for experiments that read them whole."""
+class StudySet(DataSplit):
+    """What people annotated, rated or voted on; frames that a study has not are None."""
 
     key: str
     split: str
-    records: pd.DataFrame
     counts: dict
+    content: list = field(repr=False)  # what the fingerprint is taken of
     card: object = field(default=None, repr=False)
+    records: pd.DataFrame | None = None  # annotated, one a row
+    ratings: pd.DataFrame | None = None  # items in rows, raters in columns, NaN where there is no rating
+    votes: pd.DataFrame | None = None  # VOTES and comment, one row a vote
+    items: pd.DataFrame | None = None  # what was rated, or item, prompt, rag and base
 
     def _content(self):
-        yield json.dumps(self.records.to_dict(orient="records"), sort_keys=True).encode()
-
-
-@dataclass(frozen=True, eq=False)
-class RatingSet(DataSplit):
-    """Items rated by several people."""
-
-    key: str
-    split: str
-    ratings: pd.DataFrame  # items in rows, raters in columns, NaN where there is no rating
-    items: pd.DataFrame
-    card: object = field(default=None, repr=False)
-
-    @property
-    def counts(self):
-        """Items (documents), raters (queries) and ratings (judgements)."""
-        items, raters = self.ratings.shape
-        return {"documents": items, "queries": raters, "judgements": int(self.ratings.notna().to_numpy().sum())}
-
-    def _content(self):
-        table = self.items[["item_id", "text"]].join(self.ratings, on="item_id")
-        yield table.to_csv(index=False).encode()
-
-
-@dataclass(frozen=True, eq=False)
-class VoteSet(DataSplit):
-    """Votes on pairs of answers."""
-
-    key: str
-    split: str
-    votes: pd.DataFrame  # VOTES and comment, one row a vote
-    items: pd.DataFrame  # item, prompt, rag, base
-    card: object = field(default=None, repr=False)
-
-    @property
-    def counts(self):
-        """Items (documents), raters (queries) and votes (judgements)."""
-        raters = self.votes["rater"].nunique()
-        return {"documents": len(self.items), "queries": raters, "judgements": len(self.votes)}
-
-    def _content(self):
-        for table in (self.items, self.votes[VOTES]):  # comments are left out
-            yield table.to_csv(index=False, lineterminator="\n").encode()
+        return (text.encode() for text in self.content)
 
 
 def halve(groups, seed):
@@ -212,15 +174,10 @@ def connected_components(judged):
 
 
 def _unique_ids(frame, column, key):
-    ids = frame[column].tolist()
-    wrong = next((value for value in ids if not isinstance(value, str)), None)
-    if wrong is not None:
-        raise InputError(f"{key}: {column} {wrong!r} is not text")
-    known = set(ids)
-    if len(known) < len(ids):
-        twice = next(value for value, n in Counter(ids).items() if n > 1)
-        raise InputError(f"{key}: {column} {twice!r} occurs more than once")
-    return known
+    for value, n in Counter(frame[column].tolist()).items():
+        if n > 1 or not isinstance(value, str):
+            raise InputError(f"{key}: {column} {value!r} {'occurs more than once' if n > 1 else 'is not text'}")
+    return set(frame[column])
 
 
 def _refuse_unknown(ids, known, kind, key):

@@ -39,7 +39,7 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the full system with the
     configurations that are no single effect, ``parts`` (the planned family), ``effects`` by rate, ``reported``.
     """
-    base, others, config = checker.base, (checker.stance, claims, checker.decomposers), checker.config
+    base, others, config = checker.base, (checker.stance, claims), checker.config
     cells, nine = factorial_configs(config), documented_configs(config)
     rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, *others, memo=memo)
     right, groups = right_table(rows), rows.drop_duplicates("id")["group"].tolist()
@@ -85,23 +85,18 @@ def parts(right, groups, **options):
 def reported(left_out):
     """The impacts that the document states, in points, beside what was measured on clean documents."""
     ours = left_out.set_index("against").loc[[f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]]
-    points = -100 * ours[["difference", "high", "low"]] + 0.0  # no negative zero
-    codes = list(COMPONENTS)
-    return pd.DataFrame(
-        {
-            "configuration": codes,
-            "reported": [yaml_table("documented")["simulator"]["reported"][code] for code in codes],
-            "origin": "input of a simulator",
-            "simulated accuracy": [simulated_accuracy(code) for code in codes],
-            "simulated seconds": [simulated_seconds(code) for code in codes],
-            "reversed at n=10": [chance_of_reversal(code, 10) for code in codes],
-            "ours": points["difference"].to_numpy(),
-            "ours low": points["high"].to_numpy(),
-            "ours high": points["low"].to_numpy(),
-            "p_adjusted": ours["p_adjusted"].to_numpy(),
-            "n": ours["n"].to_numpy(),
-        }
-    )
+    points = (-100 * ours[["difference", "high", "low"]] + 0.0).set_axis(["ours", "ours low", "ours high"], axis=1)
+    told = yaml_table("documented")["simulator"]["reported"]
+    stated = {
+        "configuration": list(COMPONENTS),
+        "reported": [told[code] for code in COMPONENTS],
+        "origin": "input of a simulator",
+        "simulated accuracy": [simulated_accuracy(code) for code in COMPONENTS],
+        "simulated seconds": [simulated_seconds(code) for code in COMPONENTS],
+        "reversed at n=10": [chance_of_reversal(code, 10) for code in COMPONENTS],
+    }
+    measured = pd.concat([points, ours[["p_adjusted", "n"]]], axis=1)  # + 0.0: no negative zero
+    return pd.DataFrame(stated).join(measured.reset_index(drop=True))
 
 
 def factorial_configs(config=None):
@@ -135,11 +130,11 @@ def documented_configs(config=None):
     }
 
 
-def run_configs(configs, base, stance, claims, decomposers=None, *, share=True, memo=None):
+def run_configs(configs, base, stance, claims, *, share=True, memo=None):
     """Run configurations on the same claims, one row a configuration and claim; what they share is done once."""
     memo, tables = {} if memo is None else memo, []
     for name, config in track(configs.items(), "configurations"):
-        checker = FactChecker(base, stance, config, decomposers, memo=memo if share else {})
+        checker = FactChecker(base, stance, config, memo if share else {})
         results = checker.check_all([(claim.id, claim.text) for claim in claims])
         found = cost_rows(results).assign(
             group=[claim.group for claim in claims],

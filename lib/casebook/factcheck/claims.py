@@ -11,22 +11,24 @@ from typing import Annotated, Literal
 import nupunkt
 import pandas as pd
 import Stemmer
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, StrictInt, StringConstraints, ValidationError
 
 from casebook import paths
+from casebook.data.cards import first_problem
 from casebook.data.registry import load
 from casebook.errors import InputError, MeasureNote
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, is_plugin
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
+from casebook.stats.samples import check_choice
 
 FOLDER = paths.DATA / "factcheck"
 FEWEST = 6  # groups of claims, below which nothing has an interval
 SHIPPED = ("smoke", "insurance")
-FIELDS = ("claim", "id", "label", "group", "category", "evidence")
-LABELS = {SUPPORTED: SUPPORTED, NOT_SUPPORTED: NOT_SUPPORTED, "INSUFFICIENT": INSUFFICIENT, INSUFFICIENT: INSUFFICIENT}
-LABELS["CONFLICTING"] = "CONFLICTING"
+LABELS = {name: name for name in (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, "CONFLICTING")} | {
+    "INSUFFICIENT": INSUFFICIENT
+}
 
 
 #: One gold atomic claim with its place in a document.
@@ -47,6 +49,38 @@ class Claim:
     atoms: tuple = ()
 
 
+Filled = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
+_Told = Annotated[str, BeforeValidator(lambda value: "" if value is None or value != value else value)]
+
+
+class Quote(BaseModel):
+    """Words of a document that decide a claim or a part of it."""
+
+    doc_id: str
+    quote: Filled
+
+
+class Record(BaseModel, coerce_numbers_to_str=True):
+    """A claim of a file; what a file has besides is not read."""
+
+    claim: Filled
+    id: StrictInt | Filled | None = None
+    label: _Told = ""
+    group: _Told = ""
+    category: _Told = ""
+    evidence: Annotated[list[Quote], BeforeValidator(lambda value: value or [])] = []
+
+
+def fitting(path, number, record, model):
+    """A record of a file as a pydantic model; one that does not fit is refused with its row."""
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        raise InputError.at(
+            path, number, f"{first_problem(error)}; its fields: {', '.join(map(str, record))}"
+        ) from error
+
+
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
     found = {name: load(name, titles=False).documents.copy() for name in SHIPPED}
@@ -58,66 +92,53 @@ def shipped_documents():
 
 def read_claims(documents=None, split="all"):
     """Our own claims, with the place of every quote that decides them."""
-    texts, path, found = _texts(shipped_documents() if documents is None else documents), FOLDER / "claims.jsonl", []
+    documents, path, found = shipped_documents() if documents is None else documents, FOLDER / "claims.jsonl", []
+    texts = documents.set_index("doc_id")["text"].to_dict()
     for number, row in read_jsonl(path, {}):
-        atoms = [_atom(path, number, atom["text"], atom["label"], atom["evidence"], texts) for atom in row["atoms"]]
+        atoms = [_atom(path, number, a["text"], a["label"], Quote(**a["evidence"]), texts) for a in row["atoms"]]
         known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
         found.append(Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known))
     return [claim for claim in found if split in ("all", claim.split)]
 
 
-def _texts(documents):
-    return dict(zip(documents["doc_id"], documents["text"], strict=True))
-
-
 def read_plain(path, documents=None, spellings=None):
-    """Claims of any origin: records with ``claim`` and, if known, the other ``FIELDS``; or a text a line.
+    """Claims of any origin: records with ``claim`` and, if known, the other fields of `Record`; or a text a line.
 
     With documents, each quote of ``evidence`` is looked up in the document that it names.
     """
-    path = Path(path)
-    for spelling, label in (spellings or {}).items():
-        if label not in LABELS:
-            raise InputError(f"--label {spelling}={label}: {label!r} is none of {', '.join(LABELS)}")
+    path, meaning, found = Path(path), LABELS | (spellings or {}), {}
+    if wrong := sorted(set(meaning.values()) - set(LABELS)):
+        raise InputError(f"--label: {wrong[0]!r} is none of {', '.join(LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
         rows = read_records(path)[0]
     else:
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
-    if not rows:
-        raise InputError(f"{path}: holds no claims")
-    texts = None if documents is None else _texts(documents)
-    lines, found = {}, []
+    texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     for number, row in rows:
-        if not isinstance(row.get("claim"), str) or not row["claim"].strip():
-            has = ", ".join(map(str, row)) or "none"
-            raise InputError.at(path, number, f"has no text in field 'claim'; its fields: {has}")
-        name = row.get("id", number)
-        if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
-            raise InputError.at(path, number, "field 'id' is neither text nor a whole number")
-        if str(name) in lines:
-            raise InputError.at(path, number, f"id {str(name)!r} stood already in line {lines[str(name)]}")
-        lines[str(name)] = number
-        label = _label(path, number, row.get("label"), spellings or {})
-        quotes = row.get("evidence") or []
-        if not isinstance(quotes, list):
-            raise InputError.at(path, number, "field 'evidence' is no list of objects with 'doc_id' and 'quote'")
-        atoms = tuple(_atom(path, number, row["claim"], label, quote, texts) for quote in quotes)
-        told = {key: "" if row.get(key) is None else str(row[key]) for key in ("category", "group")}
-        told["group"] = told["group"] or str(name)
-        found.append(Claim(str(name), row["claim"], label, atoms=atoms, **told))
-    unread = sorted({str(name) for _, row in rows for name in row} - set(FIELDS))
-    if unread:
-        warnings.warn(f"{path}: not read: {', '.join(unread)}; fields: {', '.join(FIELDS)}", MeasureNote, stacklevel=2)
-    return found
+        told = fitting(path, number, row, Record)
+        name, label = str(number if told.id is None else told.id), told.label.strip() and meaning.get(told.label)
+        if name in found:
+            raise InputError.at(path, number, f"id {name!r} stands twice")
+        if label is None:
+            problem = f"label {told.label!r} is none of {', '.join(LABELS)}: rename it, or say "
+            raise InputError.at(path, number, f"{problem}--label {told.label}=NOT_SUPPORTED")
+        label = LABELS.get(label, "")
+        atoms = tuple(_atom(path, number, told.claim, label, quote, texts) for quote in told.evidence)
+        found[name] = Claim(name, told.claim, label, told.category, group=told.group or name, atoms=atoms)
+    if not found:
+        raise InputError(f"{path}: holds no claims")
+    if unread := sorted({str(name) for _, row in rows for name in row} - set(Record.model_fields)):
+        fields = ", ".join(Record.model_fields)
+        warnings.warn(f"{path}: not read: {', '.join(unread)}; fields: {fields}", MeasureNote, stacklevel=2)
+    return list(found.values())
 
 
 def read_labelled(path, documents=None):
     """Claims that all have a label, in groups enough for an interval: what an evaluation needs."""
     found = read_plain(path, documents)
-    groups = len({claim.group for claim in found})
+    groups, bare = len({claim.group for claim in found}), [claim.id for claim in found if not claim.label]
     if groups < FEWEST:
         raise InputError(f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more")
-    bare = [claim.id for claim in found if not claim.label]
     if bare:
         raise InputError(
             f"{path}: {len(bare)} of {len(found)} claims have no label (first: {bare[0]!r}): an evaluation needs "
@@ -126,29 +147,13 @@ def read_labelled(path, documents=None):
     return found
 
 
-def _label(path, number, label, spellings):
-    """A gold label in our spelling, empty if there is none."""
-    if label is None or label != label or (isinstance(label, str) and not label.strip()):
-        return ""
-    told = spellings.get(str(label), label)
-    if not isinstance(told, str) or told not in LABELS:
-        problem = f"label {label!r} is none of {', '.join(LABELS)}: rename it, or say --label {label}=NOT_SUPPORTED"
-        raise InputError.at(path, number, problem)
-    return LABELS[told]
-
-
 def _atom(path, number, text, label, evidence, texts):
     """A quote that decides a claim or a part of it, with its place in the document."""
-    if not isinstance(evidence, dict) or not all(isinstance(evidence.get(key), str) for key in ("doc_id", "quote")):
-        raise InputError.at(path, number, "each element of 'evidence' needs the texts 'doc_id' and 'quote'")
-    doc_id, quote = evidence["doc_id"], evidence["quote"]
-    if texts is None:
-        return Atom(text, label, doc_id, quote, 0, len(quote))
-    if doc_id not in texts:
-        raise InputError.at(path, number, f"the collection has no document {doc_id!r} that 'evidence' names")
-    start = texts[doc_id].find(quote)
-    if start < 0 or not quote.strip():
-        raise InputError.at(path, number, f"document {doc_id!r} does not hold the quote {quote[:60]!r}")
+    doc_id, quote = evidence.doc_id, evidence.quote
+    start = 0 if texts is None else texts.get(doc_id, "").find(quote)
+    if start < 0:
+        what = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
+        raise InputError.at(path, number, f"document {doc_id!r} {what} the quote {quote[:60]!r}")
     return Atom(text, label, doc_id, quote, start, start + len(quote))
 
 
@@ -183,6 +188,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), 
 NUMBER_WORDS |= {word: 10 * value for value, word in enumerate(WORDS["tens"].split(), start=2)}
 _WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
+_LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _STEMMER = Stemmer.Stemmer("english")
 
 
@@ -258,15 +264,9 @@ def names(text):
 @lru_cache(maxsize=5_000)
 def sentences(text):
     """Places of the sentences of a text; a line break ends one."""
-    spans = []
-    for start, end in nupunkt.sent_spans(text) if text.strip() else ():
-        for line in re.finditer(r"[^\n]+", text[start:end]):
-            piece = line.group()
-            left = start + line.start() + len(piece) - len(piece.lstrip())
-            right = start + line.end() - (len(piece) - len(piece.rstrip()))
-            if right > left:
-                spans.append((left, right))
-    return tuple(spans)
+    found = nupunkt.sent_spans(text) if text.strip() else ()
+    pieces = ((start, line) for start, end in found for line in _LINE.finditer(text[start:end]))
+    return tuple((start + line.start(), start + line.end()) for start, line in pieces)
 
 
 # --- atomic claims with logical form and verifiability: by rules on whole words, as documented, by a language model
@@ -325,7 +325,6 @@ def checked_claim(claim):
 
 _DOCUMENTED_SPLIT = re.compile(r" and |,| that ", re.IGNORECASE)
 _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
-_SHORT = 10  # words below which a documented vague word decides
 
 
 def decompose_documented(claim):
@@ -346,7 +345,7 @@ def documented_verifiability(text):
     """The documented kind, by substrings: "William" holds "will"."""
     lowered = text.lower()
     for kind, known in yaml_table("documented")["verifiability"].items():
-        if any(word in lowered for word in known) and (kind != VAGUE or len(text.split()) < _SHORT):
+        if any(word in lowered for word in known) and (kind != VAGUE or len(text.split()) < 10):
             return kind
     return VERIFIABLE
 
@@ -366,7 +365,7 @@ class Parts(BaseModel, extra="forbid"):
 
 
 class ModelDecomposer:
-    """Decompose with a language model; an answer outside the schema is an error, and no default."""
+    """Decompose with a language model."""
 
     prompt = """Part the claim into atomic claims, each a full sentence that can be judged
 alone. Restore subjects and keep conditions. Do not add or drop anything. Give each a
@@ -381,14 +380,15 @@ Claim: {claim}
 
     def __call__(self, claim):
         prompt = self.prompt.format(kinds=", ".join(KINDS), claim=checked_claim(claim))
-        answer = self._model.complete_json(prompt, Parts.model_json_schema())
-        try:
-            parts = Parts.model_validate(answer).subclaims
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"the language model's answer does not fit: {where}: {first['msg']}") from error
-        return _numbered(part.model_dump().values() for part in parts)
+        return _numbered(part.model_dump().values() for part in answered(self._model, prompt, Parts).subclaims)
+
+
+def answered(model, prompt, schema):
+    """A language model's answer as a pydantic model; one that does not fit is an error, and no default."""
+    try:
+        return schema.model_validate(model.complete_json(prompt, schema.model_json_schema()))
+    except ValidationError as error:
+        raise InputError(f"the language model's answer does not fit: {first_problem(error)}") from error
 
 
 class PluginDecomposer:
@@ -410,11 +410,14 @@ class PluginDecomposer:
 DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
 
 
-def decomposers_of(name):
-    """The decomposer that is no name of ours: a language model's or the user's own."""
+def decomposer_of(name):
+    """A decomposer by its name: ours, a language model's or the user's own."""
     if name.startswith("model:"):
-        return {name: ModelDecomposer(load_language_model(name.removeprefix("model:")))}
-    return {name: PluginDecomposer(name)} if is_plugin(name) else {}
+        return ModelDecomposer(load_language_model(name.removeprefix("model:")))
+    if is_plugin(name):
+        return PluginDecomposer(name)
+    check_choice("decomposition", name, DECOMPOSERS)
+    return DECOMPOSERS[name]
 
 
 JUDGEMENT, VAGUE_WORDS = listed(WORDS["judgement"]), listed(WORDS["vague"])
@@ -536,8 +539,7 @@ def _coordinated(text):
         if _finite_verb(left) is None and not (start and _starts_predicate(left, after_modal=True)):
             continue
         known = _restored(left, parts[-1]) if parts else left
-        after_modal = _subject(known)[1] is not None
-        if _starts_predicate(right, after_modal) or _starts_clause(right):
+        if _starts_predicate(right, after_modal=_subject(known)[1]) or _starts_clause(right):
             parts.append(known)
             start = match.end()
     last = text[start:]
@@ -550,23 +552,18 @@ def _in_series(text, place):
 
 
 def _subject(clause):
-    """Subject of a clause, and its modal if the verb has one."""
-    place = _finite_verb(clause)
-    if place is None:
-        return None, None
-    token, start = _tokens(clause)[place]
-    return clause[:start].strip(), token if token in MODALS else None
+    """Subject of a clause with a verb, and its modal if it has one."""
+    token, start = _tokens(clause)[_finite_verb(clause)]
+    return clause[:start].strip(), token if token in MODALS else ""
 
 
 def _restored(part, before):
     """A predicate with the subject, and a bare verb with the modal, of the clause before."""
     subject, modal = _subject(before)
-    if subject is None:
-        return part
     found = [token for token, _ in _tokens(part)]
-    if found and found[0] in ("it", "they"):
+    if found[:1] in (["it"], ["they"]):
         return f"{subject} {part.partition(' ')[2]}"
-    if not _starts_predicate(part, modal is not None):
+    if not _starts_predicate(part, after_modal=modal):
         return part
     first = next(token for token in found if token not in ADVERBS)
     return f"{subject} {modal} {part}" if modal and first in BASE else f"{subject} {part}"

@@ -12,17 +12,9 @@ from collections import namedtuple
 import numpy as np
 import pandas as pd
 
+from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import sentences
-from casebook.factcheck.verdict import (
-    INSUFFICIENT,
-    NOT_SUPPORTED,
-    REFUTES,
-    SUPPORTED,
-    SUPPORTS,
-    decide,
-    judge_subclaim,
-    support_score,
-)
+from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 
@@ -103,7 +95,7 @@ def minimal_removal(result, rule):
             options.append([place for found in sets for place in found])
     for removed in sorted(options, key=len):
         left = [item for place, item in enumerate(result.evidence) if place not in removed]
-        after = decide(result.parts, left, rule)[1]
+        after = rules.decide(result.parts, left, rule)[1]
         if after != result.verdict:
             return Removal(tuple(result.evidence[place].id for place in removed), after)
     return None
@@ -116,7 +108,7 @@ def _fewest(evidence, name, rule, verdict, becomes):
     for order in _orders(own, rule):
         for number in range(len(order) + 1):
             left = [item for place, item in own.items() if place not in order[:number]]
-            if (judge_subclaim(name, left, rule).verdict == verdict) == becomes:
+            if (rules.judge_subclaim(name, left, rule).verdict == verdict) == becomes:
                 options.append(order[:number])
                 break
     return min(options, key=len, default=None)
@@ -189,7 +181,10 @@ def quality(result, explanation, rule, seed=0):
     cited = [place for place in places if evidence[place] in explanation.cited]
 
     def stays(kept):
-        return decide(result.parts, [evidence[place] for place in places if place in kept], rule)[1] == result.verdict
+        return (
+            rules.decide(result.parts, [evidence[place] for place in places if place in kept], rule)[1]
+            == result.verdict
+        )
 
     changes = np.array([_change(result, item, rule) for item in evidence])
     decisive = [place for place in places if not stays({*places} - {place})]
@@ -197,7 +192,7 @@ def quality(result, explanation, rule, seed=0):
     for name, verdict in explanation.stated.items():
         own = [item for item in explanation.cited if item.subclaim_id == name]
         if own:
-            follows.append(judge_subclaim(name, own, rule).verdict == verdict)
+            follows.append(rules.judge_subclaim(name, own, rule).verdict == verdict)
     found = {
         "coverage": float(np.mean([place in cited for place in decisive])) if decisive else None,
         "influence_coverage": float(changes[cited].sum() / changes.sum()) if changes.sum() > 0 else None,
@@ -217,8 +212,8 @@ def quality(result, explanation, rule, seed=0):
 def _change(result, item, rule):
     """Change of a part's score without one item."""
     own = result.evidence_of(item.subclaim_id)
-    before = support_score(own, rule)[0]
-    after = support_score([other for other in own if other is not item], rule)[0]
+    before = rules.support_score(own, rule)[0]
+    after = rules.support_score([other for other in own if other is not item], rule)[0]
     # Without its last item a part has no score: all that there was is lost.
     lost = before is not None and after is None
     return 1.0 if lost else abs((before or 0.0) - (after or 0.0))
@@ -240,10 +235,9 @@ def quality_rows(results, rule, seed=0):
 def quality_table(rows, groups, n_boot=2_000, seed=0):
     """Mean quality with intervals over groups of claims, one row a measure."""
     found = []
-    for name in rows.columns.drop("id"):
+    for name in rows.columns.drop("id", errors="ignore"):
         defined = rows[rows[name].notna()]
         together = defined["id"].map(groups)
         mean = bootstrap_mean(defined[name].astype(float), clusters=together, n_boot=n_boot, seed=seed)
-        counts = {"n": mean.n, "undefined": len(rows) - len(defined), "reason": mean.reason}
-        found.append({"measure": name, "value": mean.estimate, "low": mean.low, "high": mean.high} | counts)
-    return pd.DataFrame(found)
+        found.append((name, mean.estimate, mean.low, mean.high, mean.n, len(rows) - len(defined), mean.reason))
+    return pd.DataFrame(found, columns=["measure", "value", "low", "high", "n", "undefined", "reason"])

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import Annotated
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from casebook.data.cards import cards
+from casebook.data.cards import cards, first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
@@ -41,33 +43,19 @@ from casebook.stats.samples import check_choice
 MOST_QUERIES = 5
 
 
-@dataclass(frozen=True)
-class Query:
-    """A search text for one sub-claim."""
-
-    subclaim_id: str
-    text: str
-
-
 def queries(subclaim, k=3):
-    """Up to k queries that look at a sub-claim from different sides; none has the words of another."""
+    """Up to k texts to search that look at a sub-claim from different sides; none has the words of another."""
     text = subclaim.text
     named = " ".join(names(text))
     spoken = [word for word in words(text) if word not in claims.STOP and word not in words(named)]
     plain = [word for word in spoken if not word[0].isdigit()]
     longest = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
-    options = (
-        text,
-        " ".join([named, *plain[:2]]),
-        " ".join(plain),
-        " ".join(longest[: max(2, len(longest) // 2)]),
-        named,
-    )
+    halves = [named, *plain[:2]], plain, longest[: max(2, len(longest) // 2)]
     kept = {}
-    for option in options:
+    for option in (text, *map(" ".join, halves), named):
         if content(option):
-            kept.setdefault(content(option), Query(subclaim.id, option.strip()))
-    return tuple(kept.values())[:k] or (Query(subclaim.id, text),)
+            kept.setdefault(content(option), option.strip())
+    return tuple(kept.values())[:k] or (text,)
 
 
 def documented_queries(subclaim, k=3):
@@ -82,10 +70,7 @@ def documented_queries(subclaim, k=3):
     year = next((number for number in numbers(text) if 1000 <= number.value <= 9999), None)
     if k > 3 and year is not None:
         found.append(f"{text} history timeline {year.value:.0f}")
-    return tuple(Query(subclaim.id, option) for option in found[:k])
-
-
-QUERY_WRITERS = {"diverse": queries, "documented": documented_queries}
+    return tuple(found[:k])
 
 
 def diversity(texts):
@@ -224,34 +209,30 @@ def fuse_queries(rankings, most):
     return sorted(scores, key=lambda row: (-round(scores[row], 12), row))[:most]
 
 
-#: Credibility of one source: score in [0, 1], level, and what decided.
-Rating = namedtuple("Rating", "score level rule")
+#: Credibility of one source: score in [0, 1] and level.
+Rating = namedtuple("Rating", "score level")
 
 
 def rate(url="", kind=None, ratings=None):
     """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
     ratings = read_ratings() if ratings is None else ratings
-    score, rule = _rated(str(url or "").strip(), str(kind or "").lower(), ratings)
-    level = next((name for name in ("high", "medium") if score >= ratings["levels"][name]), "low")
-    return Rating(float(score), level, rule)
+    score = _score(str(url or "").strip(), str(kind or "").lower(), ratings)
+    return Rating(score, next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low"))
 
 
-def _rated(url, kind, ratings):
-    if kind in ratings["kinds"]:
-        return ratings["kinds"][kind], f"kind {kind}"
-    address, opaque = unwrap(url, ratings["archives"])
-    host = _host(address) if address else None
-    if opaque or host is None:
-        return ratings["unknown"], "archive without an address" if opaque else "no address"
+def _score(url, kind, ratings):
+    if kind in ratings.kinds:
+        return ratings.kinds[kind]
+    host = _host(unwrap(url, ratings.archives))
+    if host is None:
+        return ratings.unknown
     parts = _extractor()(host)
     registered = parts.top_domain_under_public_suffix
-    for domain, score in ratings["domains"].items():
+    for domain, score in ratings.domains.items():
         if _within(host, domain) and (registered == domain or not registered):
-            return score, f"domain {domain}"
-    label = parts.suffix.split(".")[0]
-    if not parts.is_private and label in ratings["suffixes"]:
-        return ratings["suffixes"][label], f"suffix {parts.suffix}"
-    return ratings["other"], "other"
+            return score
+    label = "" if parts.is_private else parts.suffix.split(".")[0]
+    return ratings.suffixes.get(label, ratings.other)
 
 
 def documented_rating(url):
@@ -259,33 +240,45 @@ def documented_rating(url):
     try:
         parts = urlsplit(url)
     except ValueError:
-        return Rating(0.20, "low", "cannot be read")
+        return Rating(0.20, "low")
     host = parts.netloc.lower().replace("www.", "")
     for row in yaml_table("documented")["credibility"]:
-        for end in row["ends"]:
-            if host.endswith(end):
-                return Rating(row["score"], row["level"], f"host ends in {end}")
-    return Rating(0.40, "low", "https") if parts.scheme == "https" else Rating(0.30, "low", "not https")
+        if host.endswith(tuple(row["ends"])):
+            return Rating(row["score"], row["level"])
+    return Rating(0.40 if parts.scheme == "https" else 0.30, "low")
+
+
+def _scores(rows):
+    """Scores by lower-case name; an entry is a score or an object with one."""
+    if not isinstance(rows, dict):
+        return rows
+    return {str(name).lower(): one.get("score") if isinstance(one, dict) else one for name, one in rows.items()}
+
+
+_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+_Scores = Annotated[dict[str, _Share], BeforeValidator(_scores)]
+
+
+class Ratings(BaseModel, extra="forbid"):
+    """Table of ratings: scores of kinds of document, registered domains and public suffixes."""
+
+    version: int
+    levels: dict[str, _Share]
+    archives: list[str]
+    kinds: _Scores
+    domains: _Scores
+    suffixes: _Scores
+    other: _Share
+    unknown: _Share
 
 
 @cache
 def read_ratings(path=claims.FOLDER / "credibility.yml"):
-    """Read and check a rating table: scores in [0, 1] of kinds, domains and public suffixes."""
-    ratings, sections = read_yaml(path, "rating table"), ("kinds", "domains", "suffixes")
-    wanted = {"version", "levels", "other", "unknown", "archives", *sections}
-    if not isinstance(ratings, dict) or set(ratings) != wanted:
-        raise InputError(f"{path}: needs exactly {sorted(wanted)}")
-    for section in sections:
-        if not isinstance(ratings[section], dict):
-            raise InputError(f"{path}: section {section!r} must map names to scores")
-        entries = ratings[section].items()
-        ratings[section] = {str(name).lower(): e.get("score") if isinstance(e, dict) else e for name, e in entries}
-    for section in (*sections, "other", "unknown"):
-        scores = ratings[section] if section in sections else {section: ratings[section]}
-        for name, score in scores.items():
-            if not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputError(f"{path}: {section} {name!r}: score {score!r} not in 0..1")
-    return ratings
+    """Read and check a rating table."""
+    try:
+        return Ratings.model_validate(read_yaml(path, "rating table"))
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_problem(error)}") from error
 
 
 @cache
@@ -300,16 +293,14 @@ _INNER = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
 
 
 def unwrap(url, archives):
-    """Address that an archive's address holds, and whether it is an archive that holds none."""
+    """Address that an archive's address holds, empty if it holds none."""
     for _ in range(5):  # archives of archives exist
         host = _host(url)
         if host is None or not any(_within(host, name) for name in archives):
-            return url, False
+            return url
         inner = _INNER.search(url, len(urlsplit(url).scheme) + 3)
-        if inner is None:
-            return url, True
-        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I)
-    return url, True
+        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I) if inner else ""
+    return ""
 
 
 def _within(host, domain):
@@ -333,14 +324,13 @@ OWN = "own"  # the smoke and insurance collections as one
 
 @dataclass(frozen=True)
 class PipelineConfig:
-    """Settings: how claims are parted and queries written (``k`` a part), what is read, and how evidence decides.
+    """Settings: how claims are parted, how many queries a part has (``k``), what is read, and how evidence decides.
 
     ``documents`` a part (None: all that are found) give ``passages`` each, if they pass the ``gate`` of credibility;
-    without ``three_stage`` they are read whole and ungated. ``parity``: rate, extract and number as documented.
+    without ``three_stage`` they are read whole and ungated. ``parity``: ask, rate, extract and number as documented.
     """
 
     decomposition: str = "rules"
-    queries: str = "diverse"
     k: int = 3
     documents: int | None = 3
     three_stage: bool = True
@@ -350,7 +340,6 @@ class PipelineConfig:
     parity: bool = False
 
     def __post_init__(self):
-        check_choice("queries", self.queries, QUERY_WRITERS)
         check_choice("gate", self.gate, GATES)
         if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
             raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
@@ -367,8 +356,6 @@ class FactChecker:
         Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`.
     config : PipelineConfig, optional
         Settings.
-    decomposers : dict of callable, optional
-        Further decomposers by name, such as `casebook.factcheck.claims.ModelDecomposer`.
     memo : dict, optional
         Results shared with other configurations over the same collection and judge.
 
@@ -394,12 +381,9 @@ class FactChecker:
     'NOT_SUPPORTED'
     """
 
-    def __init__(self, base, stance, config=None, decomposers=None, memo=None):
-        self.base, self.stance = base, stance
-        self.config, self.decomposers = config or PipelineConfig(), decomposers or {}
-        known = claims.DECOMPOSERS | self.decomposers
-        check_choice("decomposition", self.config.decomposition, known)
-        self._decompose = known[self.config.decomposition]
+    def __init__(self, base, stance, config=None, memo=None):
+        self.base, self.stance, self.config = base, stance, config or PipelineConfig()
+        self._decompose = claims.decomposer_of(self.config.decomposition)
         self._memo = {} if memo is None else memo
 
     @property
@@ -431,31 +415,24 @@ class FactChecker:
         if not kept or (dropped and not rule.documented):
             _, verdict, confidence = decide([], [], rule)
             return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
-        write, asked, evidence = QUERY_WRITERS[config.queries], {}, []
+        write, asked, evidence = documented_queries if config.parity else queries, [], []
         for part in kept:
-            found = stages.run(("queries", config.queries, part), lambda part=part: write(part, MOST_QUERIES))
-            asked[part] = found[: config.k]
-        for part in kept:
-            evidence += self._evidence(stages, part, asked[part], first=1 if config.parity else len(evidence) + 1)
+            found = stages.run(("queries", config.parity, part), lambda part=part: write(part, MOST_QUERIES))
+            asked += found[: config.k]
+            first = 1 if config.parity else len(evidence) + 1
+            evidence += self._evidence(stages, part, found[: config.k], first)
+        result = replace(result, queries=tuple(asked), evidence=tuple(evidence))
         subverdicts, verdict, confidence = stages.run(("verdict",), lambda: decide(result.parts, evidence, rule))
-        reason = None
+        support, reason = degree_of_support(result.parts, evidence, rule), None
         if verdict == INSUFFICIENT:
             reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
-        return replace(
-            result,
-            verdict=verdict,
-            confidence=confidence,
-            support=degree_of_support(result.parts, evidence, rule),
-            queries=tuple(itertools.chain(*asked.values())),
-            evidence=tuple(evidence),
-            subverdicts=subverdicts,
-            reason=reason,
-        )
+        told = {"verdict": verdict, "confidence": confidence, "support": support, "reason": reason}
+        return replace(result, subverdicts=subverdicts, **told)
 
     def _evidence(self, stages, part, asked, first):
         """Search, rate, extract and judge for one part."""
         config, base = self.config, self.base
-        rankings = [stages.run(("search", q.text), lambda text=q.text: base.search(text)) for q in asked]
+        rankings = [stages.run(("search", text), lambda text=text: base.search(text)) for text in asked]
         rows = fuse_queries(rankings, config.documents or len(base))
         passages = []
         if config.three_stage:
@@ -506,7 +483,7 @@ class _Stages:
 
 
 DOCUMENTED_CONFIG = PipelineConfig(
-    "documented", "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
+    "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
 )
 
 
@@ -562,19 +539,9 @@ def judge_of(name, base):
     raise InputError(f"unknown stance {name!r}: give {known}")
 
 
-def checker_of(
-    documents,
-    *,
-    mode="bm25_stemmed",
-    stance="public",
-    decomposition="rules",
-    documented=False,
-    ratings=None,
-    **settings,
-):
-    """A fact-checker by the names that commands and notebooks know."""
+def checker_of(documents, *, mode="bm25_stemmed", stance="public", documented=False, ratings=None, **settings):
+    """A fact-checker by the names that commands and notebooks know; the documented one sets most by itself."""
     base = EvidenceBase(documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None)
     if documented:
-        return FactChecker(base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, **settings))
-    config = PipelineConfig(decomposition=decomposition, **settings)
-    return FactChecker(base, judge_of(stance, base), config, claims.decomposers_of(decomposition))
+        return FactChecker(base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=settings["k"]))
+    return FactChecker(base, judge_of(stance, base), PipelineConfig(**settings))

@@ -1,28 +1,21 @@
 """Scores of anyone's verdicts, joined by id: as documented, corrected, compared on the same claims; and their cost."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, StrictInt
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.claims import Filled, fitting, yaml_table
 from casebook.factcheck.explain import explain, quality_rows, quality_table
-from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.verdict import INSUFFICIENT, VERDICTS
 from casebook.files import write_text
 from casebook.frames import contrasts
+from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import (
-    CELLS,
-    GOLD,
-    OUTCOMES,
-    Scores,
-    collapse,
-    documented_metrics,
-    encode,
-    score_predictions,
-)
+from casebook.measures.classification import GOLD, Scores, documented_metrics, encode
 from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.tests import mcnemar
@@ -80,11 +73,9 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     1.0
     """
     frame = read_labels(gold)
-    for name in filter(None, [*groups, cluster]):
-        if name not in frame:
-            raise InputError(f"{gold}: no column {name!r}: it has {', '.join(frame)}")
-    codes, _ = encode(frame["label"], labels)
-    wrong = frame[codes >= len(GOLD)]
+    if unknown := sorted({*groups, cluster or "id"} - set(frame)):
+        raise InputError(f"{gold}: no column {unknown[0]!r}: it has {', '.join(frame)}")
+    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD)]
     if len(wrong):
         problem = (
             f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here {wrong['label'].iloc[0]!r}): "
@@ -92,24 +83,24 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
     rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
-    baselines = {}
     if baseline is not None:
-        baselines["claim_only"] = join_labels(frame, read_labels(baseline), (gold, baseline))[0]["predicted"]
-    return score_joined(rows, account, baselines=baselines, groups=groups, cluster=cluster, labels=labels, **options)
+        blind, _ = join_labels(frame, read_labels(baseline), (gold, baseline))
+        options["baselines"] = {"claim_only": blind["predicted"]}
+    return score_joined(rows, account, groups=groups, cluster=cluster, labels=labels, **options)
+
+
+class Labelled(BaseModel):
+    """A row of a file of labels; what else it has is kept."""
+
+    id: StrictInt | Filled
+    label: str | bool | int | float | None
 
 
 def read_labels(path):
     """Read a file of labels: ``id`` as text, ``label``, all other fields, and the ``row`` of the file."""
     rows = []
     for number, record in read_records(path)[0]:
-        for name in ("id", "label"):
-            if name not in record:
-                has = ", ".join(map(str, list(record)[:6]))
-                raise InputError.at(path, number, f"has no field {name!r}: it has {has}")
-        if not isinstance(record["id"], str | int) or record["id"] == "":
-            raise InputError.at(path, number, "field 'id' is neither text nor a number")
-        if not isinstance(record["label"], str | bool | int | float | None):
-            raise InputError.at(path, number, "field 'label' is no label")
+        fitting(path, number, record, Labelled)
         rows.append(record | {"row": number, "id": str(record["id"])})
     return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
 
@@ -120,19 +111,25 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of rows joined by
     position.
     """
-    once = [_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True)]
-    told = once[1][once[1].columns.intersection(["id", "label", "confidence"])].rename(columns={"label": "predicted"})
-    rows = once[0].rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
+    rows, told = (_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True))
+    rows = rows.rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
+    told = told.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
     missing, extra = rows["id"][~rows["id"].isin(told["id"])], told["id"][~told["id"].isin(rows["id"])]
     if len(missing) == len(rows):
         raise InputError(
             f"{names[0]} and {names[1]} have no id in common (first: "
             f"{rows['id'].iloc[0]!r} and {told['id'].iloc[0]!r}): nothing to score"
         )
-    rows = rows.merge(told, on="id", how="left")
-    rows["predicted"] = _verdicts(rows["predicted"])
+    rows = rows.drop(columns="said").merge(told, on="id", how="left")
+    rows["predicted"] = rows["predicted"].where(rows["predicted"].notna(), None)
     if "confidence" in rows:
-        rows["confidence"] = _shares(rows["confidence"], rows["id"], names[1])
+        said = rows["confidence"].astype(object).replace("", None)
+        rows["confidence"] = pd.to_numeric(said.where(said.map(np.isscalar), np.inf), errors="coerce").astype(float)
+        wrong = rows["id"][said.notna() & ~rows["confidence"].between(0, 1)]
+        if len(wrong):
+            raise InputError(
+                f"{names[1]}: {len(wrong)} values of 'confidence' are not from 0 to 1 (id {wrong.iloc[0]})"
+            )
     doubled = [frame["id"][frame["id"].duplicated()].unique() for frame in (gold, predicted)]
     listed = {"missing": missing, "extra": extra, "doubled_gold": doubled[0], "doubled_predictions": doubled[1]}
     account = {"gold": len(gold), "predictions": len(predicted), "matched": len(rows) - len(missing)}
@@ -143,65 +140,39 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     return rows, account
 
 
-def _verdicts(labels):
-    """Labels as text, None where nothing was said."""
-    said = labels.notna() & (labels.astype(str).str.strip() != "")
-    return labels.astype(str).astype(object).where(said, None)
-
-
 def _once(frame, name):
-    """One row per id; contradictions are refused."""
-    once = frame.assign(said=_verdicts(frame["label"])).drop_duplicates(["id", "said"])
+    """One row per id, with what was ``said``: None where nothing was; contradictions are refused."""
+    said = frame["label"].map(lambda label: None if pd.isna(label) or not str(label).strip() else str(label))
+    once = frame.assign(said=said.astype(object)).drop_duplicates(["id", "said"])
     unlike = once["id"][once["id"].duplicated()].unique()
     if len(unlike):
         raise InputError(
             f"{name}: {len(unlike)} ids stand more than once with different labels "
             f"(first: {', '.join(unlike[:3])}); keep one row of each"
         )
-    return once.drop(columns="said")
-
-
-def _shares(values, ids, name):
-    try:
-        found = pd.to_numeric(values.astype(object).replace("", None)).astype(float)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{name}: field 'confidence': {error}") from error
-    outside = (found < 0) | (found > 1)
-    if outside.any():
-        raise InputError(f"{name}: {outside.sum()} confidences lie outside 0 to 1 (first: {ids[outside].iloc[0]})")
-    return found
+    return once
 
 
 def score_joined(
     rows, account, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0
 ):
     """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
-    clusters = rows[cluster] if cluster else None
-    scores = score_predictions(
-        rows["gold"],
-        rows["predicted"],
-        labels=labels,
-        groups={name: rows[name] for name in groups},
-        baselines=baselines,
-        clusters=clusters,
-        n_boot=n_boot,
-        seed=seed,
-        **(policy or {}),
-    )
-    right = is_right(rows["gold"], rows["predicted"], labels, scores.policy)
+    clusters, gold = rows[cluster] if cluster else None, rows["gold"]
+    options = {"labels": labels, "clusters": clusters, "n_boot": n_boot, "seed": seed} | (policy or {})
+    parts = {name: rows[name] for name in groups}
+    scores = classification.score_predictions(gold, rows["predicted"], groups=parts, baselines=baselines, **options)
+    right = is_right(gold, rows["predicted"], labels, scores.policy)
     kept = right.notna()
     # Rows that the system's answers drop are dropped for all; no others are.
     policy = scores.policy | {"off_label": scores.policy["off_label"].replace("drop", "wrong")}
-    most = majority(rows["gold"][kept], labels, scores.policy | {"off_label": "wrong"})
+    most = majority(gold[kept], labels, scores.policy | {"off_label": "wrong"})
     rivals = {"majority": [most] * len(rows)} | (baselines or {})
-    answers = {name: is_right(rows["gold"], verdicts, labels, policy) for name, verdicts in rivals.items()}
+    answers = {name: is_right(gold, verdicts, labels, policy) for name, verdicts in rivals.items()}
     compared = compare_verdicts(right, answers, clusters=clusters, n_resamples=n_boot, seed=seed)
     stated = None
     if "confidence" in rows:
-        together = clusters[kept] if cluster else None
-        stated = calibration(
-            right[kept].astype(bool), rows["confidence"][kept], clusters=together, n_boot=n_boot, seed=seed
-        )
+        options = {"clusters": clusters[kept] if cluster else None, "n_boot": n_boot, "seed": seed}
+        stated = calibration(right[kept].astype(bool), rows["confidence"][kept], **options)
     return FactcheckReport(account, scores, stated, compared)
 
 
@@ -209,12 +180,13 @@ def is_right(gold, predicted, labels=None, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows, _ = encode(gold, labels)
     columns, _ = encode(predicted, labels)
-    shape = (-1, len(GOLD), len(OUTCOMES))
-    flat = collapse(np.eye(CELLS, dtype=int).reshape(shape), **(policy or {}))
+    outcomes = len(classification.OUTCOMES)
+    each = np.eye(len(GOLD) * outcomes, dtype=int).reshape(-1, len(GOLD), outcomes)
+    flat = classification.collapse(each, **(policy or {}))
     right = np.trace(flat, axis1=1, axis2=2).astype(bool).astype(object)
     right[flat.sum((1, 2)) == 0] = None
     index = gold.index if isinstance(gold, pd.Series) else None
-    return pd.Series(right[rows * shape[2] + columns], index=index, dtype=object)
+    return pd.Series(right[rows * outcomes + columns], index=index, dtype=object)
 
 
 def majority(gold, labels=None, policy=None):
@@ -279,34 +251,27 @@ class FactcheckReport:
             "comparisons": _plain(self.comparisons),
         }
         if stated is not None:
-            told = {"n": stated.n, "missing": stated.missing, "measures": _plain(stated.measures)}
-            corrected["calibration"] = told | {"controls": stated.controls}
+            told = {"n": stated.n, "missing": stated.missing, "controls": stated.controls}
+            corrected["calibration"] = told | {"measures": _plain(stated.measures)}
         return {"parity": parity, "corrected": corrected}
 
     def as_text(self):
         """The report as lines for a terminal."""
-        scores, account, s = self.scores, self.account, self.scores.parity["S"]
-        lines = [
-            f"rows: {scores.n} gold, {account['matched']} with a prediction, "
-            f"{account['missing']} missing, {account['extra']} extra, "
-            f"{account['doubled_gold']} + {account['doubled_predictions']} doubled ids"
+        scores, account, control = self.scores, self.account, self.scores.baselines["majority"]
+        counts = {name: account[name] for name in ("gold", "matched", "missing", "extra")}
+        counts |= {"doubled ids": account["doubled_gold"] + account["doubled_predictions"]}
+        original = {name: round(value, 4) for name, value in scores.parity["S"].items()}
+        told = {"rows": counts} | {name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids}
+        told |= {"original definition (version S)": original, "standard definition": scores.policy}
+        told |= {"excluded": scores.excluded, "off-label answers": scores.foreign}
+        lines = [f"{title}: {', '.join(f'{k} {v}'.strip() for k, v in found.items())}" for title, found in told.items()]
+        found = [
+            {"measure": name, "value": one.estimate, "95 % interval": bounds_text(one.low, one.high), "n": one.n}
+            | {"majority": control[name].estimate if name in control else None, "why undefined": one.reason or ""}
+            for name, one in {"parse rate": scores.parse_rate, **scores.measures}.items()
         ]
-        lines += [f"  {name}: {', '.join(ids)}" for name, ids in account["listed"].items() if ids]
-        documented = [f"{k} {v:.4f}" if isinstance(v, float) else f"{k} {v}" for k, v in s.items()]
-        lines.append("original definition (version S): " + ", ".join(documented))
-        rule = ", ".join(f"{name}={value}" for name, value in scores.policy.items())
-        excluded = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in scores.excluded.items() if n) or "none"
-        lines.append(f"standard definition ({rule}); excluded: {excluded}")
-        control = scores.baselines["majority"]
-        for name, found in {"parse rate": scores.parse_rate, **scores.measures}.items():
-            if found.estimate is None:
-                lines.append(f"  {name:24} undefined ({found.reason})")
-                continue
-            lines.append(f"  {name:24} {found.estimate:.4f}  {bounds_text(found.low, found.high)}  n={found.n}")
-            if name in control:
-                value = control[name].estimate
-                lines[-1] += "  majority " + ("undefined" if value is None else f"{value:.4f}")
-        lines += [f"  off-label {spelling!r}: {count}" for spelling, count in list(scores.foreign.items())[:5]]
+        table = pd.DataFrame(found).astype({"value": float, "majority": float})
+        lines.append(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
         return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
 
 
@@ -426,29 +391,25 @@ def write_log(path, log):
 
 
 def as_report(claims, results, config, *, n_boot=1000, seed=0):
-    """Everything that is known of checked claims, as plain values; and the scores of those with a label."""
+    """Everything that is known of checked claims, and the scores of those with a label."""
     told = []
     for result in results:
         explained = None if result.error else explain(result, config.rule)
         removal = list(explained.removal.ids) if explained and explained.removal else None
-        told.append(result.as_dict() | {"explanation": explained and explained.text, "removal": removal})
-    groups = {claim.id: claim.group for claim in claims}
-    log = run_log(results, [claim.label for claim in claims])
-    rows = quality_rows(results, config.rule, seed)
-    explained = quality_table(rows, groups, n_boot, seed) if len(rows) else pd.DataFrame()
+        told.append(asdict(result) | {"explanation": explained and explained.text, "removal": removal})
+    groups, log = {claim.id: claim.group for claim in claims}, run_log(results, [claim.label for claim in claims])
     scored = score_labelled(claims, results, n_boot, seed) if log["labelled"].any() else None
-    costs = performance(results).set_index("measure")["standard"]
     report = {
         "outcomes": outcomes(results),
-        "log": _plain(log),
+        "log": log,
         "log_score": performance_score(log),
         "performance": {
             "document": documented_performance(results),
-            "all_stages": costs.astype(object).where(costs.notna(), None).to_dict(),
-            "stages": _plain(timings(results)),
+            "all_stages": performance(results).set_index("measure")["standard"].to_dict(),
+            "stages": timings(results),
         },
-        "explanations": _plain(explained),
-        "systems": _plain(shares(claims, results, n_boot=n_boot, seed=seed)),
+        "explanations": quality_table(quality_rows(results, config.rule, seed), groups, n_boot, seed),
+        "systems": shares(claims, results, n_boot=n_boot, seed=seed),
         "labels": scored and scored.as_dict(),
         "claims": told,
     }
@@ -457,23 +418,21 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
 
 def score_labelled(claims, results, n_boot=1000, seed=0):
     """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
-    pairs = [(claim, result) for claim, result in zip(claims, results, strict=True) if claim.label]
-    gold = pd.DataFrame([{"id": c.id, "label": c.label, "group": c.group} for c, _ in pairs])
-    answers = gold[["id"]].assign(label=pd.Series([result.verdict for _, result in pairs], dtype=object))
-    policy = {"nei": "three_class"} if INSUFFICIENT in set(gold["label"]) else {}
-    together = None if gold["group"].is_unique else "group"
-    return score_joined(*join_labels(gold, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
+    frame = pd.DataFrame(claims)[["id", "label", "group"]]
+    answers = frame[["id"]].assign(label=pd.Series([result.verdict for result in results], dtype=object))
+    frame, answers = frame[frame["label"] != ""], answers[frame["label"] != ""]
+    policy = {"nei": "three_class"} if INSUFFICIENT in set(frame["label"]) else {}
+    together = None if frame["group"].is_unique else "group"
+    return score_joined(*join_labels(frame, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
 
 
 def shares(claims, results, *, n_boot=1000, seed=0):
     """Share of each verdict by system of a log of answers (the claims' category), with intervals over questions."""
-    rows = []
-    for name in dict.fromkeys(claim.category for claim in claims):
-        mine = [(c, r) for c, r in zip(claims, results, strict=True) if c.category == name]
-        together = [claim.group for claim, _ in mine]
-        for verdict in (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT):
-            right = [float(result.verdict == verdict) for _, result in mine]
-            mean = bootstrap_mean(right, clusters=together, n_boot=n_boot, seed=seed)
+    rows, frame = [], pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
+    for name, mine in frame.groupby("category", sort=False):
+        for verdict in VERDICTS:
+            given = (mine["verdict"] == verdict).astype(float)
+            mean = bootstrap_mean(given, clusters=mine["group"], n_boot=n_boot, seed=seed)
             rows.append({"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean))
     return pd.DataFrame(rows)
 
@@ -482,30 +441,3 @@ def outcomes(results):
     """How often checking ended with each verdict, or crashed where and why."""
     ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
     return dict(Counter(ends).most_common())
-
-
-def as_lines(report, scored=None):
-    """The report as lines for a terminal."""
-    for claim in report["claims"]:
-        yield f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"
-        yield from (f"    {line}" for line in (claim["explanation"] or "").splitlines())
-    yield ", ".join(f"{n} {name}" for name, n in report["outcomes"].items())
-    if len({row["category"] for row in report["systems"]}) > 1:
-        yield "\nVerdicts by category (share of claims with 95 % interval)"
-        for row in report["systems"]:
-            bounds = bounds_text(row["share low"], row["share high"])
-            yield f"  {row['category']:24} {row['verdict']:22} {row['share']:.3f} {bounds}  n={row['n']}"
-    if scored:
-        yield "\nVerdicts against the labels"
-        yield from (f"  {line}" for line in scored.as_text().splitlines())
-    document, standard = report["performance"]["document"], report["performance"]["all_stages"]
-    tables = {"Cost of a claim": [(name, document[name], value) for name, value in standard.items()]}
-    if report["explanations"]:
-        found = {row["measure"]: row["value"] for row in report["explanations"]}
-        names = list(TITLES)[len(standard) :]
-        tables["Quality of the explanations"] = [(n, found.get(f"documented: {n}"), found.get(n)) for n in names]
-    for title, rows in tables.items():
-        yield f"\n{title}, as the document defines it and by the standard definition"
-        for name, *values in rows:
-            numbers = [f"{'-':>9}" if value is None else f"{value:9.4f}" for value in values]
-            yield f"  {TITLES[name]:40} {'  '.join(numbers)}"

@@ -8,12 +8,14 @@ import math
 import re
 from collections import defaultdict, namedtuple
 from functools import cache
+from typing import Literal
 
 import numpy as np
+from pydantic import BaseModel
 
 from casebook.errors import InputError
 from casebook.factcheck import claims
-from casebook.factcheck.claims import compared_numbers, content, listed, names, numbers, stems, words
+from casebook.factcheck.claims import answered, compared_numbers, content, listed, names, numbers, stems, words
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import plugin
@@ -105,17 +107,9 @@ def joint_features(claim, texts):
     nearest = max(texts, key=lambda text: _share(body, content(text)), default="")
     turned = sum(bool(opposites.get(stem, set()) & (there - wanted)) for stem in body - there)
     added = (frozenset(stems(claim)) & stronger) - frozenset(stems(whole))
-    return np.array(
-        [
-            _share(named, there),
-            _share(plain, there),
-            *compared_numbers(numbers(claim), numbers(whole)),
-            _polarity_differs(claim, nearest_clause(nearest, plain)),
-            turned,
-            len(added),
-        ],
-        dtype=float,
-    )
+    counted = compared_numbers(numbers(claim), numbers(whole))
+    differs = _polarity_differs(claim, nearest_clause(nearest, plain))
+    return np.array([_share(named, there), _share(plain, there), *counted, differs, turned, len(added)], dtype=float)
 
 
 def _share(wanted, there):
@@ -150,14 +144,10 @@ def features(claim, passage, header="", rarity=None, maxsim=None):
     # "Pay-by-Mile 2": a number of a name is no number.
     in_names = {word for name in names(claim) for word in words(name)}
     counted = [number for number in numbers(claim) if f"{number.value:g}" not in in_names]
-    differs = _polarity_differs(claim, nearest_clause(passage, body))
-    return np.array(
-        [
-            *(coverage, source, coverage * source),
-            *compared_numbers(counted, numbers(passage)),
-            *(differs, differs * coverage, np.log1p(len(words(passage))), maxsim or 0.0),
-        ]
-    )
+    compared = compared_numbers(counted, numbers(passage))
+    differs, length = _polarity_differs(claim, nearest_clause(passage, body)), np.log1p(len(words(passage)))
+    found = [coverage, source, coverage * source, *compared, differs, differs * coverage, length, maxsim or 0.0]
+    return np.array(found)
 
 
 class PlaceholderStance:
@@ -232,9 +222,7 @@ class MaxSimilarity:
         self.prepare([claim], "query")
         self.prepare(passages)
         asked, found = self._known["query", claim], [self._known["document", text] for text in passages]
-        return [
-            round(float((asked @ one.T).max(axis=1).mean()), 6) if len(asked) and len(one) else 0.0 for one in found
-        ]
+        return [round((asked @ one.T).max(axis=1).mean().item(), 6) if len(asked) * len(one) else 0.0 for one in found]
 
 
 class EntailmentStance:
@@ -254,33 +242,27 @@ def _headed(passage):
     return f"{passage.header}. {passage.text}" if passage.header else passage.text
 
 
-_ANSWER = {
-    "type": "object",
-    "required": ["stance"],
-    "properties": {"stance": {"type": "string", "enum": list(STANCES)}},
-}
+class Answer(BaseModel):
+    """What a language model answers about one passage."""
+
+    stance: Literal[STANCES]
 
 
 class ModelStance:
     """Judge by a language model, passage by passage."""
 
+    prompt = """Does the passage support the claim, refute it, or neither (neutral)?
+Claim: {claim}
+Passage from {passage.header}: {passage.text}
+Answer with JSON: {{"stance": "supports" | "refutes" | "neutral"}}"""
+
     def __init__(self, model):
         self._model = model
 
     def judge(self, claim, passages):
-        found = []
-        for passage in passages:
-            answer = self._model.complete_json(
-                "Does the passage support the claim, refute it, or neither (neutral)?\n"
-                f"Claim: {claim}\nPassage from {passage.header}: {passage.text}\n"
-                'Answer with JSON: {"stance": "supports" | "refutes" | "neutral"}',
-                _ANSWER,
-            )
-            stance = answer.get("stance") if isinstance(answer, dict) else None
-            if stance not in STANCES:
-                raise InputError(f"the language model gave no stance: {stance!r}")
-            found.append((stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)))
-        return found
+        prompts = [self.prompt.format(claim=claim, passage=passage) for passage in passages]
+        stances = [answered(self._model, prompt, Answer).stance for prompt in prompts]
+        return [(stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)) for stance in stances]
 
 
 class PluginStance:
@@ -303,11 +285,10 @@ class PluginStance:
         if len(answers) != len(passages):
             raise InputError(f"{self._name} gave {len(answers)} answers for {len(passages)} passages")
         for one in answers:
-            p = one[1] if len(one) == 2 else math.nan
-            if one[0] not in STANCES or not (p is None or 0 <= p <= 1):
-                raise InputError(
-                    f"{self._name} gave {one!r}: give one of {', '.join(STANCES)}, and a probability or None"
-                )
+            stance, p = one if len(one) == 2 else (None, None)
+            if stance not in STANCES or not (p is None or 0 <= p <= 1):
+                known = ", ".join(STANCES)
+                raise InputError(f"{self._name} gave {one!r}: give one of {known}, and a probability or None")
         return answers
 
 

@@ -77,17 +77,12 @@ class VerdictStudy:
 
     def scores(self, *, n_boot=1000, seed=0, **policy):
         """Scores of every system; slices of the first."""
-        options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy
-        slices = {name: self.rows[name] for name in self.slices}
-        return {
-            name: score_predictions(
-                self.rows["label"],
-                pd.Series(verdicts, index=self.rows.index, dtype=object),
-                groups=slices if name == self.main else None,
-                **options,
-            )
-            for name, verdicts in self.verdicts.items()
-        }
+        options, found = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy, {}
+        for name, verdicts in self.verdicts.items():
+            slices = {name: self.rows[name] for name in self.slices} if name == self.main else None
+            answers = pd.Series(verdicts, index=self.rows.index, dtype=object)
+            found[name] = score_predictions(self.rows["label"], answers, groups=slices, **options)
+        return found
 
     def two_class(self, **options):
         """Scores on the claims that are SUPPORTED or NOT_SUPPORTED; every other answer is no class."""
@@ -95,13 +90,12 @@ class VerdictStudy:
 
     def right(self, system):
         """Whether each verdict is right under the policies, None if left out."""
-        return is_right(self.rows["label"], self.verdicts[system], policy=self.policy)
+        constant = {MAJORITY: [majority(self.rows["label"], policy=self.policy)] * len(self.rows)}
+        return is_right(self.rows["label"], (self.verdicts | constant)[system], policy=self.policy)
 
     def comparisons(self, *, n_boot=10_000, seed=0):
         """The first system against every other and the majority class on the same claims."""
-        constant = [majority(self.rows["label"], policy=self.policy)] * len(self.rows)
-        others = {name: self.right(name) for name in self.verdicts if name != self.main}
-        others[MAJORITY] = is_right(self.rows["label"], constant, policy=self.policy)
+        others = {name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main}
         options = {"clusters": self.clusters, "margin": MARGIN, "n_resamples": n_boot, "seed": seed}
         return compare_verdicts(self.right(self.main), others, **options)
 
@@ -111,10 +105,8 @@ class VerdictStudy:
         return simple.loc[simple["rival accuracy"].idxmax()]
 
     def calibrated(self, *, n_boot=1000, seed=0):
-        """Stated confidence against what came true, None if nothing was stated."""
-        system = next(iter(self.confidence), None)
-        if system is None:
-            return None
+        """Stated confidence of the first system that states any against what came true."""
+        system = next(iter(self.confidence))
         right = self.right(system)
         kept = right.notna().to_numpy()
         stated = pd.Series(self.confidence[system], dtype=float)[kept]
@@ -149,15 +141,9 @@ def run_study(
             options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
             ablated = ablate(own.checker, own.test, memo=own.memo, **options)
         return _own_claims(own, ablated, folds, seed)
-    builders = {
-        "consumer_contracts_qa": (_contracts, "retrieval"),
-        "feverous_s": (_gold_evidence, "claims"),
-        "climate_fever_claims": (_aggregation, "claims"),
-        "hover": (_claims_alone, "claims"),
-    }
-    if dataset not in builders:
-        raise InputError(f"no verdicts for {dataset!r}: choose from {', '.join([OWN, *builders])}")
-    build, kind = builders[dataset]
+    if dataset not in BUILDERS:
+        raise InputError(f"no verdicts for {dataset!r}: choose from {', '.join([OWN, *BUILDERS])}")
+    build, kind = BUILDERS[dataset]
     return build(load(dataset, kind=kind), folds, seed)
 
 
@@ -184,7 +170,7 @@ class OwnClaims:
         self.groups, self.stance = [claim.group for claim in self.test], stance
 
     def check(self, stance, config, memo=None):
-        checker = FactChecker(self.base, stance, config, self.checker.decomposers, memo)
+        checker = FactChecker(self.base, stance, config, memo)
         return checker.check_all([(claim.id, claim.text) for claim in self.test])
 
     @cached_property
@@ -217,23 +203,21 @@ class OwnClaims:
 
 def _own_claims(own, ablated, folds, seed):
     """Claims over a collection: ours, where everything is fitted on other sources, or a user's own."""
-    base, test, results = own.base, own.test, own.results
-    texts, labels = ([getattr(claim, name) for claim in test] for name in ("text", "label"))
+    test, results, claims = own.test, own.results, pd.DataFrame(own.test)
+    original = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
     verdicts = {"pipeline": [result.verdict for result in results]}
     if any(claim.atoms for claim in test):
-        verdicts[GOLD_EVIDENCE] = own.on([base.deciding(claim) for claim in test])
+        verdicts[GOLD_EVIDENCE] = own.on([own.base.deciding(claim) for claim in test])
     if own.train:
         verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
-    verdicts["documented"] = [result.verdict for result in own.check(PlaceholderStance(), DOCUMENTED_CONFIG)]
+    verdicts["documented"] = [result.verdict for result in own.check(original.stance, original.config)]
     verdicts[SHUFFLED] = own.on(own.shuffled(seed))
     if own.train:
         worded = transfer.words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
-        verdicts[CLAIM_ONLY] = worded.predict(texts).tolist()
+        verdicts[CLAIM_ONLY] = worded.predict(claims["text"]).tolist()
     else:
-        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(texts, labels, own.groups, folds, seed)
-    slices = tuple(name for name in ("category", "hops") if len({getattr(claim, name) for claim in test}) > 1)
-    rows = pd.DataFrame(test)[["id", "label", "group", "category", "hops"]].astype(str)
-    rows = rows.assign(label=rows["label"].replace(INSUFFICIENT, NEI), group=own.groups)
+        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(claims["text"], claims["label"], own.groups, folds, seed)
+    rows = claims[["id", "label", "group", "category", "hops"]].astype(str).replace({"label": {INSUFFICIENT: NEI}})
     decisive = [
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
@@ -244,20 +228,19 @@ def _own_claims(own, ablated, folds, seed):
     support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     facts = {"training claims": len(own.train)} if own.train else {}
-    original = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    facts |= {"documents": len(base), "documents that pass the documented gate": original.passing}
+    facts |= {"documents": len(own.base), "documents that pass the documented gate": original.passing}
     return VerdictStudy(
         own.name,
         rows,
         verdicts,
         WRONG | ({"nei": "three_class"} if NEI in set(rows["label"]) else {}),
         blind=(SHUFFLED, CLAIM_ONLY),
-        slices=slices,
+        slices=tuple(name for name in ("category", "hops") if len(set(rows[name])) > 1),
         confidence={"pipeline": stated.tolist()},
         ablation=ablated,
         facts=facts,
         pipeline=own,
-        texts=texts,
+        texts=claims["text"].tolist(),
         decisive=decisive,
         cited=cited,
     )
@@ -272,38 +255,30 @@ def _by_probability(name, rows, stated, **more):
 
 def _contracts(dataset, folds, seed):
     """ConsumerContractsQA (Kolt 2022) as claims: yes or no from the clause that was retrieved."""
-    base = EvidenceBase(dataset.documents)
-    questions, ids = dataset.queries["text"].tolist(), dataset.queries["query_id"].tolist()
-    groups, yes = [dataset.groups[name] for name in ids], dataset.queries["answer"].to_numpy(bool)
-    gold = [base.rows[next(iter(dataset.qrels[name]))] for name in ids]
-    hits = [base.search(question) for question in questions]
+    base, asked = EvidenceBase(dataset.documents), dataset.queries
+    groups, yes = asked["query_id"].map(dataset.groups).tolist(), asked["answer"].to_numpy(bool)
+    gold = [base.rows[next(iter(dataset.qrels[name]))] for name in asked["query_id"]]
+    hits = [base.search(question) for question in asked["text"]]
     first = [found[0] if found else None for found in hits]
     shuffled = [gold[row] for row in transfer.of_another_group(groups, seed, "shuffled clauses")]
-    X = {
-        name: np.vstack([_read(base, question, row) for question, row in zip(questions, clauses, strict=True)])
-        for name, clauses in (("pipeline", first), (GOLD_CLAUSE, gold), (SHUFFLED_CLAUSE, shuffled))
-    }
-    also = (X["pipeline"], X[SHUFFLED_CLAUSE])
-    read = transfer.cross_fitted(features_model(), X[GOLD_CLAUSE], yes, groups, folds, seed, also)
-    at = [
-        "never" if row not in found else "rank 1" if found[0] == row else "later"
-        for row, found in zip(gold, hits, strict=True)
-    ]
-    rows = pd.DataFrame({"id": ids, "label": np.where(yes, S, N), "group": groups, "clause found at": at})
+    X, *also = (
+        np.vstack([_read(base, question, row) for question, row in zip(asked["text"], clauses, strict=True)])
+        for clauses in (gold, first, shuffled)
+    )
+    read = transfer.cross_fitted(features_model(), X, yes, groups, folds, seed, also)
+    words = transfer.claim_only(asked["text"], yes, groups, folds, seed)
+    places = zip(gold, hits, strict=True)
+    at = ["never" if row not in found else "rank 1" if found[0] == row else "later" for row, found in places]
+    labels = np.where(yes, S, N)
     return _by_probability(
         dataset.name,
-        rows,
-        {
-            "pipeline": read[1],
-            GOLD_CLAUSE: read[0],
-            SHUFFLED_CLAUSE: read[2],
-            CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
-        },
+        pd.DataFrame({"id": asked["query_id"], "label": labels, "group": groups, "clause found at": at}),
+        {"pipeline": read[1], GOLD_CLAUSE: read[0], SHUFFLED_CLAUSE: read[2], CLAIM_ONLY: words},
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
         question="Can the fact-checker be trusted to answer questions about contracts?",
         facts={"clauses": len(dataset.documents)},
-        texts=questions,
+        texts=asked["text"].tolist(),
         decisive=[[_clause(base, row)] for row in gold],
         cited=[[] if row is None else [_clause(base, row)] for row in first],
     )
@@ -399,19 +374,25 @@ def _thresholds(share):
 
 def _claims_alone(dataset, folds, seed):
     """HoVer without any evidence: what a set gives away by its wording."""
-    claims = dataset.claims
-    groups, supported = claims["cluster"].tolist(), (claims["label"] == S).to_numpy()
+    claims = dataset.claims.rename(columns={"claim_id": "id", "cluster": "group"}).astype({"hops": str})
+    fitted_to = (claims["label"] == S).to_numpy(), claims["group"].tolist(), folds, seed
     lengths = claims["claim"].str.split().str.len().to_numpy(float)[:, None]
     stated = {
-        CLAIM_ONLY: transfer.claim_only(claims["claim"], supported, groups, folds, seed),
-        "claim length only": transfer.cross_fitted(features_model(), lengths, supported, groups, folds, seed)[0],
+        CLAIM_ONLY: transfer.claim_only(claims["claim"], *fitted_to),
+        "claim length only": transfer.cross_fitted(features_model(), lengths, *fitted_to)[0],
     }
-    rows = claims[["claim_id", "label", "hops"]].rename(columns={"claim_id": "id"})
-    rows = rows.assign(group=groups, hops=rows["hops"].astype(str))
-    texts = claims["claim"].tolist()
     question = "Does the wording of these claims give their labels away?"
-    known = {"slices": ("hops",), "texts": texts, "question": question}
-    return _by_probability(dataset.name, rows, stated, blind=tuple(stated), **known)
+    known = {"slices": ("hops",), "texts": claims["claim"].tolist(), "question": question}
+    return _by_probability(dataset.name, claims[["id", "label", "hops", "group"]], stated, blind=tuple(stated), **known)
+
+
+#: Other data sets, with the kind of data that they are loaded as.
+BUILDERS = {
+    "consumer_contracts_qa": (_contracts, "retrieval"),
+    "feverous_s": (_gold_evidence, "claims"),
+    "climate_fever_claims": (_aggregation, "claims"),
+    "hover": (_claims_alone, "claims"),
+}
 
 
 # --- single claims
@@ -441,22 +422,18 @@ def drill_down(study, most_bytes=MOST_BYTES):
 
     def collect(chosen, opening):
         """Some claims; passages and documents stand once, and are named by their places."""
-        kept, passages, documents = [], {}, {}
+        kept, passages, documents, listed = [], {}, {}, []
         for row in chosen:
-            kept.append(items[row].copy())
-            for role in ("decisive", "cited"):
-                kept[-1][role] = [
+            placed = {
+                role: [
                     one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][role]
                 ]
-        listed = [
-            [
-                documents.setdefault(doc_id, len(documents)),
-                start,
-                end,
-                shortened(text, opening) if text and "documents" in shown else None,
-            ]
-            for doc_id, start, end, text in passages
-        ]
+                for role in ("decisive", "cited")
+            }
+            kept.append(items[row] | placed)
+        for doc_id, start, end, text in passages:
+            beginning = shortened(text, opening) if text and "documents" in shown else None
+            listed.append([documents.setdefault(doc_id, len(documents)), start, end, beginning])
         named = [[name, names.get(name) or None] for name in documents]
         return known | {"passages": listed, "documents": named, "items": kept}
 
@@ -508,19 +485,13 @@ def _role(one, others, texts):
 
 def _parts(result, texts):
     """The parts of a claim with their verdicts, then those that were not judged."""
-    found = []
-    judged = dict(zip(result.subclaims, result.subverdicts, strict=False))
+    judged, found = {told.subclaim_id: told for told in result.subverdicts}, []
     for part in (*result.subclaims, *result.dropped):
-        told = judged.get(part)
-        found.append(
-            {
-                "id": part.id,
-                "text": part.text if texts else None,
-                "verdict": told.verdict if told else f"not judged: {part.verifiability}",
-                "score": _short(told.score) if told else None,
-                "evidence": told.evidence_count if told else 0,
-            }
-        )
+        verdict, score, evidence = f"not judged: {part.verifiability}", None, 0
+        if told := judged.get(part.id):
+            verdict, score, evidence = told.verdict, _short(told.score), told.evidence_count
+        text = part.text if texts else None
+        found.append({"id": part.id, "text": text, "verdict": verdict, "score": score, "evidence": evidence})
     return found
 
 

@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, training_pairs
+from casebook.factcheck.stance import FeatureStance, Pair, training_pairs
 from casebook.factcheck.verdict import (
     INSUFFICIENT,
     NEUTRAL,
@@ -123,7 +123,7 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     found = {name: given(judge, parts, gold["evidence"]) for name, judge in judges.items()}
     found[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": 0.5})
     found[CLAIM_ONLY] = pd.DataFrame({"verdict": np.where(p >= 0.5, S, N), "support": p})
-    key, table, contrasts = gold["dataset"].iloc[0], [], []
+    key, table, compared = gold["dataset"].iloc[0], [], []
     for name, answers in found.items():
         scores = score_predictions(gold["label"], answers["verdict"], n_boot=n_boot, **options)
         abstained = bootstrap_mean((answers["verdict"] == INSUFFICIENT).astype(float), n_boot=n_boot, **options)
@@ -132,14 +132,12 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
         row |= bounded("AUROC", auroc(supported, answers["support"], clusters=options["clusters"]))
         table.append(row | bounded("abstained", abstained))
     right = {name: is_right(gold["label"], answers["verdict"]) for name, answers in found.items()}
+    baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
     for name in judges:
-        baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
-        compared = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
-        compared.insert(0, "dataset", key)
-        compared.insert(1, "system", name)
-        contrasts.append(compared)
+        one = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
+        compared.append(pd.concat([pd.DataFrame({"dataset": key, "system": name}, one.index), one], axis=1))
     frame = pd.DataFrame(table)
-    return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(contrasts, ignore_index=True)
+    return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(compared, ignore_index=True)
 
 
 def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
@@ -168,24 +166,22 @@ def stance_study(own, *, seed=0, n_boot=2_000):
     train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
     (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
     stances = [pair.stance for pair in train]
-    most = max(STANCES, key=stances.count)
     model.fit(X, stances)
+    constant = np.eye(len(STANCES))[np.argmax([stances.count(stance) for stance in STANCES])]
     shares = {
         "evidence": model.probabilities(X_test),
         "shuffled evidence": model.probabilities(mixed_test),
         "fitted on shuffled": FeatureStance().fit(mixed, stances).probabilities(mixed_test),
-        "majority": np.tile([float(stance == most) for stance in STANCES], (len(test), 1)),
+        "majority": np.tile(constant, (len(test), 1)),
     }
-    groups = np.array([pair.group for pair in test])
-    truth = np.array([pair.stance for pair in test])
-    sided = truth != NEUTRAL
-    rows = []
+    pairs, rows = pd.DataFrame(test, columns=Pair._fields), []
+    sided = (pairs["stance"] != NEUTRAL).to_numpy()
     for name, table in shares.items():
-        right = (np.array(STANCES)[table.argmax(axis=1)] == truth).astype(float)
-        accuracy = bootstrap_mean(right, clusters=groups, n_boot=n_boot, seed=seed)
+        right = (np.array(STANCES)[table.argmax(axis=1)] == pairs["stance"]).astype(float)
+        accuracy = bootstrap_mean(right, clusters=pairs["group"], n_boot=n_boot, seed=seed)
         support = table[sided, 0] / np.maximum(table[sided, :2].sum(axis=1), 1e-12)
-        area = auroc(truth[sided] == SUPPORTS, support, clusters=groups[sided])
-        row = {"system": name} | bounded("accuracy", accuracy) | {"pairs": len(test)}
+        area = auroc(pairs["stance"][sided] == SUPPORTS, support, clusters=pairs["group"][sided])
+        row = {"system": name} | bounded("accuracy", accuracy) | {"pairs": len(pairs)}
         rows.append(row | bounded("auroc", area) | {"sided pairs": int(sided.sum())})
     return pd.DataFrame(rows)
 

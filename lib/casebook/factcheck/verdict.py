@@ -1,6 +1,6 @@
 """From the stances of evidence to the verdict on a claim: the documented rule and the corrected one."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from casebook.errors import InputError
 
@@ -44,7 +44,6 @@ class SubclaimVerdict:
     confidence: float | None
     score: float | None
     evidence_count: int
-    high_credibility_count: int
     reason: str | None = None
 
 
@@ -73,9 +72,6 @@ class VerdictResult:
 
     def evidence_of(self, subclaim_id):
         return tuple(item for item in self.evidence if item.subclaim_id == subclaim_id)
-
-    def as_dict(self):
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -134,8 +130,7 @@ def judge_subclaim(subclaim_id, evidence, rule):
         verdict, confidence = NOT_SUPPORTED, score if rule.documented else 1 - score
     else:
         verdict, confidence = INSUFFICIENT, score
-    high = sum(item.level == "high" for item in evidence)
-    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), high, reason)
+    return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), reason)
 
 
 def _judge_claim(parts, rule):

@@ -1,7 +1,7 @@
 """Agreement among raters: coefficients of a table of items x raters, with intervals.
 
-Ratings are a table with NaN where missing; `casebook.measures.ratings` takes counts
-instead. Every coefficient takes the options
+Ratings are a table with NaN where missing; `from_counts` and `from_table` take published
+tables instead. Every coefficient takes the options
 
 n_boot : int, default 1000
     Resamples of the items; 0 for none.
@@ -20,8 +20,8 @@ Input that is not such a table raises `casebook.errors.InputError`.
 """
 
 import math
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.measures.coefficients import FORMS, LEVELS, IntraclassCorrelation, Kappa, KendallW, LightKappa, alpha
-from casebook.measures.ratings import UnfitRatings, as_panel
+from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
@@ -179,16 +179,7 @@ def agreement_results(
     panel = as_panel(ratings, categories, wide)
     chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
     builders = {name: _builder(name, chosen.get(name, {})) for name in coefficients or DEFAULT}
-    built, unfit = {}, {}
-    for name, build in builders.items():
-        try:
-            built[name] = build(panel)
-        except UnfitRatings as problem:
-            unfit[name] = Agreement(
-                name, None, n_items=panel.n_items, n_raters=panel.n_raters, reasons={"estimate": problem.code}
-            )
-    found = unfit | _measure(builders, built, panel, n_boot, seed, confidence)
-    return {name: found[name] for name in builders}
+    return _measure(builders, panel, n_boot, seed, confidence, skipped=UnfitRatings)
 
 
 def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **options):
@@ -229,12 +220,13 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
         label, probability, _ = benchmark(found.estimate, found.se, scale or "landis-koch")
         if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
             label = probability = None
-        own, new = found.panel_ci or (None, None), found.new_panel_ci or (None, None)
-        rows.append((name, found.estimate, found.se, *own, *new, found.expected, found.percent_agreement))
-        rows[-1] += (found.n_items, found.n_raters, found.n_left_out, label, probability, found.reason)
-    columns = ["coefficient", "estimate", "se", "panel_low", "panel_high", "new_panel_low", "new_panel_high"]
-    columns += ["expected", "percent_agreement", "n_items", "n_raters", "n_left_out", "label", "probability", "reason"]
-    return pd.DataFrame(rows, columns=columns).astype({"label": object, "reason": object})
+        row = {"coefficient": name, "estimate": found.estimate, "se": found.se}
+        row |= dict(zip(("panel_low", "panel_high"), found.panel_ci or (None, None), strict=True))
+        row |= dict(zip(("new_panel_low", "new_panel_high"), found.new_panel_ci or (None, None), strict=True))
+        counts = ("expected", "percent_agreement", "n_items", "n_raters", "n_left_out")
+        row |= {field: getattr(found, field) for field in counts}
+        rows.append(row | {"label": label, "probability": probability, "reason": found.reason})
+    return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
 def benchmark(estimate, se, scale="landis-koch", least=0.95):
@@ -315,56 +307,50 @@ def _builder(name, chosen):
 
 def _measure_one(name, ratings, chosen, n_boot, options):
     panel = as_panel(ratings, *(options.pop(key, None) for key in ("categories", "wide")))
-    build = _builder(name, chosen)
-    return _measure({name: build}, {name: build(panel)}, panel, n_boot, **options)[name]
+    return _measure({name: _builder(name, chosen)}, panel, n_boot, **options)[name]
 
 
-def _measure(builders, built, panel, n_boot, seed=0, confidence=0.95):
+def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
     check_count("n_boot", n_boot, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    values = {name: coefficient.estimate() for name, coefficient in built.items()}
-    groups, draws = {}, {}
-    for name, coefficient in built.items():
-        if values[name][0] is not None and n_boot and coefficient.panel.n_items > 1:
-            groups.setdefault(coefficient.kept.tobytes(), []).append(name)
+    built, values, groups, draws, found = {}, {}, {}, {}, {}
+    for name, build in builders.items():
+        try:
+            built[name] = build(panel)
+            values[name] = built[name].estimate()
+        except skipped as problem:
+            values[name] = None, problem.code
+        if values[name][0] is not None and n_boot and built[name].panel.n_items > 1:
+            groups.setdefault(built[name].kept.tobytes(), []).append(name)
     for names in groups.values():
         resamples = resample_counts(built[names[0]].panel.n_items, n_boot, seed)
         blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
-    found = {}
     for name, (estimate, reason) in values.items():
+        if name not in built:
+            found[name] = Agreement(name, None, n_items=panel.n_items, n_raters=panel.n_raters)
+            found[name].reasons["estimate"] = reason
+            continue
         held, fields, reasons = built[name].panel, {}, {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
             fields["expected"] = built[name].expected()
+        sizes = {"n_items": held.n_items, "n_raters": held.n_raters, "n_left_out": panel.n_rows - held.n_items}
         shown = panel if reason else held
-        found[name] = Agreement(
-            name,
-            estimate,
-            n_items=held.n_items,
-            n_raters=held.n_raters,
-            n_left_out=panel.n_rows - held.n_items,
-            percent_agreement=None if shown.tallied is None else Kappa(shown, "none").estimate()[0],
-            reasons=reasons,
-            **fields,
-        )
+        sizes["percent_agreement"] = None if shown.too_many else Kappa(shown, "none").estimate()[0]
+        found[name] = Agreement(name, estimate, reasons=reasons, **sizes, **fields)
     return found
 
 
 def _uncertainty(build, coefficient, panel, estimate, draws, tail):
     """Give standard error, formula interval, tests and the intervals for these and for new raters."""
-    reasons, n = {}, coefficient.panel.n_items
+    n, model = coefficient.panel.n_items, coefficient.model
     influence = coefficient.influence() if n > 1 else None
-    fields = coefficient.formula(tail)
-    model = getattr(coefficient, "model", None)  # of an intraclass correlation, which has an interval of its own
-    if n < FEWEST and not model:
-        reasons["panel_ci"] = "fewer_than_six_items"
-    elif draws is None and not model:
-        reasons["panel_ci"] = "not_asked"
-    elif not model:
+    fields, reasons = coefficient.formula(tail), {}
+    if not model:
         fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(draws, estimate, n, tail, influence)
     if influence is not None:
         spread = np.sum((influence - influence.mean()) ** 2)
@@ -380,7 +366,7 @@ def _uncertainty(build, coefficient, panel, estimate, draws, tail):
         reasons[other] = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}[model]
         reasons[own] = None if fields[own] else "no_variation"
     else:
-        found = _new_panel(build, coefficient, panel, estimate, fields, tail)
+        found = _new_panel(build, coefficient, panel, estimate, fields, reasons, tail)
         fields["new_panel_ci"], reasons["new_panel_ci"] = found
     return fields, {name: why for name, why in reasons.items() if why}
 
@@ -397,10 +383,12 @@ def _student(estimate, se, df, tail):
 
 
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
-    """Give the interval of bootstrap draws: BCa with Student's quantiles (Hesterberg 2015).
+    """Give the interval of bootstrap draws, and why there is none: BCa with Student's quantiles (Hesterberg 2015).
 
     Undefined draws widen it, as if they lay outside on both sides.
     """
+    if n_items < FEWEST or draws is None:
+        return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
     missing = np.isnan(draws)
     known, bias, acceleration = draws[~missing], 0.0, 0.0
     z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
@@ -420,28 +408,218 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel(build, coefficient, panel, estimate, fields, tail):
+def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
     """Give the interval for other raters and items, or why there is none.
 
     The variance over raters, a delete-one-rater jackknife, is added to the squared
     distances of the bounds over items (Zou & Donner 2008).
     """
+    z, r, bounds = float(special.ndtri(tail)), panel.n_raters, fields["panel_ci"]
     if panel.codes is None:
         return None, "raters_unknown"
-    if panel.n_raters < 3:
+    if r < 3:
         return None, "fewer_than_three_raters"
-    if coefficient.panel.n_items < FEWEST:
+    if reasons["panel_ci"] == "fewer_than_six_items":
         return None, "fewer_than_six_items"
-    z, bounds = float(special.ndtri(tail)), fields.get("panel_ci")
-    if bounds is None:
-        if fields.get("se") is None or "panel_ci" in fields:
-            return None, "undefined_in_resamples"
+    if reasons["panel_ci"] == "not_asked" and "se" in fields:
         bounds = (estimate - z * fields["se"], estimate + z * fields["se"])
-    values = [build(panel.without(rater)).estimate()[0] for rater in range(panel.n_raters)]
+    if bounds is None:
+        return None, "undefined_in_resamples"
+    values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
     if None in values:
         return None, "undefined_without_a_rater"
-    r = len(values)
     reach = z * math.sqrt((r - 1) / r * np.sum((np.array(values) - np.mean(values)) ** 2))
     below, above = max(estimate - bounds[0], 0.0), max(bounds[1] - estimate, 0.0)
     low, high = estimate - math.hypot(below, reach), estimate + math.hypot(above, reach)
     return (max(coefficient.lowest, low), min(1.0, high)), None
+
+
+# A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
+
+MOST_CATEGORIES = 2000
+
+
+class UnfitRatings(InputError):
+    """Ratings of a kind that a coefficient cannot take; `code` is the reason in tables."""
+
+    def __init__(self, code, problem):
+        super().__init__(problem)
+        self.code = code
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Items rated by a panel: codes [items, raters] (-1 missing), or only a tally [items, categories]."""
+
+    categories: np.ndarray
+    codes: np.ndarray | None
+    tally: np.ndarray | None
+    raters: tuple | None
+    n_rows: int
+    n_rated: int
+    ordered: bool = True
+    large_sample: bool = False
+
+    @property
+    def n_items(self):
+        """Number of items held."""
+        return len(self.per_item)
+
+    @property
+    def too_many(self):
+        """Whether there are too many categories to count ratings by them."""
+        return len(self.categories) > MOST_CATEGORIES
+
+    @cached_property
+    def counts(self):
+        """How many raters put each item into each category."""
+        if self.tally is not None:
+            return self.tally
+        size = len(self.categories)
+        if self.too_many:
+            many = f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
+            raise UnfitRatings("too_many_categories", f"{many}; use the intraclass correlation, or round them")
+        flat = (np.arange(self.n_items)[:, None] * size + self.codes)[self.codes >= 0]
+        return np.bincount(flat, minlength=self.n_items * size).astype(float).reshape(self.n_items, size)
+
+    @property
+    def n_raters(self):
+        """Number of raters with a rating; the most per item if only counts are known."""
+        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
+
+    @cached_property
+    def per_item(self):
+        """Ratings per item, shape [items]."""
+        return self.tally.sum(axis=1) if self.codes is None else (self.codes >= 0).sum(axis=1).astype(float)
+
+    @property
+    def vary(self):
+        """Whether the pairable ratings fall into more than one category."""
+        pairable = self.per_item >= 2
+        if self.codes is None:
+            return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
+        shown = self.codes[pairable]
+        return np.ptp(shown[shown >= 0]) > 0
+
+    @property
+    def values(self):
+        """Categories as numbers: themselves, or 1, 2, ... for labels in order."""
+        if self.categories.dtype.kind == "f":
+            return self.categories
+        if not self.ordered:
+            what = f"labels such as {', '.join(self.categories[:4])} have no order"
+            remedy = "give categories in order, or treat the ratings as nominal"
+            raise UnfitRatings("labels_without_order", f"{what}: {remedy}")
+        return np.arange(1.0, len(self.categories) + 1)
+
+    def keep(self, rows):
+        """Keep some items."""
+        if rows.all():
+            return self
+        codes, tally = (None if part is None else part[rows] for part in (self.codes, self.tally))
+        return replace(self, codes=codes, tally=tally)
+
+    def only(self, columns):
+        """Keep some raters, and every item."""
+        codes = self.codes[:, columns]
+        raters, rated = tuple(self.raters[k] for k in columns), int((codes >= 0).any(axis=1).sum())
+        return replace(self, codes=codes, raters=raters, n_rated=rated)
+
+    def without(self, column):
+        """Leave one rater out, and keep every item."""
+        return self.only([k for k in range(self.n_raters) if k != column])
+
+
+def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
+    """Check a table of ratings."""
+    if isinstance(ratings, Panel):
+        return ratings
+    frame = ratings
+    if not isinstance(frame, pd.DataFrame):
+        # A list is taken as objects: numpy would make text of numbers beside text.
+        values = ratings if isinstance(ratings, np.ndarray) else np.array(ratings, dtype=object)
+        if values.ndim != 2:
+            raise InputError(f"ratings must be items x raters, not {values.ndim}-D")
+        frame = pd.DataFrame(values)
+    _refuse_other_tables(frame, wide, ids_allowed)
+    scores, numeric = _matrix(frame)
+    codes, scale = _encode(scores, numeric, categories)
+    used = (codes >= 0).any(axis=0)
+    raters, codes = tuple(frame.columns[used]), codes[:, used]
+    codes = codes[(codes >= 0).any(axis=1)]
+    return Panel(scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None)
+
+
+def from_counts(counts, categories=None):
+    """Take a table that says how many raters chose which category."""
+    table = np.asarray(counts, dtype=float)
+    if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
+        raise InputError("counts must be items x categories, finite and not negative")
+    rated = table.sum(axis=1) > 0
+    return Panel(_scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum()))
+
+
+def from_table(table, categories=None):
+    """Take the contingency table of two raters."""
+    cells = np.asarray(table, dtype=float)
+    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
+        raise InputError("a contingency table must be square")
+    if (cells < 0).any() or (cells != np.rint(cells)).any():
+        raise InputError("a contingency table holds whole numbers of items")
+    codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
+    scale, n = _scale(categories, len(cells)), len(codes)
+    return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
+
+
+def _refuse_other_tables(frame, wide, ids_allowed):
+    """Refuse a transposed table, and a column that names the items: it would ruin the agreement."""
+    if not frame.columns.is_unique:
+        names = frame.columns[frame.columns.duplicated()].unique()
+        raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
+    items, raters = frame.shape
+    if raters > items and not wide:
+        size = f"{items} items (rows), {raters} raters (columns)"
+        raise InputError(f"{size}: more raters than items; transpose the table, or allow wide tables if that is meant")
+    columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
+    for name, values in columns.items():
+        if names_items(name, values, [columns[other] for other in columns if other != name]):
+            raise InputError(f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out")
+
+
+def _matrix(frame):
+    """Give numbers with NaN, or labels with None, and which of the two."""
+    try:
+        scores = frame.to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        labels = frame.to_numpy(dtype=object)
+        if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
+            raise InputError("ratings mix numbers and text; write them all in one way") from None
+        return labels, False
+    if np.isinf(scores).any():
+        row, column = np.argwhere(np.isinf(scores))[0]
+        raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
+    return scores, True
+
+
+def _encode(scores, numeric, categories):
+    """Give the number of each rating's category, -1 where missing, and the scale."""
+    flat = pd.Series(scores.ravel())
+    known = flat.dropna()
+    scale = np.unique(known.to_numpy(float if numeric else str)) if categories is None else _scale(categories)
+    unknown = np.unique(known[~known.isin(scale)]).tolist()
+    if unknown:
+        raise InputError(f"ratings outside of the categories: {unknown[:5]}")
+    return pd.Categorical(flat, categories=scale).codes.astype(int).reshape(scores.shape), scale
+
+
+def _scale(categories, size=None):
+    """Check categories that were given; by default 1 to the number of columns of a table."""
+    values = np.array(np.arange(1.0, size + 1) if categories is None else list(categories))
+    scale = values.astype(float if values.dtype.kind in "biuf" else str)
+    if size not in (None, len(scale)):
+        raise InputError(f"{len(scale)} categories for {size} columns")
+    if len(np.unique(scale)) < len(scale) or not len(scale):
+        raise InputError("categories must be distinct, and at least one")
+    if scale.dtype.kind == "f" and (np.diff(scale) <= 0).any():
+        raise InputError("numeric categories must be given in ascending order")
+    return scale

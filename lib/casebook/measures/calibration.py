@@ -54,7 +54,7 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
         draws = _resampled(statistics, groups, n_boot, seed)
         values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
         measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
-        controls = _controls(y.mean(), chance)
+        controls = _controls(float(y.mean()), chance)
     options = {"level": level, "clusters": groups}
     measures["brier"] = bootstrap_mean((p - y) ** 2, n_boot=n_boot, seed=seed, **options)
     stated = np.where(y, p, 1 - p)
@@ -63,20 +63,14 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     else:
         measures["log_loss"] = Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
     measures["auroc"] = auroc(y, p, **options)
-    return Calibration(
-        measures, controls, _bin_table(y, p, bins, level), _coverage_curve(y, p, missing), len(y), missing
-    )
+    tables = _bin_table(y, p, bins, level), _coverage_curve(y, p, missing)
+    return Calibration(measures, controls, *tables, len(y), missing)
 
 
 def _controls(base, chance):
-    return {
-        "ece": float(chance["ece"].mean()),
-        "reliability": float(chance["reliability"].mean()),
-        "brier": float(base * (1 - base)),
-        "log_loss": float(special.entr([base, 1 - base]).sum()),
-        "aurc": float(1 - base),
-        "auroc": 0.5,
-    }
+    entropy = float(special.entr([base, 1 - base]).sum())
+    expected = {name: float(chance[name].mean()) for name in ("ece", "reliability")}
+    return expected | {"brier": base * (1 - base), "log_loss": entropy, "aurc": 1 - base, "auroc": 0.5}
 
 
 def _resampled(statistics, groups, n_boot, seed):
@@ -85,8 +79,7 @@ def _resampled(statistics, groups, n_boot, seed):
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
-    parts = [statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return _joined(statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed))
 
 
 def _calibrated(statistics, p, n_boot, seed):
@@ -96,6 +89,11 @@ def _calibrated(statistics, p, n_boot, seed):
         rng = np.random.Generator(stream(seed, "calibrated", block))
         drawn = rng.random((min(rows, n_boot - start), len(p))) < p
         parts.append(statistics.with_outcomes(drawn))
+    return _joined(parts)
+
+
+def _joined(parts):
+    parts = list(parts)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -138,14 +136,8 @@ def _coverage_curve(y, p, missing):
     order = np.argsort(-p, kind="stable")
     last = np.flatnonzero(np.diff(p[order], append=-1.0))
     covered, wrong = last + 1, np.cumsum(~y[order])[last]
-    return pd.DataFrame(
-        {
-            "threshold": p[order][last],
-            "coverage": covered / max(len(y) + missing, 1),
-            "risk": wrong / covered,
-            "n": covered,
-        }
-    )
+    columns = {"threshold": p[order][last], "coverage": covered / max(len(y) + missing, 1)}
+    return pd.DataFrame(columns | {"risk": wrong / covered, "n": covered})
 
 
 def mass_bins(p, n_bins):

@@ -62,13 +62,9 @@ class Scores:
         """Give one primary measure, an Interval."""
         return self.measures[measure]
 
-    def numbers(self, control="majority"):
-        """Give the primary measures for ``numbers.json``."""
-        beside = self.baselines.get(control, {})
-        return {
-            name: found.number(beside[name].estimate if name in beside else None)
-            for name, found in self.measures.items()
-        }
+    def numbers(self):
+        """Give the primary measures for ``numbers.json``, the majority's beside them."""
+        return {name: found.number(self.baselines["majority"][name].estimate) for name, found in self.measures.items()}
 
 
 def score_predictions(
@@ -135,7 +131,7 @@ def score_predictions(
     counted = scorer.resampled(cells)
     table = counted[0][0]
     policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
-    members = {name: list(_members(values, len(gold))) for name, values in (groups or {}).items()}
+    members = {name: _members(values, len(gold)) for name, values in (groups or {}).items()}
     documented = {
         name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
         for name, parts in members.items()
@@ -181,23 +177,16 @@ def documented_metrics(gold, predicted, behaviour="S"):
     return found | {"precision": precision, "recall": recall, "f1": f1}
 
 
-def auroc(positive, scores, *, level=0.95, clusters=None):
-    """Probability that a positive scores above a negative, ties counting half."""
-    return _auroc(positive, [scores], level, clusters)
+def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
+    """Probability that a positive scores above a negative, ties counting half; its interval is on the logit scale.
 
-
-def auroc_difference(positive, scores, against, *, level=0.95, clusters=None):
-    """AUROC of some scores minus that of others on the same units, with Student's interval over clusters."""
-    return _auroc(positive, [scores, against], level, clusters)
-
-
-def _auroc(positive, scored, level, clusters):
-    """One AUROC with an interval on the logit scale, or the difference of two with Student's."""
-    positive, scored = np.asarray(positive, dtype=bool), [np.asarray(scores, dtype=float) for scores in scored]
-    for scores in scored:
-        if not np.isfinite(scores).all():
-            raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
-    n, alone = len(positive), len(scored) == 1
+    With `against`, the AUROC of the scores minus that of others on the same units, with Student's interval.
+    """
+    positive, alone = np.asarray(positive, dtype=bool), against is None
+    scored = np.array([scores] if alone else [scores, against], dtype=float)
+    n = len(positive)
+    if not np.isfinite(scored).all():
+        raise InputError(f"{(~np.isfinite(scored)).sum()} scores are not finite")
     method = ("delong" if clusters is None else "obuchowski") + ("-logit" if alone else "-t")
 
     def interval(value, low=None, high=None, reason=None):
@@ -274,12 +263,9 @@ def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
 
 def check_policies(off_label, nei, conflict):
     """Raise InputError unless the three policies are known ones."""
-    for name, value, allowed in (
-        ("off_label", off_label, OFF_LABEL_POLICIES),
-        ("nei", nei, CLASS_POLICIES),
-        ("conflict", conflict, CLASS_POLICIES),
-    ):
-        check_choice(f"{name} policy", value, allowed)
+    check_choice("off_label policy", off_label, OFF_LABEL_POLICIES)
+    check_choice("nei policy", nei, CLASS_POLICIES)
+    check_choice("conflict policy", conflict, CLASS_POLICIES)
 
 
 def formulas(table):
@@ -288,25 +274,27 @@ def formulas(table):
     k = T.shape[-2]
     n, gold, columns = T.sum((-1, -2)), T.sum(-1), T.sum(-2)
     hit, predicted = np.diagonal(T[..., :k], axis1=-2, axis2=-1), columns[..., :k]
-    recall, precision = _ratio(hit, gold), _ratio(hit, predicted)
     f1 = _ratio(2 * hit, gold + predicted)
     spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
-    all_classes = np.where((gold > 0).all(-1), 1.0, np.nan)
-    found = {
-        "accuracy": _ratio(hit.sum(-1), n),
-        "balanced_accuracy": recall.mean(-1),
-        "mcc": _ratio(covariance, np.sqrt(np.maximum(spread, 0))),
-        "precision": precision[..., 0],
-        "recall": recall[..., 0],
-        "f1_binary": f1[..., 0],
-        "precision_not_supported": precision[..., 1],
-        "recall_not_supported": recall[..., 1],
-        "f1_not_supported": f1[..., 1],
+    found = {name: _ratio(*parts) for name, parts in _shares(T).items()}
+    found |= {
+        name: f1[..., place] for place, name in enumerate(("f1_binary", "f1_not_supported", "f1_insufficient")[:k])
     }
-    if k == 3:
-        found["f1_insufficient"] = f1[..., 2]
-    return found | {"f1_macro": f1.mean(-1) * all_classes}
+    found["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
+    found["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
+    found["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
+    return {name: found[name] for name in REASONS if name in found}
+
+
+def _shares(T):
+    """Numerator and denominator of the measures that are shares of rows."""
+    hit, gold, columns = np.diagonal(T, axis1=-2, axis2=-1), T.sum(-1), T.sum(-2)
+    found = {"accuracy": (hit.sum(-1), T.sum((-1, -2)))}
+    for place, label in enumerate(("", "_not_supported")):
+        found[f"precision{label}"] = hit[..., place], columns[..., place]
+        found[f"recall{label}"] = hit[..., place], gold[..., place]
+    return found
 
 
 def _ratio(above, below):
@@ -346,9 +334,7 @@ def encode(labels, vocabulary=None):
 
 def as_objects(labels):
     """Copy labels into an object array, shape [n], whatever they are."""
-    values = np.empty(len(labels), dtype=object)
-    values[:] = labels if isinstance(labels, list | tuple) else list(labels)
-    return values
+    return pd.Series(list(labels), dtype=object).to_numpy(copy=True)
 
 
 def paired_labels(gold, predicted):
@@ -357,9 +343,7 @@ def paired_labels(gold, predicted):
     if labelled and not gold.index.equals(predicted.index):
         raise InputError("gold and predicted have different indices: join them by id first")
     if len(gold) != len(predicted):
-        raise InputError(
-            f"{len(gold)} gold labels and {len(predicted)} predictions: lengths must be equal; join them by id first"
-        )
+        raise InputError(f"{len(gold)} gold labels and {len(predicted)} predictions: join them by id first")
     return as_objects(gold), as_objects(predicted)
 
 
@@ -367,32 +351,27 @@ def _gold_codes(gold, labels):
     codes, _ = encode(gold, labels)
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
-        what = f"{len(bad)} of {len(gold)} gold labels are missing or unknown (first: {gold[bad[0]]!r} in row {bad[0]})"
-        raise InputError(f"{what}; name their meaning in labels, which are {', '.join(GOLD)}")
+        first = f"first: {gold[bad[0]]!r} in row {bad[0]}"
+        raise InputError(f"{len(bad)} of {len(gold)} gold labels are missing or unknown ({first}): see labels")
     return codes
 
 
 def _excluded(table, policy):
     """Count the rows that no primary measure sees."""
-    insufficient = int(table[2].sum()) if policy["nei"] == "exclude" else 0
-    conflicting = int(table[3].sum()) if policy["conflict"] == "exclude" else 0
-    used = int(collapse(table, **policy).sum())
-    return {
-        "gold_insufficient": insufficient,
-        "gold_conflicting": conflicting,
-        "dropped_predictions": int(table.sum()) - used - insufficient - conflicting,
+    found = {
+        "gold_insufficient": int(table[2].sum()) if policy["nei"] == "exclude" else 0,
+        "gold_conflicting": int(table[3].sum()) if policy["conflict"] == "exclude" else 0,
     }
+    used = int(collapse(table, **policy).sum())
+    return found | {"dropped_predictions": int(table.sum()) - used - sum(found.values())}
 
 
 def _members(values, n):
-    """Yield each group's name and rows, in order of first occurrence."""
+    """Each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    values = as_objects(values)
-    values[pd.isna(values)] = "unknown"
-    codes, names = pd.factorize(values)
-    for code, name in enumerate(names):
-        yield str(name), np.flatnonzero(codes == code)
+    names = pd.Series(["unknown" if pd.isna(value) else str(value) for value in values], dtype=object)
+    return [(name, rows.to_numpy()) for name, rows in names.index.to_series().groupby(names, sort=False)]
 
 
 # Intervals: every resample is one draw of a table.
@@ -425,7 +404,7 @@ class _Scorer:
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
         shares = _shares(flat) if flat.dtype.kind == "i" else {}
         for name, value in values.items():
-            hits, n = shares.get(name, (0, 0))
+            hits, n = map(int, shares.get(name, (0, 0)))
             if not n:
                 n, reason = round(flat.sum()), REASONS[name]
                 found[name] = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
@@ -457,16 +436,3 @@ class _Scorer:
             columns, _ = encode(predicted, labels)
             found[name] = self.measured(*self.resampled(rows * len(OUTCOMES) + columns, kept), **policy)
         return found
-
-
-def _shares(flat):
-    """Numerator and denominator of the measures that are shares of rows."""
-    hit, columns, gold = np.diagonal(flat), flat.sum(0), flat.sum(1)
-    found = {
-        "accuracy": (hit.sum(), flat.sum()),
-        "precision": (hit[0], columns[0]),
-        "recall": (hit[0], gold[0]),
-        "precision_not_supported": (hit[1], columns[1]),
-        "recall_not_supported": (hit[1], gold[1]),
-    }
-    return {name: (int(a), int(b)) for name, (a, b) in found.items()}

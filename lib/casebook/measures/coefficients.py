@@ -26,12 +26,6 @@ def _ordinal(v):
     return 1 - span * (span - 1) / (len(v) * (len(v) - 1))
 
 
-def _ratio(v):
-    if v.min() < 0:
-        raise InputError(f"ratio weights need ratings of at least 0, found {v.min():g}")
-    return 1 - _relative_distance(v) / ((v[-1] - v[0]) / (v[-1] + v[0])) ** 2
-
-
 def _circular(v):
     """Chord between points on a circle on which the last meets the first."""
     chord = np.sin(np.pi * (v[:, None] - v) / (np.ptp(v) + 1)) ** 2
@@ -51,7 +45,7 @@ WEIGHTS = {
     "quadratic": lambda v: 1 - ((v[:, None] - v) / np.ptp(v)) ** 2,
     "ordinal": _ordinal,
     "radical": lambda v: 1 - np.sqrt(np.abs(v[:, None] - v) / np.ptp(v)),
-    "ratio": _ratio,
+    "ratio": lambda v: 1 - _relative_distance(v) / ((v[-1] - v[0]) / (v[-1] + v[0])) ** 2,
     "circular": _circular,
     "bipolar": _bipolar,
 }
@@ -59,6 +53,8 @@ WEIGHTS = {
 
 def _relative_distance(values):
     """Squared difference over squared sum; 0 for a pair of zeros."""
+    if values.min(initial=0) < 0:
+        raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
     gap, total = values[:, None] - values, values[:, None] + values
     return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
 
@@ -70,45 +66,50 @@ def _weight_matrix(weights, panel):
         check_choice("weights", weights, WEIGHTS)
         return np.eye(size) if weights == "identity" or size < 2 else WEIGHTS[weights](panel.values)
     matrix = np.asarray(weights, dtype=float)
-    if matrix.shape != (size, size):
-        raise InputError(f"weights of shape {matrix.shape} for {size} categories")
-    if not np.array_equal(matrix, matrix.T) or (np.diag(matrix) != 1).any():
-        raise InputError("weights must be symmetric, with 1 on the diagonal")
+    if matrix.shape != (size, size) or (matrix != matrix.T).any() or (np.diag(matrix) != 1).any():
+        raise InputError(f"weights must be symmetric, with 1 on the diagonal, of shape {(size, size)}")
     return matrix
 
 
 class Coefficient:
-    """One coefficient on one panel, for any weighting of the items."""
+    """One coefficient on the items of a panel that it uses, for any weighting of them."""
 
     lowest = -np.inf
-    linear = True
+    linear = True  # a smooth function of weighted sums of features, so that its slopes are known
+    by_rater = two = complete = constant = False  # what it needs of a panel; whether it stands all ratings alike
+    model = None
+    undefined = "no_variation"
 
     def __init__(self, panel, kept):
         self.kept, self.panel = kept, panel.keep(kept)
 
     def reason(self):
         """Say why the coefficient is undefined on this panel, or None."""
-        if self.panel.n_raters < 2:
+        panel = self.panel
+        if self.by_rater and panel.codes is None:
+            return "raters_unknown"
+        if self.two and panel.codes is not None and panel.n_raters != 2:
+            return "needs_two_raters"
+        if panel.n_raters < 2:
             return "fewer_than_two_raters"
-        if not (self.panel.per_item >= 2).any():
+        if self.complete and panel.n_items < 2:
+            return "fewer_than_two_complete_items"
+        if not (panel.per_item >= 2).any():
             return "no_pairable_items"
-        return None if self.panel.vary else "no_variation"
+        return None if self.constant or panel.vary else "no_variation"
+
+    def estimate(self):
+        """Give the estimate, or None and why."""
+        if reason := self.reason():
+            return None, reason
+        value = number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
+        return value, self.undefined if value is None else None
 
     def values(self, weights):
         """Give the coefficient under item weights [draws, items]; NaN where undefined."""
         with np.errstate(all="ignore"):
             found = self.of(weights @ self.features)
         return np.where(np.isfinite(found), found, np.nan)
-
-    def whole(self):
-        """Give the coefficient on its own items, or None."""
-        return number_or_none(self.values(np.ones((1, self.panel.n_items)))[0])
-
-    def estimate(self):
-        """Give the estimate, or None and why."""
-        reason = self.reason()
-        value = None if reason else self.whole()
-        return value, reason or ("no_variation" if value is None else None)
 
     def influence(self):
         """Give the slope of the coefficient by each item's weight, by the complex step; None without theory."""
@@ -143,24 +144,16 @@ class Kappa(Coefficient):
         super().__init__(panel, panel.per_item == 2 if two else panel.per_item > 0)
         panel = self.panel
         self.chance_term, self.two, self.weights = chance, two, _weight_matrix(weights, panel)
+        self.by_rater, self.constant = chance == "own", chance == "none"
         self.lowest = 0.0 if chance == "none" else -np.inf
         counts, m = panel.counts, panel.per_item
-        pairable, rated = m >= 2, m > 0
+        pairable, q = m >= 2, len(self.weights)
         agree = (counts * (counts @ self.weights - 1)).sum(axis=1)
         agree = np.divide(agree, m * (m - 1), out=np.zeros(len(m)), where=pairable)
-        shares = np.divide(counts, m[:, None], out=np.zeros_like(counts), where=rated[:, None])
-        if chance == "own" and panel.codes is not None:
-            shares = panel.indicators.reshape(panel.n_items, panel.n_raters * len(self.weights))
-        self.features = np.column_stack([rated, pairable, agree, shares])
-
-    def reason(self):
-        """Say why it is undefined: also if the raters are not known, or not two."""
-        if self.chance_term == "own" and self.panel.codes is None:
-            return "raters_unknown"
-        if self.two and self.panel.codes is not None and self.panel.n_raters != 2:
-            return "needs_two_raters"
-        found = super().reason()
-        return None if found == "no_variation" and self.chance_term == "none" else found
+        shares = counts / m[:, None]
+        if self.by_rater and panel.codes is not None:
+            shares = (panel.codes[:, :, None] == np.arange(q)).reshape(len(m), panel.n_raters * q)
+        self.features = np.column_stack([np.ones(len(m)), pairable, agree, shares])
 
     def of(self, totals):
         """Correct for chance."""
@@ -198,19 +191,12 @@ class Kappa(Coefficient):
 class LightKappa(Coefficient):
     """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
 
-    linear = False
+    linear, by_rater, undefined = False, True, "undefined_for_a_pair"
 
     def __init__(self, panel, weights="identity"):
         super().__init__(panel, panel.per_item >= 2)
         pairs = () if panel.codes is None else combinations(range(panel.n_raters), 2)
         self.pairs = [Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs]
-
-    def reason(self):
-        """Say why it is undefined: also if one pair has no kappa."""
-        if self.panel.codes is None:
-            return "raters_unknown"
-        found = super().reason()
-        return "undefined_for_a_pair" if found is None and self.whole() is None else found
 
     def values(self, weights):
         """Give the mean kappa under item weights."""
@@ -220,22 +206,16 @@ class LightKappa(Coefficient):
 class Alpha(Coefficient):
     """Krippendorff's alpha with distances that do not depend on the ratings: all but ordinal."""
 
-    def __init__(self, panel, level="ordinal", weights=None):
+    def __init__(self, panel, level, weights=None):
         super().__init__(panel, panel.per_item >= 2)
-        counts, m = self.panel.counts, self.panel.per_item
-        self.distance = self._distance(level, weights)
-        apart = (counts * (counts @ self.distance)).sum(axis=1)
-        self.features = np.column_stack([apart / (m - 1), counts])
-
-    def _distance(self, level, weights):
         panel = self.panel
         if weights is None and level == "ratio":
-            if panel.values.min(initial=0) < 0:
-                raise InputError("level ratio needs ratings of at least 0")
-            return _relative_distance(panel.values)
-        if weights is None:
-            weights = {"nominal": "identity", "interval": "quadratic"}[level]
-        return 1 - _weight_matrix(weights, panel)
+            self.distance = _relative_distance(panel.values)
+        else:
+            weights = {"nominal": "identity", "interval": "quadratic"}[level] if weights is None else weights
+            self.distance = 1 - _weight_matrix(weights, panel)
+        apart = (panel.counts * (panel.counts @ self.distance)).sum(axis=1)
+        self.features = np.column_stack([apart / (panel.per_item - 1), panel.counts])
 
     def of(self, totals, less=1):
         """One minus observed over expected disagreement, N - 1 ratings."""
@@ -257,7 +237,7 @@ class Alpha(Coefficient):
 class OrdinalAlpha(Coefficient):
     """Alpha with squared distances between mid-ranks, which every resample ranks anew."""
 
-    def __init__(self, panel, level="ordinal", weights=None):
+    def __init__(self, panel):
         super().__init__(panel, panel.per_item >= 2)
         _ = self.panel.values  # refuses labels without an order
         self.used, self.m = self.panel.counts, self.panel.per_item
@@ -301,22 +281,21 @@ def _mid_ranks(marginals):
     return np.cumsum(marginals, axis=1) - marginals / 2 - marginals.sum(axis=1, keepdims=True) / 2
 
 
+def alpha(panel, level="ordinal", weights=None):
+    """Krippendorff's alpha of a level, or of weights."""
+    check_choice("level", level, LEVELS)
+    return OrdinalAlpha(panel) if level == "ordinal" and weights is None else Alpha(panel, level, weights)
+
+
 class OfCompleteItems(Coefficient):
     """A coefficient of the items that every rater rated, at least two of them."""
 
-    linear = False
+    linear, by_rater, complete = False, True, True
 
     def __init__(self, panel):
-        super().__init__(panel, panel.complete)
+        known = np.zeros(panel.n_items, dtype=bool) if panel.codes is None else (panel.codes >= 0).all(axis=1)
+        super().__init__(panel, known)
         _ = self.panel.values  # refuses labels without an order
-
-    def reason(self):
-        """Say why it is undefined: also with fewer than two complete items."""
-        if self.panel.codes is None:
-            return "raters_unknown"
-        if self.panel.n_raters < 2:
-            return "fewer_than_two_raters"
-        return "fewer_than_two_complete_items" if self.panel.n_items < 2 else super().reason()
 
 
 class IntraclassCorrelation(OfCompleteItems):
@@ -400,11 +379,6 @@ class KendallW(OfCompleteItems):
 
     def formula(self, tail):
         """Give the chi-squared test, ``r (n - 1) W``."""
-        n = self.panel.n_items
-        statistic = self.panel.n_raters * (n - 1) * self.whole()
-        return {"statistic": ("chi-squared", statistic, (n - 1,)), "p_greater": float(special.chdtrc(n - 1, statistic))}
-
-
-def alpha(panel, level="ordinal", weights=None):
-    check_choice("level", level, LEVELS)
-    return (OrdinalAlpha if level == "ordinal" and weights is None else Alpha)(panel, level, weights)
+        df = self.panel.n_items - 1
+        statistic = self.panel.n_raters * df * self.estimate()[0]
+        return {"statistic": ("chi-squared", statistic, (df,)), "p_greater": float(special.chdtrc(df, statistic))}

@@ -129,11 +129,10 @@ def _remembered(source):
 LEAST_OVERLAP = 0.5
 SCOPE = 4
 _NEGATORS = frozenset(("not", "no", "never", "neither", "nor", "without", "cannot"))
-_STRENGTH = {
-    "prohibition": (("shall", "not"), ("must", "not"), ("may", "not")),
-    "obligation": (("must",), ("shall",), ("required",), ("obliged",)),
-    "permission": (("may",), ("permitted",), ("allowed",), ("entitled",)),
-}
+_MODAL = re.compile(
+    r"(?<!\S)(?:(?P<prohibition>(?:shall|must|may) not)|(?P<obligation>must|shall|required|obliged)"
+    r"|(?P<permission>may|permitted|allowed|entitled))(?!\S)"
+)
 
 
 @dataclass(frozen=True)
@@ -145,14 +144,14 @@ class Flip:
     overlap: float
 
 
-def find_flip(sentence, source_sentences, *, least_overlap=LEAST_OVERLAP):
+def find_flip(sentence, source_sentences):
     """Compare a sentence with the source sentence that shares most content with it."""
     words = content_words(sentence)
     if not words or not source_sentences:
         return None
     shares = [len(words & content_words(s)) / len(words) for s in source_sentences]
     best = max(range(len(shares)), key=shares.__getitem__)
-    if shares[best] < least_overlap:
+    if shares[best] < LEAST_OVERLAP:
         return None
     ours, theirs = _negated(sentence), _negated(source_sentences[best])
     turned = sorted(w for w in ours.keys() & theirs.keys() if ours[w] != theirs[w])
@@ -163,7 +162,7 @@ def find_flip(sentence, source_sentences, *, least_overlap=LEAST_OVERLAP):
 
 def _negated(sentence):
     """Give each content word and whether an odd number of negators precede it."""
-    words = [_plain(word) for word in tokens(sentence)]
+    words = ["not" if word.endswith("n't") else word for word in tokens(sentence)]
     found = {}
     for place, word in enumerate(words):
         if word not in STOP_LIST and word not in _NEGATORS:
@@ -172,20 +171,7 @@ def _negated(sentence):
     return found
 
 
-def _plain(word):
-    return "not" if word.endswith("n't") else word
-
-
 def modality(sentence):
     """Give the modality of the first modal phrase of a sentence."""
-    words = [part for word in tokens(sentence) for part in _expanded(word)]
-    for place in range(len(words)):
-        for name, phrases in _STRENGTH.items():
-            for phrase in phrases:
-                if tuple(words[place : place + len(phrase)]) == phrase:
-                    return name
-    return None
-
-
-def _expanded(word):
-    return (word[:-3], "not") if word.endswith("n't") else (word,)
+    found = _MODAL.search(" ".join(re.sub("n't$", " not", word) for word in tokens(sentence)))
+    return found and found.lastgroup

@@ -9,6 +9,7 @@ measure. Each of them is looked up, and its rank is one more than the number of 
 scored higher, found by bisection; ids are compared only where a judged document is tied.
 """
 
+import math
 import os
 import warnings
 from collections import defaultdict
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -143,33 +145,17 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
     return Evaluation(judged.query_ids, parsed, _scores(parsed, judged), accounting)
 
 
-@dataclass(frozen=True)
-class TieBounds:
-    """Values of some measures over all orders of tied documents, each of shape [queries, measures].
+class TieBounds(NamedTuple):
+    """Evaluations over all orders of tied documents; `expected`, their mean, is NaN without a closed form."""
 
-    ``expected`` is the mean over all orders, NaN for measures without a closed form;
-    ``tie_mass`` is the share of the judged documents found that are tied.
-    """
-
-    query_ids: list[str]
-    measures: tuple
-    low: np.ndarray
-    expected: np.ndarray
-    actual: np.ndarray
-    high: np.ndarray
-    tie_mass: np.ndarray
-    accounting: Accounting
+    low: Evaluation
+    expected: Evaluation
+    actual: Evaluation
+    high: Evaluation
 
     def frame(self):
         """Summary over the queries: a row per measure."""
-        kinds, names = ("low", "expected", "actual", "high"), [measure.name for measure in self.measures]
-        table = pd.DataFrame(columns=kinds, index=pd.Index(names, name="measure"), dtype=float)
-        for kind in kinds:
-            columns = zip(self.measures, getattr(self, kind).T, strict=True)
-            table[kind] = [measure.summarise(values) for measure, values in columns]
-        geometric = [measure.aggregate == "geometric" for measure in self.measures]
-        table.loc[geometric, "expected"] = np.nan
-        return table
+        return pd.DataFrame({kind: found.mean for kind, found in self._asdict().items()}).rename_axis("measure")
 
 
 def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
@@ -180,20 +166,15 @@ def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero
     """
     parsed = _parsed(measures)
     judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
-    shared = judged.total(judged.found & (judged.tied > 1))
-    found = judged.total(judged.found)
     unknown = np.full(len(judged.query_ids), np.nan)
-    means = [measure.formula.expected(judged) for measure in parsed]
-    return TieBounds(
-        judged.query_ids,
-        parsed,
-        low=_scores(parsed, judged.within_ties(best=False)),
-        expected=np.column_stack([unknown if mean is None else mean for mean in means]),
-        actual=_scores(parsed, judged),
-        high=_scores(parsed, judged.within_ties(best=True)),
-        tie_mass=np.divide(shared, found, out=found * np.nan, where=found > 0),
-        accounting=accounting,
+    means = [None if measure.aggregate == "geometric" else measure.formula.expected(judged) for measure in parsed]
+    matrices = (
+        _scores(parsed, judged.within_ties(best=False)),
+        np.column_stack([unknown if mean is None else mean for mean in means]),
+        _scores(parsed, judged),
+        _scores(parsed, judged.within_ties(best=True)),
     )
+    return TieBounds(*(Evaluation(judged.query_ids, parsed, matrix, accounting) for matrix in matrices))
 
 
 def _parsed(measures):
@@ -269,14 +250,12 @@ def _table(source, read, value, what):
 
 def _from_frame(frame, value, what):
     wanted = ["query_id", "doc_id", value]
-    absent = [name for name in wanted if name not in frame.columns]
-    if absent:
-        raise InputError(f"{what}: the DataFrame lacks the columns {absent}")
-    repeated = frame.duplicated(["query_id", "doc_id"]).to_numpy()
-    if repeated.any():
-        place = int(np.argmax(repeated))
-        pair = frame.iloc[place][["query_id", "doc_id"]].tolist()
-        raise InputError(f"{what}: row {place} repeats query and document {pair}")
+    if not set(wanted) <= set(frame):
+        raise InputError(f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}")
+    repeated = np.flatnonzero(frame.duplicated(wanted[:2]))
+    if len(repeated):
+        pair = frame.iloc[repeated[0]][wanted[:2]].tolist()
+        raise InputError(f"{what}: row {repeated[0]} repeats query and document {pair}")
     table = {}
     for query, document, number in zip(*(frame[name].tolist() for name in wanted), strict=True):
         table.setdefault(str(query), {})[str(document)] = number
@@ -288,32 +267,24 @@ def _grades(qrels):
     flat = chain.from_iterable(row.values() for row in qrels.values())
     try:
         numbers = np.fromiter(flat, np.float64, sum(map(len, qrels.values())))
-        if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
-            return numbers.astype(np.int64)
     except (TypeError, ValueError):
-        pass
-    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
+        numbers = np.array([np.nan])
+    if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
+        return numbers.astype(np.int64)
+    raise _number_error(qrels, "qrels", "an integer grade", lambda x: x.is_integer() and abs(x) < GRADE_LIMIT)
 
 
-def _number_error(table, what, wanted, accepts):
-    """The error that names the first number that is not acceptable."""
-    return next(
-        InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
-        for query, row in table.items()
-        for document, number in row.items()
-        if not accepts(number)
-    )
-
-
-def _is_finite(number):
-    try:
-        return bool(np.isfinite(float(number)))
-    except (TypeError, ValueError):
-        return False
-
-
-def _is_grade(number):
-    return _is_finite(number) and float(number).is_integer() and abs(float(number)) < GRADE_LIMIT
+def _number_error(table, what, wanted, fits):
+    """The error that names the first number that does not fit."""
+    for query, row in table.items():
+        for document, number in row.items():
+            try:
+                good = fits(float(number))
+            except (TypeError, ValueError):
+                good = False
+            if not good:
+                return InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
+    return None
 
 
 # Ranks of the judged documents: all that a measure needs to know of a run
@@ -448,11 +419,11 @@ def _in_dicts(qrels, run):
     try:
         numbers = np.fromiter(chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum())
     except (TypeError, ValueError) as error:
-        raise _number_error(run, "run", "a finite number", _is_finite) from error
+        raise _number_error(run, "run", "a finite number", math.isfinite) from error
     in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
     scores, wanted = numbers[in_run], numbers[~in_run]
     if not np.isfinite(scores).all():
-        raise _number_error(run, "run", "a finite number", _is_finite)
+        raise _number_error(run, "run", "a finite number", math.isfinite)
     return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), wanted, lambda row: rows[row].items()
 
 

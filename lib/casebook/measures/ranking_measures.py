@@ -215,7 +215,7 @@ def _interpolated_precision(share, rel=1):
 
 def _count(of):
     """A number of documents or queries, as a function of the judged ranks and rel."""
-    return lambda k, rel=1: PerQuery(lambda judged: np.asarray(of(judged, rel), dtype=np.float64), fixed=True)
+    return lambda k, rel=1: PerQuery(lambda judged: of(judged, rel).astype(float), fixed=True)
 
 
 def _plugged(name):
@@ -389,14 +389,8 @@ def _parts(name):
     key = match and (ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower()))
     if key in FAMILIES:
         return key, match["inner"], match["k"]
-    names = [info.name for info in list_measures()]
-    if documented:
-        known = ", ".join(info for info in names if info.startswith(ORIGINAL))
-        raise InputError(f"unknown measure {name!r}; the documents' own are {known}")
-    names += ["map", "ndcg_cut_k", "P_k"]
-    generic = re.sub(r"\d+$", "k", name).lower()
-    near = difflib.get_close_matches(generic, sorted({known.lower() for known in names}), n=3, cutoff=0.4)
-    near = [known for key in near for known in names if known.lower() == key]
+    names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]
+    near = difflib.get_close_matches(re.sub(r"\d+$", "k", name), names, cutoff=0.4)
     raise InputError(f"unknown measure {name!r}; near names: {', '.join(near or names)}")
 
 

@@ -8,7 +8,7 @@ Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall and Gibbons 1990 (r
 import itertools
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -223,7 +223,8 @@ def rbo(before, after, p=0.9):
 
 def rbo_weight(p, depth):
     """Share of rank-biased overlap that the first `depth` ranks decide."""
-    return 1 - p ** (depth - 1) + (1 - p) / p * depth * _tail(p, depth - 1)
+    tail = -math.log1p(-p) - sum(p**i / i for i in range(1, depth))  # of p**i / i from `depth` on
+    return 1 - p ** (depth - 1) + (1 - p) / p * depth * tail
 
 
 def _ranks(items, side, k=None):
@@ -235,10 +236,7 @@ def _ranks(items, side, k=None):
         if item is None or item != item:
             raise InputError(f"list {side}: no id at rank {rank}")
         if item in ranks:
-            raise InputError(
-                f"list {side}: {item!r} stands at ranks {ranks[item]} and {rank}; "
-                "keep the first occurrence of each document"
-            )
+            raise InputError(f"list {side}: {item!r} stands at ranks {ranks[item]} and {rank}; keep the first")
         ranks[item] = rank
     return ranks if k is None else dict(itertools.islice(ranks.items(), k))
 
@@ -249,11 +247,6 @@ def _overlaps(was, now, depth):
     for item in was.keys() & now.keys():
         entered[max(was[item], now[item]) - 1] += 1
     return list(itertools.accumulate(entered))
-
-
-def _tail(p, depth):
-    """Sum of ``p**i / i`` over all i above `depth`."""
-    return -math.log1p(-p) - sum(p**i / i for i in range(1, depth + 1))
 
 
 # Spearman's correlation of a few items, with ties, and its exact null.
@@ -293,22 +286,17 @@ def _enumerated(first, second):
 
 def mean_null(nulls):
     """Convolve the nulls of independent cases into that of their sum."""
-    total = np.ones(1)
-    for null in nulls:
-        total = _add(total, null)
-    return total
+    return reduce(_add, nulls, np.ones(1))
 
 
 def mean_spearman_test(pairs):
     """Test the mean correlation over cases exactly."""
     values = [spearman(*pair) for pair in pairs]
     known = [value for value in values if value is not None]
-    found = {"mean": None, "p": None, "values": values}
-    found |= {"defined": len(known), "undefined": len(values) - len(known)}
+    found = {"values": values, "defined": len(known), "undefined": len(values) - len(known)}
     if not known:
-        return found
-    nulls = [spearman_null(*p) for p, v in zip(pairs, values, strict=True) if v is not None]
-    null = mean_null(nulls)
+        return found | {"mean": None, "p": None}
+    null = mean_null(spearman_null(*p) for p, v in zip(pairs, values, strict=True) if v is not None)
     sums = np.arange(len(null)) - UNITS * len(known)
     observed = abs(sum(round(UNITS * value) for value in known))
     p = float(null[np.abs(sums) >= observed].sum())

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import sys
 import tempfile
 from functools import cached_property
@@ -19,8 +20,7 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper
-from casebook.models.tokens import TokenVectors, checked_texts, unit_rows
+from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper, TokenVectors, checked_texts, unit_rows
 from casebook.plugins import called, is_plugin, plugin, source_of
 
 PACKAGED = "minilm"
@@ -31,25 +31,24 @@ BATCH, SLAB = 16, 512
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
 
-def load_encoder(name=PACKAGED, cache=True, allow_download=None):
+def load_encoder(name=PACKAGED, cache=True):
     """Build an encoder of texts, which keeps its vectors on disk.
 
     Parameters
     ----------
     name : str or path
         ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a model, a name of the
-        Hugging Face hub, a pair of towers ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
+        Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1), a pair of towers
+        ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
     cache : bool or casebook.models.cache.EmbeddingCache
         Whether, and where, vectors are kept and found again by model and text.
-    allow_download : bool, optional
-        Whether a hub model may be fetched; by default if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1.
 
     Returns
     -------
     encoder
         `encode_queries(texts)` and `encode_documents(texts)` give float32 arrays of shape
         (n, dimensions) with rows of length 1, `token_vectors(texts, role)` gives
-        `casebook.models.tokens.TokenVectors`. `model_hash` identifies weights, settings and
+        `casebook.models.cache.TokenVectors`. `model_hash` identifies weights, settings and
         pooling. torch is imported when the first vector is computed.
 
     Raises
@@ -68,7 +67,7 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
     """
     if is_plugin(name):
         return PluggedEncoder(str(name))
-    encoder = SentenceEncoder(name, allow_download)
+    encoder = SentenceEncoder(name)
     if cache is False:
         return encoder
     return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
@@ -77,15 +76,18 @@ def load_encoder(name=PACKAGED, cache=True, allow_download=None):
 class SentenceEncoder:
     """One model for queries and documents, or two towers: one reads queries, the other documents."""
 
-    def __init__(self, name=PACKAGED, allow_download=None):
+    def __init__(self, name=PACKAGED):
         self.name, self.pooling = os.fspath(name), "mean"
         towers = dict.fromkeys(ROLES, self.name)
         if pair := self.name.startswith(("query=", "context=")):
-            towers, self.pooling = _pair(self.name), "cls"
+            found = re.fullmatch(r"query=([^,]+),context=([^,]+)|context=([^,]+),query=([^,]+)", self.name)
+            if not found:
+                raise InputError(f"encoder {self.name!r} is no pair: write query=NAME,context=NAME")
+            towers, self.pooling = {"query": found[1] or found[4], "document": found[2] or found[3]}, "cls"
             self.name = f"query={towers['query']},context={towers['document']}"
-        self.folders = {role: locate_model(tower, allow_download) for role, tower in towers.items()}
-        known = {folder: model_fingerprint(folder) for folder in set(self.folders.values())}
-        hashes = [_hashed(f"{known[folder]} {self.pooling}") for folder in self.folders.values()]
+        self.folders = {role: locate_model(tower) for role, tower in towers.items()}
+        known = {f: _hashed(f"{model_fingerprint(f)} {self.pooling}") for f in set(self.folders.values())}
+        hashes = [known[folder] for folder in self.folders.values()]
         self.model_hash = _hashed(" ".join(hashes)) if pair else hashes[0]
         self.folder = self.folders["document"]
         self._loaded = functools.cache(lambda folder: _sentence_transformer(folder, self.pooling))
@@ -161,14 +163,6 @@ class SentenceEncoder:
         return getattr(model, f"encode_{role}")(texts, **options)
 
 
-def _pair(text):
-    """Both towers, from their spelling in parameters."""
-    parts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
-    if parts.keys() != {"query", "context"} or not all(parts.values()):
-        raise InputError(f"encoder {text!r} is no pair: write query=NAME,context=NAME")
-    return {"query": parts["query"], "document": parts["context"]}
-
-
 def _hashed(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -191,37 +185,26 @@ class PluggedEncoder(EncoderWrapper):
         super().__init__(load_encoder())
         found = plugin(name)
         made = called(name, found) if isinstance(found, type) else found
-        self._towers = [getattr(made, f"encode_{role}", made) for role in ("queries", "documents")]
-        if not all(map(callable, self._towers)):
+        towers = [getattr(made, f"encode_{role}", made) for role in ("queries", "documents")]
+        if not all(map(callable, towers)):
             needs = "a callable texts -> vectors, or an object with encode_queries and encode_documents"
             raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
-        self.name = name
-        source = source_of(name)
+        self.name, source = name, source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
-        self._known = {}
+        self.encode_queries, self.encode_documents = (functools.partial(self._encode, tower, {}) for tower in towers)
 
-    def encode_queries(self, texts):
-        """Encode queries."""
-        return self._encode(0, texts)
-
-    def encode_documents(self, texts):
-        """Encode documents or passages."""
-        return self._encode(1, texts)
-
-    def _encode(self, tower, texts):
+    def _encode(self, tower, known, texts):
         texts = checked_texts(texts)
-        new = [text for text in dict.fromkeys(texts) if (tower, text) not in self._known]
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            vectors = np.asarray(self._towers[tower](new), dtype=np.float32)
+            vectors = np.asarray(tower(new), dtype=np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts")
-            self._known.update(zip([(tower, text) for text in new], unit_rows(vectors), strict=True))
-        if not texts:
-            return np.zeros((0, 0), np.float32)
-        return np.stack([self._known[tower, text] for text in texts])
+            known.update(zip(new, unit_rows(vectors), strict=True))
+        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
 
-def locate_model(name, allow_download=None):
+def locate_model(name):
     """Folder that holds a model: the packaged one, a folder, or a copy from the hub."""
     text = os.fspath(name)
     if text == PACKAGED:
@@ -233,7 +216,7 @@ def locate_model(name, allow_download=None):
         return folder
     if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
         raise InputError(f"model folder {text!r} does not exist: check the path")
-    return _hub_folder(text, os.environ.get(DOWNLOAD_SWITCH) == "1" if allow_download is None else allow_download)
+    return _hub_folder(text)
 
 
 def _packaged_folder():
@@ -249,21 +232,21 @@ def _packaged_folder():
     return folder
 
 
-def _hub_folder(name, allow_download):
+def _hub_folder(name):
     """Folder of a hub model, from the local cache unless told otherwise."""
-    hub = importlib.import_module("huggingface_hub")
+    hub, allowed = importlib.import_module("huggingface_hub"), os.environ.get(DOWNLOAD_SWITCH) == "1"
     try:
         folder = hub.snapshot_download(
             name if "/" in name else f"sentence-transformers/{name}",
             allow_patterns=[f"*{suffix}" for suffix in sorted(_IDENTITY_SUFFIXES)],
             ignore_patterns=["onnx/*", "openvino/*"],
-            local_files_only=not allow_download,
+            local_files_only=not allowed,
         )
     except (hub.errors.HfHubHTTPError, OSError, ValueError) as error:
         # Offline as huggingface_hub reads it.
         offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
         remedy = "check the name and the network"
-        if offline or not allow_download:
+        if offline or not allowed:
             remedy = f"give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
         raise InputError(f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}") from error
     return Path(folder)

@@ -6,8 +6,7 @@ a default answer: callers count it apart.
 
 import json
 import os
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, namedtuple
 
 from casebook.errors import InputError
 
@@ -25,14 +24,8 @@ class NoAnswer(InputError):
         self.cause = cause
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What a model answered, the tokens that it took (None if it does not say), and whether it broke off."""
-
-    text: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cut_off: bool
+# What a model answered, the tokens that it took (None if it does not say), and whether it broke off.
+Reply = namedtuple("Reply", "text prompt_tokens completion_tokens cut_off")
 
 
 def load_language_model(name, **settings):

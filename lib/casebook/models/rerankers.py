@@ -15,7 +15,6 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
-from casebook.models.tokens import document_frequencies, inverse_document_frequencies
 
 # Up to here the token vectors of a whole collection stay in memory (about 500 MB).
 HELD_PASSAGES = 4000
@@ -36,12 +35,13 @@ class MaxSimReranker:
 
     @cached_property
     def _weights(self):
-        """Weight of every vocabulary id."""
+        """Weight of every vocabulary id: by its rarity, as Lucene does, ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
         size = self._encoder.vocabulary_size
         if self._weighting == "mean":
             return np.ones(size)
-        ids = self._encoder.token_ids(self._texts)
-        return inverse_document_frequencies(document_frequencies(ids, size), len(self._texts))
+        ids = [np.unique(one) for one in self._encoder.token_ids(self._texts)]
+        found = np.bincount(np.concatenate([np.zeros(0, int), *ids]), minlength=size)
+        return np.log1p((len(ids) - found + 0.5) / (found + 0.5))
 
     @cached_property
     def _held(self):
@@ -132,9 +132,9 @@ class RememberedScores:
 class _PairModel:
     """A model on disk that reads two texts together; torch is imported when it first scores."""
 
-    def __init__(self, name, allow_download=None):
+    def __init__(self, name):
         self.name = os.fspath(name)
-        self.folder = locate_model(name, allow_download)
+        self.folder = locate_model(name)
         self.model_hash = model_fingerprint(self.folder)
 
     @cached_property
@@ -155,8 +155,8 @@ class _PairModel:
 class CrossEncoderReranker(_PairModel):
     """Score query and passage pairs by a cross-encoder's logit."""
 
-    def __init__(self, name, texts, allow_download=None):
-        super().__init__(name, allow_download)
+    def __init__(self, name, texts):
+        super().__init__(name)
         self._texts = list(texts)
 
     def scores(self, queries, candidates):

@@ -22,15 +22,7 @@ from casebook.stats.intervals import (
     too_few,
     wilson,
 )
-from casebook.stats.tests import (
-    ExactPValue,
-    exact_sign_test,
-    holm,
-    paired_t,
-    positive,
-    sign_flips,
-    wilcoxon_signed_rank,
-)
+from casebook.stats.tests import PairedTest, exact_sign_test, holm, paired_t, positive, sign_flips, wilcoxon_signed_rank
 
 TIES = ("drop", "half")
 UNITS = ("vote", "item", "rater", "item and rater")
@@ -248,7 +240,7 @@ class PositionEffect:
     """What the side on which an answer stands does to the preference."""
 
     left_choice: Interval
-    left_test: ExactPValue
+    left_test: PairedTest
     win_rate_left: Interval
     win_rate_right: Interval
     difference: Interval

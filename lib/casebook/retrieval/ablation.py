@@ -82,19 +82,20 @@ def retrieve(dataset, system):
         return system.retrieve_many(texts, candidates=pools)
     name, answer = getattr(system, "__qualname__", type(system).__name__), system(texts, DEPTH)
     try:
-        ids, scores = ([list(row) for row in part] for part in answer)
-        fits = len(ids) == len(texts) and [*map(len, ids)] == [*map(len, scores)]
+        pairs = [(list(ids), list(scores)) for ids, scores in zip(*answer, strict=True)]
+        rows = [dict(zip(ids, map(float, scores), strict=True)) for ids, scores in pairs]
     except (TypeError, ValueError):
-        fits = False
-    if not fits:
+        rows = []
+    if len(rows) != len(texts):
         wanted = f"ids and scores of equal lengths for each of {len(texts)} questions"
         raise InputError(f"{name}: expected two lists: {wanted}")
-    if any(len(set(row)) < len(row) for row in ids):
+    if any(len(row) < len(ids) for row, (ids, _) in zip(rows, pairs, strict=True)):
         raise InputError(f"{name}: a document is given twice for one question")
-    unknown = set(itertools.chain(*ids)) - set(dataset.documents["doc_id"])
+    unknown = set().union(*rows) - set(dataset.documents["doc_id"])
     if unknown:
         raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}")
-    return Answers(ids, scores, pools)
+    pools = map(set, pools or rows)
+    return Answers([{doc: row[doc] for doc in row if doc in pool} for row, pool in zip(rows, pools, strict=True)])
 
 
 def load_retriever(name, documents=None):
@@ -105,19 +106,13 @@ def load_retriever(name, documents=None):
 
 @dataclass(frozen=True)
 class Answers:
-    """What a callable returned: ids and scores of each query, best first."""
+    """What a callable returned: scores by document id for each query, best first."""
 
-    ids: list
-    scores: list
-    pools: list | None = None
+    rows: list
 
     def run(self, query_ids):
         """Scores by query id and document id."""
-        answers = zip(query_ids, self.ids, self.scores, map(set, self.pools or self.ids), strict=True)
-        return {
-            query: {doc: float(score) for doc, score in zip(ids, scores, strict=True) if doc in pool}
-            for query, ids, scores, pool in answers
-        }
+        return dict(zip(query_ids, self.rows, strict=True))
 
 
 def score(dataset, results, measures):

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.cache import EncoderWrapper
+from casebook.models.cache import EncoderWrapper, TokenVectors, unit_rows
 from casebook.models.encoders import load_encoder
-from casebook.models.tokens import TokenVectors, unit_rows
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
@@ -61,17 +60,14 @@ class CorpusIndex:
 
 def _checked_documents(documents):
     missing = {"doc_id", "text"} - set(documents.columns)
-    if missing:
-        raise InputError(f"documents lack the column {min(missing)!r}")
-    if documents.empty:
-        raise InputError("a collection needs at least one document")
+    if missing or documents.empty:
+        lacks = f"documents lack the column {min(missing)!r}" if missing else "a collection needs at least one document"
+        raise InputError(lacks)
     documents = pd.DataFrame(documents).reset_index(drop=True)
-    repeated = documents["doc_id"].duplicated()
-    if repeated.any():
-        raise InputError(f"document id {documents['doc_id'][repeated.idxmax()]!r} occurs twice")
-    for doc_id, text in zip(documents["doc_id"], documents["text"], strict=True):
-        if not isinstance(text, str):
-            raise InputError(f"document {doc_id!r} has no text: expected a string")
+    textless = ~documents["text"].map(lambda text: isinstance(text, str))
+    for wrong, problem in ((documents["doc_id"].duplicated(), "occurs twice"), (textless, "has no text")):
+        if wrong.any():
+            raise InputError(f"document {documents['doc_id'][wrong.idxmax()]!r} {problem}")
     return documents
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.tokens import checked_texts
+from casebook.models.cache import checked_texts
 from casebook.retrieval import ranked
 from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
 from casebook.retrieval.index import CorpusIndex
@@ -67,7 +67,7 @@ class HybridRetriever:
     def __init__(self, documents, encoder=None, reranker=None, mode="full", **settings):
         if reranker is not None:
             settings["reranker"] = reranker
-        self.mode, self.config = mode, config_for(mode, **settings)
+        self.config = config_for(mode, **settings)
         if not isinstance(documents, CorpusIndex):
             documents = CorpusIndex(documents, encoder)
         elif encoder is not None:
@@ -130,11 +130,11 @@ class HybridRetriever:
         for row, query in enumerate(queries):
             if not query.strip():
                 raise InputError(f"query {row} is blank: give it text or leave it out")
-        top_k, clock = config.top_k if top_k is None else positive_depth(top_k), StageClock()
+        top_k, costs = config.top_k if top_k is None else positive_depth(top_k), {}
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
-        with clock.stage("filter"):
+        with _timed(costs, "filter"):
             allowed = self._allowed(len(queries), filters, candidates)
-        with clock.stage("encode queries"):
+        with _timed(costs, "encode queries"):
             trust = np.ones(len(queries))
             if config.question_tokens is not None and (config.lists != ("bm25",) or config.reranker):
                 trust = config.trust(self.index.encoder().count_tokens(queries))
@@ -148,7 +148,7 @@ class HybridRetriever:
                     mask = allowed[rows]
                 # Fusion reads scores below the pool too.
                 batch = _Batch(asked, max(depth, 2 * config.pool), mask, trust[rows], candidates is not None)
-                parts.append((rows, *self._ranked(clock, used, batch)))
+                parts.append((rows, *self._ranked(costs, used, batch)))
         order = np.argsort(np.concatenate([rows for rows, _, _ in parts]))
         names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
         names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
@@ -159,18 +159,19 @@ class HybridRetriever:
         stages = {name: ranked.stack([own[name] for _, own, _ in parts], order) for name in names}
         stages["final"] = final = stages["final"].truncate(depth)
         passages = ranked.joined([decided for _, _, decided in parts], ABSENT)[order, : final.shape[1]]
-        return RetrievalResult(queries, top_k, final, stages, passages, clock.table(), self.index, self.config)
+        costs = pd.DataFrame.from_dict(costs, orient="index", columns=["wall_s", "cpu_s"]).rename_axis("stage")
+        return RetrievalResult(queries, top_k, final, stages, passages, costs, self.index, self.config)
 
-    def _ranked(self, clock, config, batch):
+    def _ranked(self, costs, config, batch):
         """Put queries through the six stages: every stage's lists, and the passages that decided the last."""
         passages, reads = self.index.passages(config.cut), config.mmr or config.reranker is not None
-        with clock.stage("index"):
+        with _timed(costs, "index"):
             # The reranker first: its pass over the tokens gives the dense list's vectors for free.
             reranker = passages.reranker(config.reranker) if config.reranker else None
             searches = {name: _search(self.index, passages, config, name) for name in config.lists}
             if reads:
                 passages.vectors()
-        with clock.stage("encode queries"):
+        with _timed(costs, "encode queries"):
             vectors = None
             if "dense" in config.lists or reads:
                 vectors = self.index.encoder().encode_queries(batch.queries)
@@ -178,7 +179,7 @@ class HybridRetriever:
         # 1 filter: in batch.allowed. 2 first-stage lists.
         stages, winners = {}, {}
         for name, (engine, owner) in searches.items():
-            with clock.stage(name):
+            with _timed(costs, name):
                 if engine is None:
                     stages[name] = _control_list(batch, len(self.index), name, config.seed)
                     winners[name] = np.full(stages[name].shape, ABSENT)
@@ -189,7 +190,7 @@ class HybridRetriever:
                     winners[name] = np.full(stages[name].shape, ABSENT)  # whole documents are no passages here
 
         # 3 fusion
-        with clock.stage("fusion"):
+        with _timed(costs, "fusion"):
             lists = list(stages.values())
             fused = _fused(config, lists, config.pool, batch.trust)
             tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
@@ -200,7 +201,7 @@ class HybridRetriever:
 
         # 4 diversity: marginal relevance over the nearest passage of each document
         if config.mmr:
-            with clock.stage("mmr"):
+            with _timed(costs, "mmr"):
                 nearest = passages.nearest(vectors, fused.ids)
                 order, values = maximal_marginal_relevance(
                     fused.scores,
@@ -215,7 +216,7 @@ class HybridRetriever:
 
         # 5 reranking
         if reranker:
-            with clock.stage("rerank"):
+            with _timed(costs, "rerank"):
                 given = chosen.truncate(config.mmr_pool)
                 nearest = passages.nearest(vectors, given.ids)
                 similarity = passages.similarity(vectors, nearest)
@@ -318,18 +319,8 @@ def _deciding(final, sources):
     return passages
 
 
-@dataclass(frozen=True)
-class Hit:
-    """One returned document, the passage that decided it, and its scores and ranks in every stage."""
-
-    rank: int
-    doc_id: str
-    text: str
-    start: int
-    end: int
-    metadata: dict
-    scores: dict
-    ranks: dict
+# One returned document, the passage that decided it, and its scores and ranks in every stage.
+Hit = namedtuple("Hit", "rank doc_id text start end metadata scores ranks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,9 +346,8 @@ class RetrievalResult:
         wanted = wanted[wanted >= 0]
         places = np.full((len(self.queries), len(wanted)), ABSENT)
         places[row] = wanted
-        scores = {stage: lists.scores_of(places)[row] for stage, lists in self.stages.items()}
-        ranks = {stage: lists.ranks_of(places)[row] for stage, lists in self.stages.items()}
-        hits = []
+        hits = [(lists.scores_of(places)[row], lists.ranks_of(places)[row]) for lists in self.stages.values()]
+        found = []
         for place, document in enumerate(wanted):
             text, passage = self.index.texts[document], self.passages[row, place]
             start, end = 0, len(text)
@@ -365,28 +355,18 @@ class RetrievalResult:
                 chunks = self.index.passages(self.config.cut).chunks
                 start, end = int(chunks.start[passage]), int(chunks.end[passage])
             metadata = self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict()
-            score = {stage: None if np.isnan(v[place]) else float(v[place]) for stage, v in scores.items()}
-            rank = {stage: None if np.isnan(v[place]) else int(v[place]) for stage, v in ranks.items()}
+            listed = [None if np.isnan(ranks[place]) else (float(s[place]), int(ranks[place])) for s, ranks in hits]
+            score, rank = (
+                {stage: one and one[part] for stage, one in zip(self.stages, listed, strict=True)} for part in (0, 1)
+            )
             doc_id = self.index.doc_ids[document]
-            hits.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, score, rank))
-        return hits
+            found.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, score, rank))
+        return found
 
 
-class StageClock:
-    """Stop-watch that adds up wall and processor time of named stages."""
-
-    def __init__(self):
-        self._rows = {}
-
-    @contextlib.contextmanager
-    def stage(self, name):
-        """Measure a block."""
-        wall, cpu = time.perf_counter(), time.process_time()
-        yield
-        row = self._rows.setdefault(name, [0.0, 0.0])
-        row[0] += time.perf_counter() - wall
-        row[1] += time.process_time() - cpu
-
-    def table(self):
-        """Costs so far, a row per stage."""
-        return pd.DataFrame.from_dict(self._rows, orient="index", columns=["wall_s", "cpu_s"]).rename_axis("stage")
+@contextlib.contextmanager
+def _timed(costs, stage):
+    """Add the wall and processor time of a block to the costs of a stage."""
+    start = np.array([time.perf_counter(), time.process_time()])
+    yield
+    costs[stage] = costs.get(stage, 0.0) + np.array([time.perf_counter(), time.process_time()]) - start

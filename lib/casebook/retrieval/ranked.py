@@ -24,11 +24,8 @@ class RankedLists:
     scores: np.ndarray
 
     def __post_init__(self):
-        ids, scores = np.asarray(self.ids, np.int64), np.asarray(self.scores, np.float64)
-        assert ids.ndim == 2 and ids.shape == scores.shape, "ids and scores must have one shape [queries, depth]"
-        assert ((ids >= 0) == (scores > -np.inf)).all(), "id -1 and score -inf stand together; NaN is no score"
-        object.__setattr__(self, "ids", ids)
-        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "ids", np.asarray(self.ids, np.int64))
+        object.__setattr__(self, "scores", np.asarray(self.scores, np.float64))
 
     @classmethod
     def empty(cls, rows):
@@ -191,10 +188,6 @@ def metadata_mask(documents, where):
     return mask
 
 
-def as_mask(allowed, n_queries, n_items):
+def as_mask(allowed):
     """Bring a mask [items] or [1 or queries, items] to two dimensions; None stays None."""
-    if allowed is None:
-        return None
-    mask = np.atleast_2d(allowed)
-    assert mask.dtype == bool and mask.shape in ((1, n_items), (n_queries, n_items)), "a mask fits queries and items"
-    return mask
+    return None if allowed is None else np.atleast_2d(allowed)

@@ -1,4 +1,4 @@
-"""The two kinds of first-stage search: BM25 over bm25s, and nearest vectors over faiss.
+"""The two kinds of first-stage search: BM25 over bm25s, with stemmers, and nearest vectors over faiss.
 
 Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond, FnTIR 3(4). Lù (2024), BM25S,
 arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
@@ -11,11 +11,12 @@ import bm25s
 import faiss
 import numpy as np
 import scipy.sparse
+import Stemmer
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
 from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, from_scores, positive_depth, stack
-from casebook.retrieval.stemming import stemmer as stemmer_by_name
+from casebook.stats.samples import check_choice
 
 _PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
 #: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's BM25 baseline.
@@ -38,12 +39,10 @@ class BM25Index:
     """BM25 of a collection; a search returns only texts that share a word with the query."""
 
     def __init__(self, texts, method="lucene", k1=1.5, b=0.75, stopwords="en", stemmer=None, token_pattern=None):
-        if len(texts) == 0:
-            raise InputError("a BM25 index needs at least one text")
         self._tokenising = {
             "token_pattern": token_pattern or _TOKEN_PATTERN,
             "stopwords": list(_STOP_LISTS[stopwords]),
-            "stemmer": stemmer_by_name(stemmer),
+            "stemmer": stemmer and stemmer_named(stemmer),
         }
         self.size = len(texts)
         # Double precision: single would make ties of scores that differ.
@@ -58,7 +57,7 @@ class BM25Index:
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
         k = positive_depth(k)
-        mask, tokens = as_mask(allowed, len(queries), self.size), self._tokens(queries)
+        mask, tokens = as_mask(allowed), self._tokens(queries)
         step, parts = max(1, _BLOCK_VALUES // self.size), []
         for start in range(0, len(tokens), step):
             block = slice(start, start + step)
@@ -100,7 +99,7 @@ class DenseIndex:
     def __init__(self, vectors):
         self._vectors = _unit(vectors)
         self.size, self.dims = self._vectors.shape
-        if self.size == 0 or self.dims == 0:
+        if not self._vectors.size:
             raise InputError("a dense index needs at least one vector")
         faiss.omp_set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or 1))
         self._index = faiss.IndexFlatIP(self.dims)
@@ -111,11 +110,9 @@ class DenseIndex:
         queries = _unit(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        depth, mask = min(positive_depth(k), self.size), as_mask(allowed, len(queries), self.size)
-        if mask is None:
-            return self._settled(queries, depth, np.arange(self.size))
-        if len(mask) == 1:
-            return self._settled(queries, depth, np.flatnonzero(mask[0]))
+        depth, mask = min(positive_depth(k), self.size), as_mask(allowed)
+        if mask is None or len(mask) == 1:
+            return self._settled(queries, depth, np.arange(self.size) if mask is None else np.flatnonzero(mask[0]))
         return stack([self._settled(queries[[row]], depth, np.flatnonzero(one)) for row, one in enumerate(mask)])
 
     def _settled(self, queries, depth, positions):
@@ -158,3 +155,113 @@ def _pair_scores(vectors, queries, ids):
         pair = slice(start, start + _PAIRS)
         scores[pair] = (queries[rows[pair]].astype(np.float64) * vectors[flat[pair]]).sum(axis=1)
     return scores.reshape(ids.shape)
+
+
+# Stemmers. PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work means is that
+# of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and irregular words alone and treats
+# final ``y`` after a vowel, ``-ied`` and ``-fully`` differently. Published figures depend on that.
+
+_UNCHANGED = ("sky", "news", "howe", "proceed", "exceed", "succeed", "inning", "outing", "canning")
+_IRREGULAR = {word: word for word in _UNCHANGED} | {"skies": "sky", "dying": "die", "lying": "lie", "tying": "tie"}
+_IRREGULAR |= {"innings": "inning", "outings": "outing", "cannings": "canning"}
+_STEP_2 = (
+    "ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e ousli:ous ization:ize "
+    "ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive biliti:ble fulli:ful"
+)
+_STEP_3 = "icate:ic ative: alize:al iciti:ic ical:ic ful: ness:"
+_STEP_4 = "al: ance: ence: er: ic: able: ible: ant: ement: ment: ent: ion: ou: ism: ate: iti: ous: ive: ize:"
+_STEP_2, _STEP_3, _STEP_4 = ([pair.split(":") for pair in step.split()] for step in (_STEP_2, _STEP_3, _STEP_4))
+
+
+def stemmer_named(name):
+    """Look up a stemmer of lists of words."""
+    check_choice("stemmer", name, ("english", "porter", "porter_extended"))
+    if name == "porter_extended":
+        return lambda words: [porter_extended(word) for word in words]
+    return Stemmer.Stemmer(name).stemWords
+
+
+def porter_extended(word):
+    """Stem one word by Porter's algorithm with the departures of the Natural Language Toolkit."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) <= 2:
+        return word
+    word = _step_2(_final_y(_past_and_gerund(_plural(word))))
+    word = _replace(_replace(word, _STEP_3, 0), _STEP_4, 1)
+    if word.endswith("e"):
+        stem = word[:-1]
+        if _measure(stem) > 1 or (_measure(stem) == 1 and not _ends_short(stem)):
+            word = stem
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _shape(stem):
+    """Spell a word in c and v; y is a vowel after a consonant."""
+    shape = ""
+    for letter in stem:
+        vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(stem):
+    """Vowel-consonant sequences: m of the paper."""
+    return _shape(stem).count("vc")
+
+
+def _ends_short(stem):
+    """Whether a stem ends consonant-vowel-consonant (*o of the paper), or is short like it."""
+    shape = _shape(stem)
+    return (shape[-3:] == "cvc" and stem[-1] not in "wxy") or shape == "vc"
+
+
+def _replace(word, rules, above):
+    """Apply the first rule whose suffix fits, if the stem's measure allows it."""
+    for suffix, replacement in rules:
+        if word.endswith(suffix):
+            stem = word.removesuffix(suffix)
+            allowed = suffix != "ion" or stem.endswith(("s", "t"))
+            return stem + replacement if allowed and _measure(stem) > above else word
+    return word
+
+
+def _plural(word):
+    """Step 1a."""
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _past_and_gerund(word):
+    """Step 1b."""
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    suffix = next((end for end in ("ed", "ing") if word.endswith(end)), "")
+    stem = word.removesuffix(suffix)
+    if not suffix or "v" not in _shape(stem):
+        return word
+    if stem.endswith(("at", "bl", "iz")):
+        return stem + "e"
+    if stem[-2:-1] == stem[-1] and _shape(stem)[-1] == "c" and stem[-1] not in "lsz":
+        return stem[:-1]
+    return stem + "e" if _measure(stem) == 1 and _ends_short(stem) else stem
+
+
+def _final_y(word):
+    """Step 1c: y to i after a consonant that is not the first letter."""
+    stem = word[:-1]
+    return stem + "i" if word.endswith("y") and len(stem) > 1 and _shape(stem)[-1] == "c" else word
+
+
+def _step_2(word):
+    """Step 2; -alli is stripped first, and -logi keeps its l in the measured stem."""
+    if word.endswith("alli") and _measure(word[:-4]) > 0:
+        return _step_2(word[:-2])
+    if word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    return _replace(word, _STEP_2, 0)

@@ -13,7 +13,7 @@ import hashlib
 import io
 import json
 import re
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from casebook.retrieval.search import DenseIndex
 
 SHARD = 50_000  # documents
 INDEX = "shards.json"
-_KEY = 16  # digits of a hash in a file name
 _OURS = re.compile(r"(shard-\d{10}-\d{10}(-[0-9a-f]{16})?\.(npy|json)|ids-[0-9a-f]{16}\.json)")
 _PARTIAL = re.compile(rf"\.({_OURS.pattern}|{re.escape(INDEX)})\..*\.partial")
 
@@ -34,15 +33,8 @@ _PARTIAL = re.compile(rf"\.({_OURS.pattern}|{re.escape(INDEX)})\..*\.partial")
 def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles=True):
     """Encode the documents of a BEIR folder into shards at an address."""
     documents, work = read_collection(folder, titles), DocumentEncoder(encoder)
-    entries = encode_shards(
-        documents["text"].tolist(),
-        work,
-        ShardStore(url),
-        size,
-        client,
-        about={"encoder": encoder, "model": work.model_hash},
-        ids=documents["doc_id"].tolist(),
-    )
+    about = {"encoder": encoder, "model": work.model_hash, "ids": documents["doc_id"].tolist()}
+    entries = encode_shards(documents["text"].tolist(), work, ShardStore(url), size, client, about)
     counts = {"documents": len(documents), "shards": len(entries), "dims": entries[0]["dims"]}
     return counts | {"encoder": encoder, "url": str(url)}
 
@@ -50,18 +42,15 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles
 def search_folder(url, questions, depth, encoder=None, client=None):
     """Search shards for the questions of a BEIR folder, exactly; give a run."""
     store, asked = ShardStore(url), read_questions(questions)
-    about = store.index()  # once: all that follows belongs to one list of shards
-    name = encoder or about.get("encoder")
+    index = store.index()  # once: all that follows belongs to one list of shards
+    name = encoder or index.get("encoder")
     if name is None:
         raise InputError(f"{url}: does not say which encoder made it: name one")
-    model, made_by = _loaded(name), about.get("model")
-    if made_by not in (None, model.model_hash):
-        raise InputError(
-            f"{url}: was encoded by another model than {name!r} is here ({made_by[:12]}, not {model.model_hash[:12]})"
-        )
-    vectors = model.encode_queries(asked["text"].tolist())
-    lists = search_shards(store, vectors, depth, client, about)
-    return to_run(lists, asked["query_id"].tolist(), store.ids(about))
+    model = _loaded(name)
+    if index.get("model", model.model_hash) != model.model_hash:
+        raise InputError(f"{url}: was encoded by another model than {name!r} is here ({model.model_hash[:12]})")
+    lists = search_shards(store, model.encode_queries(asked["text"].tolist()), depth, client, index)
+    return to_run(lists, asked["query_id"].tolist(), index["ids"])
 
 
 class DocumentEncoder:
@@ -82,20 +71,18 @@ class DocumentEncoder:
 _loaded = cache(lambda name: load_encoder(name, cache=False))
 
 
-def encode_shards(texts, encode, store, size=SHARD, client=None, **described):
+def encode_shards(texts, encode, store, size=SHARD, client=None, about=None):
     """Encode a corpus into a store of shards, or what of it is still missing.
 
     `texts` is a list, or a function of start and stop with an attribute ``n_documents``.
     """
     total = getattr(texts, "n_documents", None) or len(texts)
-    if total < 1 or size < 1:
-        raise InputError(f"nothing to encode: {total} documents, {size} a shard")
+    if total < 1:
+        raise InputError("nothing to encode: no documents")
     spans = [(start, min(start + size, total)) for start in range(0, total, size)]
     jobs = [(texts if callable(texts) else texts[a:b], a, b) for a, b in spans]
     entries = _mapped(client, _encode_one, jobs, encode, store)
-    if len({entry["dims"] for entry in entries}) > 1:
-        raise InputError(f"{store.url}: the encoder gave vectors of several lengths")
-    store.commit(entries, **described)
+    store.commit(entries, about)
     return entries
 
 
@@ -103,17 +90,14 @@ def _encode_one(job, encode, store):
     texts, start, stop = job
     texts = list(texts(start, stop) if callable(texts) else texts)
     code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
-    key = hashlib.sha256(f"{code}\x00".encode())
-    for text in texts:
-        data = text.encode()
-        key.update(b"%d\x00%b" % (len(data), data))
-    found = store.entry(start, stop, key.hexdigest())
+    key = hashlib.sha256(json.dumps([code, texts]).encode()).hexdigest()
+    found = store.entry(start, stop, key)
     if found:
         return found
     vectors = np.asarray(encode(texts))
     if vectors.ndim != 2 or len(vectors) != stop - start:
         raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {stop - start} texts")
-    return store.write(start, vectors, key.hexdigest())
+    return store.write(start, vectors, key)
 
 
 def search_shards(store, query_vectors, k, client=None, index=None):
@@ -143,14 +127,11 @@ def _mapped(client, function, items, *arguments):
 class ShardStore:
     """Shards below one address."""
 
-    def __init__(self, url, **options):
-        self.url, self.options = str(url), options
+    def __init__(self, url):
+        self.url = str(url)
         if not self.url.strip():
             raise InputError("shards need an address: a folder, or such as s3://b/c")
-        self._store = Store(url, **options)
-
-    def __reduce__(self):
-        return partial(ShardStore, **self.options), (self.url,)
+        self._store = Store(url)
 
     def write(self, start, vectors, key):
         """Write one shard; a reader never sees half of it."""
@@ -177,30 +158,21 @@ class ShardStore:
         name = f"{entry['name']}.npy"
         data = self._store.read(name) or b""
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            raise InputError(
-                f"{self._store.path(name)}: gone, or changed since it was encoded: encode it again, or search again "
-                "if that was just done"
-            )
+            remedy = "encode it again, or search again if that was just done"
+            raise InputError(f"{self._store.path(name)}: gone, or changed since it was encoded: {remedy}")
         return np.load(io.BytesIO(data), allow_pickle=False)
 
-    def commit(self, entries, about=None, ids=None):
+    def commit(self, entries, about=None):
         """Write the list of all shards, which makes the corpus whole; remove the files of former lists."""
-        about = dict(about or {})
         kept = {f"{entry['name']}.{end}" for entry in entries for end in ("npy", "json")}
-        if ids is not None:
-            data = json.dumps(ids, ensure_ascii=False).encode()
-            about["ids"] = f"ids-{hashlib.sha256(data).hexdigest()[:_KEY]}.json"
-            self._store.write(about["ids"], data)
-            kept.add(about["ids"])
         gone = kept - {*self._store.names()}
         if gone:
             raise InputError(
                 f"{self._store.path(min(gone))}: removed while the corpus was encoded, "
                 "by another process at the same place: name another one, or try again"
             )
-        about["shards"] = entries
-        text = json.dumps(about | {"seal": _seal(about)}, indent=1, sort_keys=True)
-        self._store.write(INDEX, text.encode())
+        about = {**(about or {}), "shards": entries}
+        self._store.write(INDEX, json.dumps(about | {"seal": _seal(about)}, sort_keys=True).encode())
         for name in self._store.names():
             if (_OURS.fullmatch(name) and name not in kept) or _PARTIAL.fullmatch(name):
                 self._store.remove(name)
@@ -214,32 +186,16 @@ class ShardStore:
             raise InputError(f"{self.url}: {INDEX}: changed by hand, or of an older version: encode it again")
         return found
 
-    def ids(self, index):
-        """Id of each document, in order."""
-        name = index.get("ids")
-        known = name and _OURS.fullmatch(str(name))
-        data = (self._store.read(name) if known else None) or b"null"
-        found = _parsed(data) if name == f"ids-{hashlib.sha256(data).hexdigest()[:_KEY]}.json" else None
-        if not isinstance(found, list) or len(found) != sum(entry["n"] for entry in index["shards"]):
-            raise InputError(
-                f"{self.url}: {name or 'ids of documents'}: missing, changed or of other documents: encode it again"
-            )
-        return found
-
     def _json(self, name):
-        return _parsed(self._store.read(name) or b"null")
+        """Content of a file of JSON; None if it is not there, or damaged."""
+        try:
+            return json.loads(self._store.read(name) or b"null")
+        except ValueError:
+            return None
 
 
 def _name(start, stop, key):
-    return f"shard-{start:010}-{stop:010}-{key[:_KEY]}"
-
-
-def _parsed(data):
-    """Parse a file of JSON; None if it is damaged."""
-    try:
-        return json.loads(data)
-    except ValueError:
-        return None
+    return f"shard-{start:010}-{stop:010}-{key[:16]}"
 
 
 def _seal(index):

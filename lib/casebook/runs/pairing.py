@@ -8,7 +8,7 @@ from casebook.frames import contrasts
 from casebook.runs.record import higher_is_better
 from casebook.runs.registry import TOLERANCE, query_scores
 from casebook.stats.intervals import FEWEST, cluster_sums
-from casebook.stats.power import minimal_detectable_effect
+from casebook.stats.tests import minimal_detectable_effect
 
 
 def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):

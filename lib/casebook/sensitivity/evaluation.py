@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import auroc, auroc_difference, formulas
+from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
@@ -219,7 +219,7 @@ def score_pairs(scores, annotations):
 def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
     truth, sides = np.asarray(truth, bool), [np.asarray(side, float) for side in (score, baseline)]
-    found = auroc_difference(truth, *sides, level=level, clusters=clusters)
+    found = auroc(truth, *sides, level=level, clusters=clusters)
     row = {"difference": found.estimate, "low": found.low, "high": found.high, "n": found.n}
     areas = [auroc(truth, side).estimate for side in sides]
     return row | {"groups": len(set(clusters)), "level": areas[0], "baseline": areas[1], "reason": found.reason}

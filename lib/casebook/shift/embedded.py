@@ -87,8 +87,7 @@ class EmbeddedDataset:
         """Expected value of a random order of each query's pool, computed and not drawn."""
         pools = zip(self.query_ids, self.pools, strict=True)
         run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
-        found = tie_bounds(self.qrels(), run, list(measures))
-        return pd.DataFrame(found.expected, index=pd.Index(found.query_ids, name="query_id"), columns=list(measures))
+        return tie_bounds(self.qrels(), run, list(measures)).expected.frame()
 
 
 def embed(dataset, encoder="minilm"):

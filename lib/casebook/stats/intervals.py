@@ -223,11 +223,8 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
     if n < 2:
         return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
     rng = np.random.Generator(stream(seed, "bootstrap statistic"))
-    draws = [number_or_none(statistic(rows[rng.integers(0, n, n)])) for _ in range(n_boot)]
-    if estimate is None or None in draws:
-        return Interval(estimate, None, None, level, n, "percentile", "undefined_in_resamples")
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), level, n, "percentile")
+    draws = np.array([statistic(rows[rng.integers(0, n, n)]) for _ in range(n_boot)], dtype=float)
+    return percentile_interval(estimate, draws, n, level=level)
 
 
 def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
@@ -305,7 +302,7 @@ def wilson(successes, n, level=0.95):
     check_share("level", level)
     if not 0 <= successes <= n:
         raise InputError(f"{successes} successes in {n} trials are impossible")
-    if n == 0:
+    if not n:
         return Interval(None, None, None, level, 0, "wilson", "no_units")
     share, z = successes / n, special.ndtri((1 + level) / 2)
     centre = share + z * z / (2 * n)

@@ -1,4 +1,4 @@
-"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes.
+"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes, power.
 
 `sign_flips` is the test on which all verdicts of `casebook.frames` rest; the classical
 tests stand beside it for comparison.
@@ -14,7 +14,6 @@ from casebook.errors import InputError
 from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, too_few
 from casebook.stats.samples import (
     ROUNDING,
-    check_choice,
     check_count,
     number_or_none,
     paired_differences,
@@ -28,7 +27,6 @@ LEAST_BLOCK_ROWS = 16
 MOST_EXACT_UNITS = 24
 MOST_EXACT_CLUSTERS = 40
 LARGEST_T = 1000.0
-EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class SignFlips:
     high: np.ndarray
     p: np.ndarray
     p_adjusted: np.ndarray
-    exact: bool
 
 
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
@@ -81,7 +78,7 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
         for k in np.flatnonzero(scale > 0):
             sides = (subsets[:, k], rest[:, k], total[k])
             low[k], high[k] = _subset_bounds(sides, weights, sizes.sum(), allowed[k], adjusted[k] <= alpha)
-    return SignFlips(total / sizes.sum(), low, high, p, adjusted, exact)
+    return SignFlips(total / sizes.sum(), low, high, p, adjusted)
 
 
 def _subset_bounds(sides, weight, size, allowed, rejected):
@@ -128,18 +125,18 @@ def all_signs(n):
 def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Interval of the mean of every column of paired differences, each on its own."""
     X, _ = score_matrix(differences)
+    if not len(X):
+        return [Interval(None, None, None, level, 0, "sign-flip", "no_units")] * X.shape[1]
     found = []
     for column in X.T:
         sums, sizes = cluster_sums(column[:, None], clusters)
-        reason, low, high, mean = too_few(len(sizes), clusters), None, None, None
-        if len(X):
-            flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-            mean = float(flips.difference[0])
-        if len(X) and not column.any():
+        flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
+        reason, low, high = too_few(len(sizes), clusters), None, None
+        if not column.any():
             low, high, reason = 0.0, 0.0, "no_variation"
         elif reason is None:
             low, high = (number_or_none(x[0]) for x in (flips.low, flips.high))
-        found.append(Interval(mean, low, high, level, len(X), "sign-flip", reason))
+        found.append(Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", reason))
     return found
 
 
@@ -155,13 +152,10 @@ class RandomisationResult:
     pvalue_max_t: float | np.ndarray | None
     pairs: tuple | None
     n: int
-    n_resamples: int
     exact: bool
 
 
-def paired_randomization(
-    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto", baseline=None
-):
+def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
     Parameters
@@ -175,13 +169,9 @@ def paired_randomization(
         Number of random sign vectors.
     seed : int, default 0
         Seed. The p-values depend on nothing else: not on threads, nor on the machine.
-    alternative : {"two-sided", "greater", "less"}
-        Side of the mean difference, first minus second.
     exact : {"auto", True, False}
         Enumerate all ``2**units`` sign vectors; "auto" does so if that is no more
         work than `n_resamples`. Possible up to 24 units.
-    baseline : label, optional
-        Column of `a`: only the pairs of another system (first) with it are tested.
 
     Returns
     -------
@@ -211,86 +201,58 @@ def paired_randomization(
     >>> test.pvalue, test.exact
     (0.25, True)
     """
-    check_choice("alternative", alternative, EXTREMITY)
     check_count("n_resamples", n_resamples)
     if b is None and np.ndim(a) == 1:
         b = np.zeros(len(a))
     X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
-    _refuse_empty(X)
-    n, pairs = len(X), system_pairs(systems, baseline)
+    relative, pairs, differences, slack, labels = _all_pairs(X, systems)
+    n, observed = len(X), np.abs(differences.sum(axis=0))
     if exact == "auto":
         exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     if exact and n > MOST_EXACT_UNITS:
-        raise InputError(
-            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS} with exact=True"
-        )
-    signs = all_signs(n) if exact else random_signs(n, n_resamples, seed)
-    hits, hits_max = _count_extreme(X, pairs, signs, EXTREMITY[alternative])
-    total = 2**n if exact else n_resamples
-    # The data are one of the enumerated sign vectors, but none of the random ones.
-    data = 0 if exact else 1
-    numbers = [_mean_differences(X, pairs), (hits + data) / (total + data), (hits_max + data) / (total + data)]
-    if np.ndim(a) == 1:
-        numbers, labels = [float(values[0]) for values in numbers], None
-    else:
-        labels = tuple((systems[i], systems[j]) for i, j in pairs)
-    return RandomisationResult(*numbers, labels, n, total, bool(exact))
-
-
-def _count_extreme(X, pairs, signs, extremity):
-    """Count sign vectors as extreme as the data: per pair, and for the maximum."""
-    # Differences from one system keep the digits of scores with a common offset.
-    relative = X - X[:, :1]
-    differences, observed, slack = _observed(X, relative, pairs)
-    threshold = extremity(observed) - slack
+        raise InputError(f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}")
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    total = relative.sum(axis=0)
-    hits, maxima = np.zeros(len(pairs), dtype=np.int64), []
-    for bits in signs:
+    total, hits, maxima = relative.sum(axis=0), np.zeros(len(pairs), dtype=np.int64), []
+    for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
-        sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
-        hits += np.count_nonzero(sums >= threshold, axis=0)
+        sums = np.abs(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
+        hits += np.count_nonzero(sums >= observed - slack, axis=0)
         maxima.append((sums * scale).max(axis=1))
     maxima = np.sort(np.concatenate(maxima))
-    return hits, len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
+    hits_max = len(maxima) - np.searchsorted(maxima, (observed - slack) * scale, side="left")
+    # The data are one of the enumerated sign vectors, but none of the random ones.
+    data = 0 if exact else 1
+    numbers = [differences.mean(axis=0), *((x + data) / (len(maxima) + data) for x in (hits, hits_max))]
+    if np.ndim(a) == 1:
+        numbers, labels = [float(values[0]) for values in numbers], None
+    return RandomisationResult(*numbers, labels, n, bool(exact))
 
 
-def _observed(X, relative, pairs):
-    """Paired differences, their sums, and what rounding of scores and sums may amount to."""
-    differences = relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]]
+def _all_pairs(X, systems):
+    """Scores relative to one system, and the pairs: columns, differences, what rounding may amount to, names."""
+    if not len(X) or X.shape[1] < 2:
+        raise InputError("there are no units to compare" if not len(X) else "a comparison needs at least two systems")
+    # Differences from one system keep the digits of scores with a common offset.
+    pairs, relative = system_pairs(systems), X - X[:, :1]
     slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
-    return differences, differences.sum(axis=0), slack
-
-
-def _mean_differences(X, pairs):
-    return (X[:, pairs[:, 0]] - X[:, pairs[:, 1]]).mean(axis=0)
-
-
-def _refuse_empty(X):
-    if not len(X):
-        raise InputError("there are no units to compare")
-    if X.shape[1] < 2:
-        raise InputError("a comparison needs at least two systems")
+    labels = tuple((systems[i], systems[j]) for i, j in pairs)
+    return relative, pairs, relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]], slack, labels
 
 
 def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
     """Randomised Tukey HSD: family-wise p-values of all pairs, by permuting systems."""
     X, systems = score_matrix(scores)
-    _refuse_empty(X)
-    pairs = system_pairs(systems)
-    relative = X - X[:, :1]
-    _, observed, slack = _observed(X, relative, pairs)
-    hits = np.zeros(len(pairs), dtype=np.int64)
+    relative, _, differences, slack, labels = _all_pairs(X, systems)
+    threshold, hits = np.abs(differences.sum(axis=0)) - slack, np.zeros(len(labels), dtype=np.int64)
     rows = max(1, BLOCK_ELEMENTS // X.size)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
         rng = np.random.Generator(stream(seed, "systems", block))
         sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
-        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= np.abs(observed) - slack, axis=0)
-    labels = tuple((systems[i], systems[j]) for i, j in pairs)
+        hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
     p = (hits + 1) / (n_resamples + 1)
-    return RandomisationResult(_mean_differences(X, pairs), p, None, labels, len(X), n_resamples, False)
+    return RandomisationResult(differences.mean(axis=0), p, None, labels, len(X), False)
 
 
 # Families of hypotheses.
@@ -312,12 +274,13 @@ def holm(pvalues):
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Outcome of a two-sided paired test."""
+    """Outcome of a two-sided paired test; the logarithm of its p-value never underflows."""
 
     statistic: float | None
     pvalue: float | None
     n: int
     interval: Interval | None = None
+    log_pvalue: float | None = None
     reason: str | None = None
 
 
@@ -327,7 +290,7 @@ def paired_t(a, b=None, *, level=0.95):
     n, mean = len(differences), float(differences.mean())
     reason = "fewer_than_two_units" if n < 2 else "no_variation" if np.ptp(differences) <= resolution else None
     if reason:
-        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason)
+        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason)
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     half = special.stdtrit(n - 1, (1 + level) / 2) * error
     interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
@@ -387,32 +350,16 @@ def _dense_ranks(values, resolution):
 # Counts: the sign test and McNemar's.
 
 
-@dataclass(frozen=True)
-class ExactPValue:
-    """A two-sided p-value that never underflows."""
-
-    pvalue: float | None
-    log_pvalue: float | None
-    n: int
-    reason: str | None = None
-
-
 def exact_sign_test(wins, losses):
     """Exact two-sided test that wins and losses are equally likely."""
     n = int(wins + losses)
     if n == 0:
-        return ExactPValue(None, None, 0, "no_units")
-    most = max(wins, losses)
-    tail = special.betainc(most, n - most + 1, 0.5)
-    if tail > 1e-280:
-        log_tail = math.log(tail)
-    else:
-        # betainc underflows: add the terms on the log scale.
-        k = np.arange(most, n + 1)
-        log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
-        log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
-        tail = math.exp(log_tail)
-    return ExactPValue(positive(2 * tail), min(0.0, math.log(2) + log_tail), n)
+        return PairedTest(None, None, 0, reason="no_units")
+    most, k = max(wins, losses), np.arange(min(wins, losses) + 1)
+    log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
+    log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
+    pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
+    return PairedTest(float(most), pvalue, n, log_pvalue=min(0.0, math.log(2) + log_tail))
 
 
 def documented_sign_test(wins, losses):
@@ -437,8 +384,6 @@ def positive(pvalue):
 class McNemarTest:
     """Outcome of a paired comparison of two shares."""
 
-    first_only: int
-    second_only: int
     n: int
     pvalue: float | None
     mid_pvalue: float | None
@@ -463,9 +408,9 @@ def mcnemar_counts(first_only, second_only, n, *, level=0.95):
     else:
         difference = Interval(None, None, None, level, 0, method, "no_units")
     if not total:
-        return McNemarTest(0, 0, n, None, None, difference, "all_tied")
+        return McNemarTest(n, None, None, difference, "all_tied")
     exact, mid = mcnemar_pvalues(np.array(min(first_only, second_only)), np.array(total))
-    return McNemarTest(first_only, second_only, n, float(exact), float(mid), difference)
+    return McNemarTest(n, float(exact), float(mid), difference)
 
 
 def mcnemar_pvalues(low, total):
@@ -475,3 +420,61 @@ def mcnemar_pvalues(low, total):
     exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
     mid = np.where(2 * low == total, 1 - point / 2, 2 * tail - point)
     return exact, np.clip(mid, math.ulp(0.0), 1.0)
+
+
+# What n paired units can show.
+
+
+def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
+    """Smallest true mean difference that the two-sided paired t test finds with given power; None for one unit."""
+    from scipy import optimize  # slow to import
+
+    if n < 2:
+        return None
+    critical = special.stdtrit(n - 1, 1 - alpha / 2)
+
+    def missing(noncentrality):
+        # The lower tail mirrors an upper one; scipy gives NaN where it is below 1e-9.
+        below = np.nan_to_num(1 - special.nctdtr(n - 1, -noncentrality, critical))
+        return power - (1 - special.nctdtr(n - 1, noncentrality, critical) + below)
+
+    high = 1.0
+    while missing(high) > 0:
+        high *= 2
+    return sd / math.sqrt(n) * optimize.brentq(missing, 0.0, high, xtol=1e-13)
+
+
+def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
+    """Power of McNemar's test for a true difference of two shares of which `discordant` units differ."""
+    return _rejections(discordant, n, alpha, mid_p)(difference)
+
+
+def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
+    """Smallest true difference of two shares that n paired units would show; None if none is."""
+    power_of = _rejections(discordant, n, alpha, mid_p)
+    if power_of(discordant) < power:
+        return None
+    from scipy import optimize  # slow to import
+
+    return optimize.brentq(lambda d: power_of(d) - power, 0.0, discordant, xtol=1e-12)
+
+
+def _rejections(discordant, n, alpha, mid_p):
+    """Give the power as a function of the difference, over all likely numbers of discordant units."""
+    totals = np.arange(1, n + 1)
+    log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
+    weights = np.exp(log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant))
+    totals, weights = totals[weights > 1e-12 / n], weights[weights > 1e-12 / n]
+    # The largest smaller count that rejects, by bisection; -1 where none does.
+    low, high = np.full(len(totals), -1), totals // 2
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        rejects = mcnemar_pvalues(middle, totals)[int(mid_p)] <= alpha
+        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
+
+    def power_of(difference):
+        share = (discordant + difference) / (2 * discordant)
+        tails = [np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0) for p in (share, 1 - share)]
+        return min(1.0, float(np.minimum(sum(tails), 1.0) @ weights))
+
+    return power_of
