@@ -432,9 +432,6 @@ class Fields:
     stratum: str | None = None
 
 
-PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
-
-
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
     fields, rows = fields or Fields(), []
