@@ -197,7 +197,7 @@ def example_votes():
 
 
 def _study_votes(table):
-    """Make votes of a table in the columns of `casebook.data.splits.VoteSet`."""
+    """Make votes of a table in the columns of a data set of votes."""
     rag_left, rag, base = table["rag_side"] == "S1", table["rag"], table["base"]
     rows = table.rename(columns={"prompt": "prompt_text"}).assign(
         item_id=table["item"].map("item{:02d}".format),
