@@ -15,7 +15,7 @@ from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.raters import forms
-from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, read_answers
+from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, one_sided_words, read_answers
 from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
 
 DOCUMENTED = [
@@ -41,7 +41,7 @@ def test_nothing_a_rater_gets_tells_the_system(tmp_path):
         secret = f"{number:064x}"
         make_forms(toy_answers(3), folder, plan, secret=secret)
         given = list((folder / "for_raters").iterdir())
-        assert len(given) >= 4
+        assert len(given) == 6  # two workbooks, two CSV files, and the rubrics that these lack
         for path in given:
             found = contents(path)
             for level in LEVELS:  # documented words, no system's name
@@ -135,6 +135,13 @@ def test_overlap_margin_and_power_are_registered(tmp_path):
     assert found["primary"]["no_difference"] == [0.4, 0.6]
     low, high = found["power"]["ci"]
     assert 0 < low < found["power"]["estimate"] < high < 1
+
+
+@pytest.mark.parametrize(("said", "items", "found"), [(5, 5, 5), (4, 4, 0), (9, 10, 9), (8, 10, 0)])
+def test_words_of_one_side_stand_in_nine_of_ten_pairs_and_five(said, items, found):
+    one = [f"I say so {n}" if n < said else f"so {n}" for n in range(items)]
+    words = one_sided_words(one, [f"so {n}" for n in range(items)])
+    assert words == ([("i", found), ("say", found)] if found else [])
 
 
 def write_jsonl(path, records):
