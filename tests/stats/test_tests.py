@@ -46,21 +46,24 @@ B = A + np.random.default_rng(1).normal(0.1, 0.2, 35)
 
 def test_fishers_maize():
     found = paired_randomization(MAIZE)
-    assert (found.exact, found.n) == (True, 15)
+    assert (found.exact, found.n_resamples, found.n) == (True, 2**15, 15)
     assert found.pvalue == found.pvalue_max_t == 2 * 863 / 2**15
+    assert paired_randomization(MAIZE, alternative="greater").pvalue == 863 / 2**15
     assert found.statistic == pytest.approx(314 / 15)
     classical = paired_t(MAIZE)
     assert (classical.statistic, classical.pvalue) == pytest.approx((2.148, 0.0497), abs=5e-4)
 
 
-def test_enumeration_equals_scipy_and_random_signs_estimate_it():
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
     a, b = np.random.default_rng(0).random((2, 10))
-    ours = paired_randomization(a, b)
-    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples")
+    ours = paired_randomization(a, b, alternative=alternative)
+    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", alternative=alternative)
     assert (ours.pvalue, ours.statistic) == pytest.approx((theirs.pvalue, theirs.statistic), abs=1e-15)
     rng = np.random.default_rng(1)
     scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
-    exact, drawn = paired_randomization(scores), paired_randomization(scores, exact=False, n_resamples=50_000)
+    exact = paired_randomization(scores, alternative=alternative)
+    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
     assert exact.exact and not drawn.exact
     for name in ("pvalue", "pvalue_max_t"):
         truth, estimate = getattr(exact, name), getattr(drawn, name)
