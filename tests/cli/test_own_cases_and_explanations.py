@@ -169,7 +169,7 @@ BAD = [
     ('{"explanation": "x", "sorce": "bread.txt"}', "the keys are id, explanation, source, sources, contexts"),
     ('{"explanation": "x"}', "name one of"),
     ('{"explanation": "x", "source": "wine.txt"}', "no such document"),
-    ('{"id": 3, "explanation": "x", "source": "bread.txt"}', "is not text"),
+    ('{"id": 3, "explanation": "x", "source": "bread.txt"}', "field id: "),
 ]
 
 

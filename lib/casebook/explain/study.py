@@ -6,14 +6,16 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, group_of, keys_of
+from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, keys_of, kind_of
 from casebook.frames import estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
@@ -33,6 +35,7 @@ from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.sensitivity.evaluation import auroc_contrast
 from casebook.sensitivity.extract import extract_sheet
+from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
@@ -94,8 +97,24 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
     return limited(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
 
 
-KEYS = ("id", "explanation", "source", "sources", "contexts")
-"""What a line of a file of explanations may hold: its text, and ids or texts of what it explains."""
+_Text = Annotated[str, Field(pattern=r"\S")]
+
+
+class Record(BaseModel):
+    """A line of a file of explanations: a text, and ids or texts of what it explains."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: _Text | None = None
+    explanation: _Text
+    source: _Text | None = None
+    sources: list[_Text] | None = None
+    contexts: list[_Text] | None = None
+
+    @model_validator(mode="after")
+    def _one_side(self):
+        if sum(map(bool, (self.source, self.sources, self.contexts))) != 1:
+            raise ValueError("name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
+        return self
 
 
 def own_explanations(path, folder=None):
@@ -103,30 +122,16 @@ def own_explanations(path, folder=None):
     documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
     texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
     explanations, own, sources = {}, {}, dict(texts)
-    for number, record in read_jsonl(path, {"explanation": str}):
-        key = record.get("id", f"line {number}")
-        sides = [name for name in KEYS[2:] if record.get(name)]
-        named = record[sides[0]] if sides else None
-        named = [named] if sides == ["source"] else named
-        unknown = [name for name in record if name not in KEYS]
-        problem = (
-            (unknown and f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}")
-            or (not isinstance(key, str) and f"field 'id' is not text: {key!r}")
-            or (key in explanations and f"id {key!r} comes twice")
-            or (not record["explanation"].strip() and "field 'explanation' is empty")
-            or (len(sides) != 1 and "name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
-            or (not isinstance(named, list) and f"field {sides[0]!r} is not a list")
-            or (not all(isinstance(one, str) and one.strip() for one in named) and f"field {sides[0]!r} holds no text")
-        )
-        ids = () if problem or sides == ["contexts"] else tuple(dict.fromkeys(named))
-        if lost := [one for one in ids if one not in texts]:
+    for number, line in read_jsonl(path, {}):
+        record = fitting(path, number, line, Record)
+        key, ids = record.id or f"line {number}", list(dict.fromkeys(record.sources or [record.source]))
+        if key in explanations:
+            raise InputError.at(path, number, f"id {key!r} comes twice")
+        if not record.contexts and (lost := [one for one in ids if one not in texts]):
             where = f"{folder} has no such document with text" if folder else "name the folder of the sources too"
-            problem = f"source {lost[0]!r}: {where}"
-        if problem:
-            raise InputError.at(path, number, problem)
-        explanations[key] = record["explanation"]
-        own[key] = "\0".join(ids or named)
-        sources.setdefault(own[key], "\n\n".join([texts[one] for one in ids] or named))
+            raise InputError.at(path, number, f"source {lost[0]!r}: {where}")
+        explanations[key], own[key] = record.explanation, "\0".join(record.contexts or ids)
+        sources.setdefault(own[key], "\n\n".join(record.contexts or [texts[one] for one in ids]))
     if not explanations:
         raise InputError(f"{path}: holds no explanations")
     return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
@@ -471,17 +476,12 @@ def explanation_truth(gold):
     """
     if len(gold) < 2:
         raise InputError("explanations need at least two annotated texts")
-    weights, kinds = (
-        TermWeights(one.text for one in gold),
-        ("sections", "petitioner", "respondent", "evidence", "numbers"),
-    )
-    names = {"Section": "sections", "Evidence": "evidence", "number": "numbers"}
-    rows = []
+    weights, rows = TermWeights(one.text for one in gold), []
+    kinds = ("sections", "petitioner", "respondent", "evidence", "numbers")
     for target in gold:
         passage, known = Passage(target.id, target.text), keys_of(target.sheet)
         for other in (one for one in gold if one is not target):
-            groups = {group_of(key) for key in keys_of(other.sheet) if key in known}
-            shared = {names.get(group, group) for group in groups}
+            shared = {kind_of(key) for key in keys_of(other.sheet) if key in known}
             for rules in ("documented", "corrected"):
                 made = explain_result(other.sheet, passage, weights, rules == "documented")
                 written = {sentence.kind for sentence in made.sentences}

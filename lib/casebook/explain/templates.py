@@ -77,13 +77,14 @@ class Explanation:
 
     def to_dict(self):
         """Plain data, as the report of a tree holds it."""
-        shown = ({"document_id": p.document_id, "start": p.start, "end": p.end} for p in self.passages)
-        words = (len(p.text.split()) for p in self.passages)
         return {
             "text": self.text,
             "rules": "documented" if self.documented else "corrected",
             "sentences": [asdict(sentence) for sentence in self.sentences],
-            "passages": [place | {"words": count} for place, count in zip(shown, words, strict=True)],
+            "passages": [
+                {"document_id": p.document_id, "start": p.start, "end": p.end, "words": len(p.text.split())}
+                for p in self.passages
+            ],
         }
 
 
@@ -166,12 +167,12 @@ class Explainer:
 # Results
 
 
-_GROUPS = {  # of facts, in the order of their sentences: kind of the sentence, and what it says
-    "Section": ("sections", "Both cite {}."),
-    "petitioner": ("petitioner", "The petitioner is of the same kind: {}."),
-    "respondent": ("respondent", "The respondent is of the same kind: {}."),
-    "Evidence": ("evidence", "Both have evidence of the kind {}."),
-    "number": ("numbers", "Both state {}."),
+_SAYS = {  # what the sentences say, by their kind and in their order
+    "sections": "Both cite {}.",
+    "petitioner": "The petitioner is of the same kind: {}.",
+    "respondent": "The respondent is of the same kind: {}.",
+    "evidence": "Both have evidence of the kind {}.",
+    "numbers": "Both state {}.",
 }
 
 
@@ -194,8 +195,8 @@ def explain_result(sheet, passage, weights, documented=False):
 def _corrected(sheet, passage):
     """A sentence for each group of facts that sheet and passage share."""
     told, known = facts_of(passage.text), keys_of(sheet)
-    for group, (kind, says) in _GROUPS.items():
-        if keys := [key for key in known if key in told and group_of(key) == group]:
+    for kind, says in _SAYS.items():
+        if keys := [key for key in known if key in told and kind_of(key) == kind]:
             names = ", ".join(known[key] for key in keys)
             yield Sentence(says.format(names), kind, tuple(passage.support(*told[key]) for key in keys))
 
@@ -204,14 +205,12 @@ def _documented(sheet, passage):
     """The documented sentences: a party's name anywhere in the text counts."""
     cited = {one.id for one in find_citations(passage.text)}
     if both := [section for section in sheet.sections_cited if section in cited]:
-        kind, says = _GROUPS["Section"]
-        yield Sentence(says.format(", ".join(both)), kind)
+        yield Sentence(_SAYS["sections"].format(", ".join(both)), "sections")
     for side in SIDES:
         party = getattr(sheet.parties, f"{side}_type")
         at = passage.text.lower().find(party.lower())
         if party != "Unknown" and at >= 0:
-            kind, says = _GROUPS[side]
-            yield Sentence(says.format(party), kind, (passage.support(at, at + len(party)),), checked=False)
+            yield Sentence(_SAYS[side].format(party), side, (passage.support(at, at + len(party)),), checked=False)
 
 
 # Edits
@@ -305,12 +304,12 @@ def keys_of(sheet):
     return found
 
 
-def group_of(key):
-    """Group of a fact, a key of the sentences about results."""
+def kind_of(key):
+    """Kind of the sentence that tells of a fact that two texts share."""
     kind, value = key
     if kind == "PartyType":
         return value[0].removesuffix("_type")
-    return kind if kind in _GROUPS else "number"
+    return {"Section": "sections", "Evidence": "evidence"}.get(kind, "numbers")
 
 
 def written(sheet, field):

@@ -1,12 +1,14 @@
 """Cases to edit and the documents to search: annotated, extracted from a data set, or planted; and gold texts."""
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from casebook import paths
 from casebook.data.folders import read_collection
@@ -16,7 +18,7 @@ from casebook.readers import read_jsonl
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import FACT_TYPES, FactSheet, contradictions, from_dict, present_types
+from casebook.sensitivity.facts import FACT_TYPES, FactSheet, contradictions, fitting, from_dict, present_types
 
 CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 GOLD = paths.DATA / "counterfactual" / "extraction"
@@ -88,8 +90,31 @@ def extracted_collection(dataset):
 # ---- annotated cases: what decides them
 
 DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
-KEYS = ("case_id", "fact_sheet", DECIDES, NOT, RANKING, "title", "citation", "court", "jurisdiction", "facts")
-KEYS += ("rationale", "annotation", "split")
+_Type = Literal[FACT_TYPES]
+
+
+class _Annotated(BaseModel):
+    """The facts of a case, and what somebody says decides it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    case_id: str
+    fact_sheet: dict
+    dispositive_facts: list[_Type] | None = None
+    non_dispositive_facts: list[_Type] | None = None
+    expert_importance_ranking: dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None = None
+
+    @model_validator(mode="after")
+    def _once(self):
+        """Say each fact type once, on one side."""
+        named = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
+        if twice := [name for name, count in named.items() if count > 1]:
+            raise ValueError(f"{twice[0]} is named twice under {DECIDES} and {NOT}")
+        return self
+
+
+_ABOUT = ("title", "citation", "court", "jurisdiction", "facts", "rationale", "annotation", "split")
+Record = create_model("Record", __base__=_Annotated, **dict.fromkeys(_ABOUT, (Any, None)))
+KEYS = tuple(Record.model_fields)
 """What a line of a file of cases may hold; the first two it must."""
 
 
@@ -108,18 +133,12 @@ class Case(NamedTuple):
 def read_cases(path=CASES):
     """Read cases from JSON lines; errors name file, line and field."""
     cases = {}
-    for number, record in read_jsonl(path, {"case_id": str, "fact_sheet": dict}):
-        name = record["case_id"]
-        if problem := _annotation_problem(record):
-            raise InputError.at(path, number, problem)
-        sheet = from_dict({"case_id": name, **record["fact_sheet"]}, f"{path}:{number}")
+    for number, record in read_jsonl(path, {}):
+        fitting(path, number, record, Record)
+        sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, f"{path}:{number}")
         if sheet.case_id in cases:
-            raise InputError.at(path, number, f"case {name!r} comes twice")
+            raise InputError.at(path, number, f"case {sheet.case_id!r} comes twice")
         cases[sheet.case_id] = Case(sheet, record | {"case_id": sheet.case_id})
-        try:
-            annotation_frame([record])
-        except InputError as error:
-            raise InputError.at(path, number, str(error)) from error
     if not cases:
         raise InputError(f"{path}: holds no cases")
     return list(cases.values())
@@ -139,38 +158,16 @@ def account(cases):
     }
 
 
-def _annotation_problem(record):
-    if unknown := [key for key in record if key not in KEYS]:
-        return f"unknown key {unknown[0]!r}; the keys are {', '.join(KEYS)}"
-    for side in (DECIDES, NOT):
-        types = record.get(side) or []
-        if not isinstance(types, list) or not all(isinstance(t, str) for t in types):
-            return f"field {side!r} is not a list of fact types"
-        if len(set(types)) < len(types):
-            return f"field {side!r} names a fact type twice"
-    ranking = record.get(RANKING) or {}
-    if not isinstance(ranking, dict):
-        return f"field {RANKING!r} is not an object"
-    for name, rank in ranking.items():
-        if isinstance(rank, bool) or not isinstance(rank, int | float) or not 1 <= rank <= len(FACT_TYPES):
-            return f"field {RANKING!r}: rank {rank!r} of {name} is not 1 to 4"
-    return None
-
-
 def annotation_frame(records):
     """Bring annotations into rows of case_id, fact_type, dispositive (True, False, None) and importance (1 is most)."""
     rows = []
     for record in records:
         case, ranks = record["case_id"], record.get(RANKING) or {}
         sides = {True: record.get(DECIDES) or (), False: record.get(NOT) or ()}
-        named = [*sides[True], *sides[False], *ranks]
-        if unknown := [name for name in named if name not in FACT_TYPES]:
-            raise InputError(f"{case}: unknown fact type {unknown[0]!r}: use {', '.join(FACT_TYPES)}")
-        if both := set(sides[True]) & set(sides[False]):
-            raise InputError(f"{case}: {min(both)} is dispositive and not dispositive")
-        for name in filter(named.__contains__, FACT_TYPES):
+        for name in FACT_TYPES:
             decides = next((side for side, types in sides.items() if name in types), None)
-            rows.append((case, name, decides, ranks.get(name, np.nan)))
+            if decides is not None or name in ranks:
+                rows.append((case, name, decides, ranks.get(name, np.nan)))
     return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.readers import read_json
 from casebook.sensitivity.citations import normalise_section
@@ -122,6 +123,15 @@ class FactSheet(_Strict):
 
 
 # ---- reading, checking, writing
+
+
+def fitting(path, number, record, model):
+    """Give a line of a file as a pydantic model; one that does not fit is refused with the keys that it may have."""
+    try:
+        return model.model_validate(record)
+    except pydantic.ValidationError as error:
+        told = f"{first_problem(error)}; the keys are {', '.join(model.model_fields)}"
+        raise InputError.at(path, number, told) from error
 
 
 def read_sheet(path):
