@@ -59,7 +59,7 @@ def run(
     """
     from casebook.data.registry import load
     from casebook.paths import data_folder
-    from casebook.sensitivity.report import explained_report, read_case, run_case, validator_for
+    from casebook.sensitivity.report import explained_report, read_case, run_case, score_table, validator_for
     from casebook.sensitivity.tree import TreeSettings
 
     own = data_folder(dataset)
@@ -81,21 +81,7 @@ def run(
     report |= {"dataset": data.name, "mode": mode, "notes": notes}
     lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
     lines.append(f"{report['case_id']}: " + ", ".join(f"{count} {name}" for name, count in report["counts"].items()))
-    lines += [f"{name:10} {_line(score)}" for name, score in report["nodes"][0]["sensitivity_scores"].items()]
-    show_report(report, as_json, out, lines)
-
-
-def _line(score):
-    from casebook.stats.intervals import bounds_text
-
-    if score["normalised_footrule"]["value"] is None:
-        return score["reason"]
-    cells = [f"{score['edges']} edits"]
-    for name in ("mean_displacement", "normalised_footrule", "excess"):
-        number = score[name]
-        value = "undefined" if number["value"] is None else f"{number['value']:.3f}"
-        cells.append(f"{name.replace('_', ' ')} {value} {bounds_text(*number['ci'])}")
-    return "  ".join([*cells, score["reason"] or ""]).rstrip()
+    show_report(report, as_json, out, lines, score_table(report))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from casebook.explain.templates import Explainer, node_markdown, plain
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.models.language import load_language_model
 from casebook.plugins import is_plugin
-from casebook.readers import read_json
+from casebook.readers import read_json, read_lines
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
@@ -40,19 +40,11 @@ def read_case(path, extractor=None):
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
         return read_sheet(path), ()
-    try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
-    if not text.strip():
-        raise InputError(f"{path}: is empty: give a fact sheet or a judgment")
-    name = path.stem or "case"
+    if path.is_file() and path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
+    text = "\n".join(line for _, line in read_lines(path))
     model = extractor and load_language_model(extractor)
-    found = extract_with_model(text, model, name) if model else extract_sheet(text, name)
+    found = extract_with_model(text, model, path.stem) if model else extract_sheet(text, path.stem)
     if not present_types(found.sheet):
         raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
     return found.sheet, found.notes
@@ -280,10 +272,16 @@ def read_report(path):
 
 def as_markdown(report):
     """Write a report as Markdown: a projection of its JSON."""
-    root, nodes = report["nodes"][0], _parents_first(report["nodes"])
+    root = report["nodes"][0]
+    # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
+    nodes = sorted(report["nodes"], key=lambda node: [int(part) for part in node["node_id"].split(".")[1:]])
     counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
-    lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", ""]
-    lines += [f"Query: {plain(root['query'])}", "", *_score_table(root["sensitivity_scores"]), ""]
+    scores = score_table(report)
+    cells = [scores.columns, ["---"] * scores.shape[1], *scores.to_numpy()]
+    lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", "", f"Query: {plain(root['query'])}", ""]
+    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
+    lines += [f"| {' | '.join(row)} |" for row in cells]
+    lines += ["", f"Intervals resample the facts of this one case. {note}", ""]
     lines += _section("Mind:", [f"- {plain(text)}" for text in report.get("warnings", ())])
     lines += [f"Counts: {counted}.", "", "## States", ""]
     for node in nodes:
@@ -307,26 +305,15 @@ def _title(node):
     return plain(node["edge"]["description"]) if node["edge"] else "as it is"
 
 
-def _parents_first(nodes):
-    """Order nodes so that each is followed by its own children."""
-    children, order = {}, []
-    for node in nodes:
-        children.setdefault(node["parent_id"], []).append(node)
-    stack = children.get(None, [])[::-1]
-    while stack:
-        order.append(stack.pop())
-        stack += children.get(order[-1]["node_id"], [])[::-1]
-    return order
-
-
-def _score_table(scores):
-    heads = ["fact type", "edges", "mean displacement", "normalised footrule", "placebo", "excess", "reason"]
-    rows = [heads, ["---"] * len(heads)]
-    for name, score in scores.items():
-        numbers = [score[key] for key in ("mean_displacement", "normalised_footrule", "excess")]
-        moved, footrule, beyond = ("–" if n["value"] is None else estimate_text(n) for n in numbers)
+def score_table(report):
+    """Show the scores of a report, a row per fact type, with the intervals in brackets."""
+    rows = []
+    for name, score in report["nodes"][0]["sensitivity_scores"].items():
+        row = {"fact type": name, "edges": str(score["edges"])}
+        for label in ("mean_displacement", "normalised_footrule", "excess"):
+            number = score[label]
+            row[label.replace("_", " ")] = "–" if number["value"] is None else estimate_text(number)
         placebo = "–" if score["placebo"] is None else f"{score['placebo']:.3f}"
-        rows.append([name, str(score["edges"]), moved, footrule, placebo, beyond, score["reason"] or ""])
-    lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
-    return [*lines, "", f"Intervals resample the facts of this one case. {note}"]
+        rows.append(row | {"placebo": placebo, "reason": score["reason"] or ""})
+    columns = ["fact type", "edges", "mean displacement", "normalised footrule", "placebo", "excess", "reason"]
+    return pd.DataFrame(rows, columns=columns)
