@@ -16,7 +16,6 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, keys_of, kind_of
-from casebook.frames import estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
     MATCHED,
@@ -36,7 +35,7 @@ from casebook.readers import read_jsonl
 from casebook.sensitivity.evaluation import auroc_contrast
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import fitting
-from casebook.stats.intervals import Interval, clustered_wilson
+from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
 
@@ -167,11 +166,9 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
             numbers[rule] = {"AUROC": nothing, "faithfulness": nothing}
             continue
         clusters = [explained.own[key] for key in means.index]
-        own = estimates(means, clusters, MISMATCHED, n_boot=n_boot, seed=seed).iloc[0]
-        value, low, high, control = (number_or_none(own[name]) for name in ("value", "low", "high", "control"))
-        reason = own["reason"] if isinstance(own["reason"], str) else None
-        number = {"value": value, "ci": [low, high], "n": int(own["n"]), "control": control, "reason": reason}
-        numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": number}
+        own = bootstrap_mean(means[MATCHED].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
+        faithful = own.number(number_or_none(means[MISMATCHED].mean()))
+        numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": faithful}
     return Scored(rows, grounded, numbers)
 
 
@@ -192,15 +189,15 @@ def score_report(explained, found):
 def score_parts(report):
     """Give the scores of explanations as lines and tables for people."""
     names = {"documented": "COUNTERCASE's rule", "corrected": "standard"}
-    numbers, items = [], []
-    for rule, title in names.items():
-        for measure, number in report[rule].items():
-            low, high = number["ci"]
-            row = {"rule": title, "measure": measure, "value": number["value"], "low": low, "high": high}
-            against = {"faithfulness": "foreign sources", "AUROC": "chance"}[measure]
-            numbers.append(
-                row | {"against": against, "control": number["control"], "n": number["n"], "reason": number["reason"]}
-            )
+    against = {"faithfulness": "foreign sources", "AUROC": "chance"}
+    numbers = pd.DataFrame(
+        {"rule": title, "measure": measure, "against": against[measure], **number}
+        for rule, title in names.items()
+        for measure, number in report[rule].items()
+    )
+    numbers[["low", "high"]] = numbers["ci"].tolist()
+    numbers = numbers[["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]]
+    items = []
     for item in report["items"]:
         shares = enumerate(item["corrected"]["shares"], 1)
         below = [str(n) for n, share in shares if share is not None and share < THRESHOLD]
@@ -209,7 +206,7 @@ def score_parts(report):
             row |= {name: item[rule]["faithfulness"], f"{name}, foreign": item[rule]["foreign"]}
         items.append(row | {"sentences not grounded": ", ".join(below)})
     title = f"{report['explanations']}: {len(items)} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
-    return [title], pd.DataFrame(numbers), pd.DataFrame(items)
+    return [title], numbers, pd.DataFrame(items)
 
 
 def _first_relevant(dataset):

@@ -8,7 +8,6 @@ import pandas as pd
 
 from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
-from casebook.frames import estimates
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -144,10 +143,9 @@ class SensitivityStudy:
             numbers = table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
             shares = self.shares_above(system)[["placebos"]].dropna()
             if len(shares):
-                above = estimates(shares, **self.options).iloc[0]
+                above = bootstrap_mean(shares["placebos"].to_numpy(), **self.options)
                 edges = int((self.placebos[system]["status"] == OK).sum())
-                above = above.rename({"value": ABOVE, "low": f"{ABOVE} low", "high": f"{ABOVE} high"})
-                numbers[ABOVE] = number_of(dict(above) | {"edges": edges}, ABOVE, 0.0)
+                numbers[ABOVE] = above.number(0.0) | {"n": edges}
             for row in self.sensitivity(system).to_dict("records"):
                 label = f"{PRIMARY} {row['fact type']}"
                 numbers[label] = number_of(row, "sensitivity", row["placebo"])
