@@ -86,6 +86,8 @@ def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree,
     report = json.loads(tree.read_text(encoding="utf-8"))
     code, markdown, _ = run("report", tree)
     assert code == 0
+    names = re.findall(r"^### (r[\d.]*):", markdown, re.MULTILINE)
+    assert names == sorted(names, key=lambda name: name.split(".")) and len(names) == len(report["nodes"])
     quoted = 0
     for node in report["nodes"]:
         told = [result["explanation"] for result in node["retrieval_results"]]

@@ -7,7 +7,6 @@ import pytest
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.explain.study import (
-    DEFECTS,
     DETECTORS,
     Explained,
     cited_provisions,
@@ -46,17 +45,6 @@ def test_templates_quote_their_own_source(explained):
     for key, text in explained.explanations.items():
         own = {"own": explained.sources[explained.own[key]]}
         assert [quote.state for quote in quote_states(text, own)] == ["verbatim"]
-
-
-def test_every_defect_changes_what_it_says():
-    spoilt = corrupt({"a": RIGHT, "b": "It is so. It says: “Nine men are on 3 boats.”"})
-    assert tuple(spoilt) == DEFECTS
-    assert spoilt["number changed"]["a"] == RIGHT.replace("14", "29")
-    assert spoilt["negation turned"]["a"] == RIGHT.replace("may not", "may")
-    assert "may not" not in spoilt["foreign sentence"]["a"]
-    assert spoilt["quotation stitched"]["a"].endswith("“The tenant may on 3 boats.”")
-    none = corrupt({"a": "Rain fell.", "b": "Snow fell."})
-    assert none["number changed"] == none["quotation stitched"] == {}
 
 
 def test_each_detector_sees_its_defect():

@@ -56,12 +56,6 @@ def test_edit_beyond_the_caps_is_a_noop_and_without_caps_is_not():
     assert not is_noop(many, edit_fact(many, "sections_cited/IPC-8", "IPC-99").sheet)
 
 
-def test_removing_one_of_two_items_of_a_type_is_a_noop():
-    sheet = facts.from_dict(RECORD)
-    assert is_noop(sheet, edit_fact(sheet, "evidence_items/0", None).sheet)
-    assert not is_noop(sheet, edit_fact(sheet, "evidence_items/1", None).sheet)
-
-
 def test_hash_knows_the_facts_and_nothing_else():
     sheet = facts.from_dict(RECORD)
     assert facts.sheet_hash(sheet) == facts.sheet_hash(replace(sheet, case_id="other"))

@@ -6,15 +6,7 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 from casebook.sensitivity.facts import from_dict
-from casebook.sensitivity.plausibility import (
-    ACCEPT,
-    REJECT,
-    UNDETERMINED,
-    Decision,
-    ModelValidator,
-    rules,
-    validator_table,
-)
+from casebook.sensitivity.plausibility import ACCEPT, REJECT, UNDETERMINED, ModelValidator, rules, validator_table
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -104,8 +96,6 @@ def test_the_rules_tell_absurd_from_sensible_edits_that_they_were_not_chosen_on(
         row = table.loc["heldout", measure]
         assert row["share"] >= least
         assert row["share low"] < row["share"] <= row["share high"]
-    nobody = validator_table(lambda *_: Decision(ACCEPT, "all")).set_index("measure")
-    assert set(nobody.loc["absurd rejected", "share"]) == {0.0}
 
 
 @pytest.mark.parametrize(("sections", "item", "new", "outcome"), EXAMPLES["exchanged"])

@@ -1,7 +1,5 @@
 """From edges to scores: sensitivity to each fact type, its excess over placebos, and agreement with annotations."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -10,13 +8,13 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_counts, too_few
-from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm, paired_randomization
 
 THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
+CHANCE = {"balanced_accuracy": 0.5, "mcc": 0.0}
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
 LEFT_OUT = (NOOP, INVALID, EMPTY, POOR)
@@ -157,27 +155,21 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
     tables, units = resampled_counts(_cells(truth, high), 6, cases, n_boot=n_boot, seed=seed)
-    drawn = formulas(tables[1:].reshape(-1, 2, 3))
-    seen, few = formulas(_table(truth, high)), too_few(units, cases)
+    drawn, few = formulas(tables.reshape(-1, 2, 3)), too_few(units, cases)
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
-    names = {"balanced_accuracy": 0.5, "mcc": 0.0, "recall": None, "recall_not_supported": None}
-    shown = {"recall": "dispositive", "recall_not_supported": "non_dispositive"}
+    names = {"balanced_accuracy": "balanced_accuracy", "mcc": "mcc"}
+    names |= {"dispositive": "recall", "non_dispositive": "recall_not_supported"}
     found = {}
-    for name, control in names.items():
-        value = number_or_none(float(seen[name]))
-        interval = percentile_interval(value, drawn[name], len(truth), reason=reason)
-        interval = replace(interval, reason=few) if few and value is not None else interval
-        found[shown.get(name, name)] = interval.number(control)
+    for name, measure in names.items():
+        value, *draws = drawn[measure]
+        number = percentile_interval(value, draws, len(truth), reason=reason).number(CHANCE.get(name))
+        found[name] = number | ({"reason": few} if few and number["value"] is not None else {})
     return found
 
 
 def _cells(truth, high):
     """Cells of a table of two classes by the two decisions and none without one."""
     return 3 * (~truth).astype(int) + (~high).astype(int)
-
-
-def _table(truth, high):
-    return np.bincount(_cells(truth, high), minlength=6).reshape(2, 3)
 
 
 def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
@@ -199,7 +191,8 @@ def development_threshold(scores, annotations):
     if len(levels) < 2 or truth.all() or not truth.any():
         return None
     middles = (levels[1:] + levels[:-1]) / 2
-    tables = np.stack([_table(truth, values > middle) for middle in middles])
+    cells = [_cells(truth, values > middle) for middle in middles]
+    tables = np.stack([np.bincount(one, minlength=6).reshape(2, 3) for one in cells])
     return float(middles[int(np.argmax(formulas(tables)["balanced_accuracy"]))])
 
 
