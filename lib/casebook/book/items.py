@@ -11,8 +11,7 @@ import json
 from functools import lru_cache
 from itertools import combinations, zip_longest
 
-from casebook.book.markup import raw
-from casebook.book.titles import titles
+from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_json, read_yaml
