@@ -88,18 +88,11 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
         raise InputError(f"unknown control {control!r}: it is no column of the scores")
     found = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
     groups = len(cluster_sums(frame.to_numpy(float), clusters)[1])
-    return pd.DataFrame(
-        {
-            "system": list(frame),
-            "value": [x.estimate for x in found],
-            "low": [x.low for x in found],
-            "high": [x.high for x in found],
-            "n": len(frame),
-            "groups": groups,
-            "control": np.nan if control is None else frame[control].mean(),
-            "reason": pd.Series([x.reason for x in found], dtype=object),
-        }
-    ).astype({"value": float, "low": float, "high": float})
+    rows = [(name, x.estimate, x.low, x.high, x.n, groups) for name, x in zip(frame, found, strict=True)]
+    table = pd.DataFrame(rows, columns=["system", "value", "low", "high", "n", "groups"])
+    beside = np.nan if control is None else frame[control].mean()
+    reasons = pd.Series([x.reason for x in found], dtype=object)
+    return table.astype({"value": float, "low": float, "high": float}).assign(control=beside, reason=reasons)
 
 
 def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
@@ -156,34 +149,26 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
     >>> row.verdict
     'better'
     """
-    frame = pd.DataFrame(scores)
-    pairs = list(pairs)
-    unknown = [name for pair in pairs for name in pair if name not in frame]
-    if unknown:
+    pairs, (X, names) = list(pairs), score_matrix(pd.DataFrame(scores))
+    if unknown := [name for pair in pairs for name in pair if name not in names]:
         raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
-    X, names = score_matrix(frame)
     if not len(X):
         raise InputError("there are no units to compare")
-    columns = {name: X[:, k] for k, name in enumerate(names)}
-    differences = np.empty((len(X), len(pairs)))
-    for k, (first, second) in enumerate(pairs):
-        differences[:, k] = columns[first] - columns[second]
+    first, second = np.array([[names.index(name) for name in pair] for pair in pairs], dtype=int).reshape(-1, 2).T
+    differences = np.ascontiguousarray(X[:, first] - X[:, second])
     differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
     sums, sizes = cluster_sums(differences, clusters)
     found = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
     reason = too_few(len(sizes), clusters)
     rows = []
-    for k, (first, second) in enumerate(pairs):
-        low, high, why = found.low[k], found.high[k], reason
-        if reason is None and np.isnan(low):
-            why = "too_few_clusters_for_the_family"
+    for k, pair in enumerate(pairs):
+        low, high, why = (found.low[k], found.high[k], None) if reason is None else (np.nan, np.nan, reason)
         if not differences[:, k].any():
             low, high, why = 0.0, 0.0, "no_variation"
-        elif reason:
-            low, high = np.nan, np.nan
-        values = (found.difference[k], low, high, len(X), len(sizes))
-        tests = (found.p[k], found.p_adjusted[k])
-        rows.append((first, second, *values, *tests, _verdict(low, high, margin), why))
+        elif np.isnan(low):
+            why = reason or "too_few_clusters_for_the_family"
+        row = (*pair, found.difference[k], low, high, len(X), len(sizes), found.p[k], found.p_adjusted[k])
+        rows.append((*row, _verdict(low, high, margin), why))
     return pd.DataFrame(rows, columns=CONTRASTS).astype({"reason": object})
 
 

@@ -68,8 +68,8 @@ def test_two_files_are_two_systems_and_copies_are_left_out_and_listed(tmp_path):
     paths = [write(tmp_path / name, [EXPORTS["ragas"]]) for name in ("old.jsonl", "new.jsonl")]
     log = read_log(paths)
     assert log["system"].tolist() == ["old", "new"] and len(set(log["id"])) == 1 and not log.attrs["named"]
-    log = read_log(write(tmp_path / "a.jsonl", [OURS, OURS]))
-    assert len(log) == 1 and log.attrs["named"]
+    log = read_log(write(tmp_path / "a.jsonl", [OURS, OURS | {"metadata": {"group": "no field of a log"}}]))
+    assert len(log) == 1 and log.attrs["named"] and log["group"].tolist() == ["q1"]
     assert log.attrs["copies"] == [f"{tmp_path}/a.jsonl:2, as in {tmp_path}/a.jsonl:1"]
 
 

@@ -105,6 +105,10 @@ def test_labels_dealt_in_permuted_order_are_found():
     audit = audit_labels(Labels("dealt", {"all": {f"q{i}": [deck[i % 50]] for i in range(200)}}, NAMES[:50]))
     assert flagged(audit) == {"recurring order"}
     assert audit.finding("recurring order").value == 1.0
+    # Of longer lists the last document decides which is dealt next.
+    drawn = random.Random(2).choices(range(20), k=201)
+    lists = {f"q{i}": [NAMES[20 + drawn[i]], NAMES[drawn[i + 1]]] for i in range(200)}
+    assert finding(Labels("dealt", {"all": lists}, NAMES[:50]), "recurring order").value == 1.0
 
 
 def test_dealt_labels_of_shuffled_questions_have_nothing_to_do_with_their_texts():

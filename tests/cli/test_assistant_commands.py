@@ -78,3 +78,6 @@ def test_a_log_is_refused_before_a_kernel_starts(casebook, tmp_path, monkeypatch
     assert code == 1
     assert "no system 'nobody'; it has few" in err
     assert casebook("run", "assistant", "--run", "refused", "-p", "log=absent.jsonl")[0] == 1
+    Path("bare.jsonl").write_text('{"question": "A?", "answer": "B."}')
+    code, _, err = casebook("run", "assistant", "--run", "refused", "-p", "log=bare.jsonl")
+    assert code == 1 and "nothing can be measured" in err

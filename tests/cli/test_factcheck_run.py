@@ -134,29 +134,24 @@ def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypat
     page = (ROOT / "book" / "methods" / "factcheck.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```\n(def judge.*?)```", page, re.DOTALL)
     (tmp_path / "mine.py").write_text(code)
-    (tmp_path / "refuting.py").write_text(
-        "def judge(claim, passages):\n    return ['refutes' for _ in passages]\n\n\n"
+    (tmp_path / "other.py").write_text(
         "class Sure:\n    def judge(self, claim, passages):\n        return [('supports', 1.0) for _ in passages]\n\n\n"
         "def maybe(claim, passages):\n    return ['maybe' for _ in passages]\n\n\n"
         "def split(claim):\n    return [claim, claim]\n"
     )
     monkeypatch.chdir(tmp_path)
-    parts = {"refuting:judge": "refuting:split", "refuting:Sure": "rules", "mine:judge": "mine:split"}
     found = {}
-    for judge, split in parts.items():
-        options = ("--stance", judge, "--decomposition", split, "--json")
+    for judge, parted in (("mine:judge", "mine:split"), ("other:Sure", "other:split")):
+        options = ("--stance", judge, "--decomposition", parted, "--json")
         code, text, _ = casebook("factcheck", "run", own[0], "--corpus", own[1], *options)
         found[judge] = json.loads(text)
         assert code == 0
-    assert {judge: report["outcomes"] for judge, report in found.items()} == {
-        "refuting:judge": {"NOT_SUPPORTED": 4},
-        "refuting:Sure": {"SUPPORTED": 4},
-        "mine:judge": {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 3},
-    }
-    assert [row["parts"] for row in found["refuting:judge"]["log"]] == [2] * 4
-    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--stance", "refuting:maybe")
-    assert code == 3 and "refuting:maybe gave ('maybe', None): give one of supports" in text
-    code, _, error = casebook("factcheck", "run", own[0], "--stance", "refuting:nothing")
+    assert found["mine:judge"]["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 3}
+    assert found["other:Sure"]["outcomes"] == {"SUPPORTED": 4}
+    assert [row["parts"] for row in found["other:Sure"]["log"]] == [2] * 4
+    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--stance", "other:maybe")
+    assert code == 3 and "other:maybe gave ('maybe', None): give one of supports" in text
+    code, _, error = casebook("factcheck", "run", own[0], "--stance", "other:nothing")
     assert code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
 
 

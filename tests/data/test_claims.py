@@ -104,9 +104,9 @@ def test_the_blank_first_record_of_feverous_is_no_claim(write):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([claim(label=S), claim(label=N)], r"claims\.jsonl:2: id '1' stood already in row 1"),
-        ([claim(label="True")], r"claims\.jsonl:1: unknown label 'True'"),
-        ([claim(label=7)], r"claims\.jsonl:1: unknown label 7"),
+        ([claim(label=S), claim(label=N)], r"claims\.jsonl:2: id '1' stood already"),
+        ([claim(label="True")], r"claims\.jsonl:1: .*unknown label 'True'"),
+        ([claim(label=7)], r"claims\.jsonl:1: .*unknown label 7"),
         (json.dumps(claim(label=S)) + '\n{"id": 2, "cla', ":2: is not JSON: the last line breaks off"),
         ('{"label": "SUPPORTED"}\n', r":1: is not a record of plain: no field 'id'$"),
     ],

@@ -125,9 +125,12 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
         load(incomplete, max_missing=0.03)
     with (incomplete / "qrels/test.tsv").open("a") as stream:
         stream.writelines(f"gone{n}\td1\t1\n" for n in range(4))
-    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing=0.12 or more"):
+    with pytest.raises(InputError, match=r"6 of 54 .*11.1%.*max_missing is 5%"):
         load(incomplete)
-    data = load(incomplete, max_missing=0.2)
+    for wrong in ({"max_missing": 1.1}, {"max_missing": -0.1}, {"titles": "no"}):
+        with pytest.raises(InputError, match="max_missing a share from 0 to 1"):
+            load(incomplete, **wrong)
+    data = load(incomplete, max_missing=1)
     assert len(data.queries) == 50 and sum(data.unasked.values()) == 4
     assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
 
@@ -198,13 +201,11 @@ def test_graded_judgements_and_groups(folder):
         ("[{", r"queries\.json: is not JSON"),
         *(("{}", "must be a list of at least one query"), ([], "must be a list of at least one query")),
         *(([3], "row 1: "), ([ROW, {"id": "q2", "text": "x"}], "row 2: field relevantDocId")),
-        ([ROW | {"text": " "}], "row 1: field text"),
         ([ROW, ROW | {"id": "Q1"}], "an id occurs twice"),
         ([ROW | {"relevantDocId": "theft"}], "row 1: names the policy 'theft', which"),
         *(([ROW | {"relevant": wrong}], "row 1: field relevant") for wrong in ([], {"a": 0.5}, {"a": True}, {"a": -1})),
         ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "a policy is judged twice"),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
-        ([ROW | {"relevant": {"policy-fire": 1, "policy-flood": 2}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "field group must be in all rows"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,6 +11,9 @@ from casebook.data import load
 from casebook.errors import InputError, MeasureNote
 from casebook.factcheck.claims import claims_of_answers, names, numbers, read_claims, read_plain, sentences
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.readers import read_yaml
+
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 
 
 def test_own_claims_are_balanced_split_by_source_and_labelled_by_their_atoms(own):
@@ -47,22 +51,7 @@ def test_plain_claims(tmp_path):
     assert (claim.id, claim.text, claim.label) == ("7", "Hail, too, is covered.", "SUPPORTED")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"claim": "a", "id": 1}\n{"claim": "b", "id": 1}\n', r"jsonl:2: id '1' stands twice"),
-        ("", "no records"),
-        ('{"claim": 3}\n', "jsonl:1: field claim"),
-        ('{"claim": " "}\n', "jsonl:1: field claim"),
-        ('{"text": "a", "lable": "SUPPORTED"}\n', "its fields: text, lable"),
-        ('{"claim": "a", "id": NaN}\n', "field id"),
-        ('{"claim": "a", "id": ""}\n', "field id"),
-        ('{"claim": "a", "label": "REFUTES"}\n', r"jsonl:1: label 'REFUTES' is none of .* --label REFUTES="),
-        ('{"claim": "a", "label": ["SUPPORTED"]}\n', "field label"),
-        ('{"claim": "a", "evidence": "b"}\n', "field evidence"),
-        ('{"claim": "a", "evidence": [{"doc_id": "d"}]}\n', "field evidence.0.quote"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), CASES["refused_claims"])
 def test_damaged_claims_are_named(tmp_path, content, message):
     path = tmp_path / "c.jsonl"
     path.write_text(content)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from casebook.factcheck import verdict as rules
 from casebook.factcheck.explain import (
     conflicts,
     documented_quality,
@@ -17,23 +18,11 @@ from casebook.factcheck.explain import (
     quality_table,
 )
 from casebook.factcheck.pipeline import PipelineConfig
-from casebook.factcheck.verdict import (
-    DOCUMENTED,
-    EQUAL_WEIGHTS,
-    INSUFFICIENT,
-    LEVELS,
-    NEUTRAL,
-    NOT_SUPPORTED,
-    REFUTES,
-    STANCES,
-    SUPPORTS,
-    Rule,
-    decide,
-)
+from casebook.factcheck.verdict import DOCUMENTED, EQUAL_WEIGHTS, NOT_SUPPORTED, REFUTES, SUPPORTS, Rule, decide
 
 RULES = (Rule(), Rule(per_item=True), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)
 THREE = [("high", SUPPORTS), ("medium", SUPPORTS), ("low", SUPPORTS)]
-pair = st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES))
+pair = st.tuples(st.sampled_from(rules.LEVELS), st.sampled_from(rules.STANCES))
 
 
 def fewest_by_trying_all(result, rule):
@@ -66,16 +55,16 @@ def test_conflict_by_stance_and_by_level(checked):
 
 
 def test_what_is_said_and_cited(checked):
-    items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", NEUTRAL)]
+    items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", rules.NEUTRAL)]
     told = explain(checked([items], Rule()), Rule())
     assert [item.id for item in told.cited] == ["EV2", "EV3"]
     assert told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
     refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
     assert [item.id for item in explain(refuted, Rule()).cited] == ["EV1"]
     assert "The claim is refuted" in explain(refuted, Rule()).text
-    assert "is not supported" in explain(checked([[("high", NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
+    assert "is not supported" in explain(checked([[("high", rules.NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
     mixed = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
-    assert mixed.verdict == INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
+    assert mixed.verdict == rules.INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
     assert [item.id for item in explain(mixed, Rule()).cited] == ["EV1", "EV2"]
 
 
@@ -86,7 +75,7 @@ def test_documented_importance_and_counterfactual(checked):
     assert (found["critical"], found["counterfactual"]) == (["EV1", "EV2", "EV3"], 2)
     # In truth all three must go: what is left always supports.
     assert len(minimal_removal(checked([THREE], DOCUMENTED), DOCUMENTED).ids) == 3
-    assert explain_documented(checked([[("high", NEUTRAL)]], DOCUMENTED))["counterfactual"] is None
+    assert explain_documented(checked([[("high", rules.NEUTRAL)]], DOCUMENTED))["counterfactual"] is None
 
 
 def test_documented_quality_golden_values(checked):

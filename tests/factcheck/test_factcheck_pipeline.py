@@ -2,30 +2,22 @@
 
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import FOLDER, SubClaim, decompose
-from casebook.factcheck.pipeline import (
-    DOCUMENTED_CONFIG,
-    STAGES,
-    EvidenceBase,
-    FactChecker,
-    PipelineConfig,
-    diversity,
-    documented_queries,
-    documented_rating,
-    fuse_queries,
-    queries,
-    rate,
-    read_ratings,
-)
+from casebook.factcheck import pipeline
+from casebook.factcheck.claims import FOLDER, Claim, SubClaim, decompose
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, PipelineConfig
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.readers import read_yaml
+
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 
 
 def test_evidence_of_held_out_claims_stands_where_it_says(own):
@@ -37,8 +29,12 @@ def test_evidence_of_held_out_claims_stands_where_it_says(own):
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     for result in results:
         ids = [item.id for item in result.evidence]
-        assert len(set(ids)) == len(ids) and set(result.timings) == set(STAGES)
+        assert len(set(ids)) == len(ids) and set(result.timings) == set(pipeline.STAGES)
         assert all(texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence)
+    # Two sentences of each of three documents, as the methods page says.
+    places = [Counter((item.subclaim_id, item.doc_id) for item in result.evidence) for result in results]
+    documents = [Counter(part for part, _ in found) for found in places]
+    assert [max(max(found.values(), default=0) for found in counts) for counts in (places, documents)] == [2, 3]
 
 
 def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(base):
@@ -70,7 +66,9 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
             error.cause = "unreachable"
             raise error
 
-    results = FactChecker(base, stance).check_all([("1", "x" * 100_000), ("2", ""), ("3", "Rain is wet.")])
+    results = FactChecker(base, stance).check_all(
+        [Claim("1", "x" * 100_000), Claim("2", ""), Claim("3", "Rain is wet.")]
+    )
     assert [result.verdict is None for result in results] == [True, True, False] and len(results[0].claim) == 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
     silent = FactChecker(base, ModelStance(Unreachable())).check("Theft must be reported within 24 hours.")
@@ -112,9 +110,9 @@ def test_what_is_remembered_still_costs_what_it_cost(base):
 
 
 def test_fusion_of_queries():
-    assert fuse_queries([[3, 1, 2]], 2) == [3, 1] and fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
+    assert pipeline.fuse_queries([[3, 1, 2]], 2) == [3, 1] and pipeline.fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
     # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
-    assert fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2) == [2, 9]
+    assert pipeline.fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2) == [2, 9]
 
 
 def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_left_out():
@@ -130,74 +128,42 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
-    five = list(queries(PART, 5))
+    five = list(pipeline.queries(PART, 5))
     sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
     assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
-    assert all(list(queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
-    ours, theirs = (diversity(write(PART, 3)) for write in (queries, documented_queries))
-    assert ours > 2 * theirs and diversity(["alpha"]) is None
+    assert all(list(pipeline.queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
+    ours, theirs = (pipeline.diversity(write(PART, 3)) for write in (pipeline.queries, pipeline.documented_queries))
+    assert ours > 2 * theirs and pipeline.diversity(["alpha"]) is None
 
 
 def test_documented_queries():
     part = SubClaim("SC1", "This was sold in 1999.", entities=("Vale",))
     timeline = "This was sold in 1999. history timeline 1999"
     texts = ("Vale This was sold in 1999.", "This was sold in 1999?", "1999. Vale sold", timeline)
-    assert documented_queries(part, 4) == texts
-    assert documented_queries(SubClaim("SC1", "Hail."), 2) == ("Hail.", "What about Hail.")
-    assert documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
+    assert pipeline.documented_queries(part, 4) == texts
+    assert pipeline.documented_queries(SubClaim("SC1", "Hail."), 2) == ("Hail.", "What about Hail.")
+    assert pipeline.documented_queries(SubClaim("SC1", "He was."), 2)[1] == "When He was."
 
 
-@pytest.mark.parametrize(
-    ("url", "documented", "corrected"),
-    [
-        ("https://www.cam.ac.uk/x", "high", "high"),
-        ("https://notreuters.com/a", "high", "low"),
-        ("https://myedu", "high", "low"),
-        ("https://www.bbc.co.uk/news", "low", "high"),
-        ("https://india.gov.in/", "low", "high"),
-        ("https://uscourts.gov/", "high", "high"),
-        ("https://www.service.gouv.fr/", "low", "high"),
-        ("https://example.org/", "medium", "medium"),
-        ("https://someone.github.io/", "low", "low"),
-        ("http://blog.example.com/", "low", "low"),
-        ("https://nature.com.evil.io/x", "low", "low"),
-        ("https://ac.blogspot.com", "low", "low"),  # a blog host's customers are no public body
-        # Archives are unwrapped, however they spell the address that they hold.
-        ("https://web.archive.org/web/2020/http://a.gov/b", "medium", "high"),
-        ("https://web.archive.org/web/20200101id_/https:/a.gov", "medium", "high"),
-        ("https://archive.ph/2021.01/https://www.bbc.co.uk/x", "low", "high"),
-        ("https://web.archive.org/web/2/https%3A%2F%2Fa.edu%2Fq", "medium", "high"),
-    ],
-)
+@pytest.mark.parametrize(("url", "documented", "corrected"), CASES["credibility"])
 def test_levels_of_credibility(url, documented, corrected):
-    assert (documented_rating(url).level, rate(url).level) == (documented, corrected)
+    assert (pipeline.documented_rating(url).level, pipeline.rate(url).level) == (documented, corrected)
 
 
 def test_documented_scores_in_their_order():
-    scores = {
-        "https://a.edu": 0.90,
-        "https://edu": 0.85,
-        "https://en.wikipedia.org/wiki": 0.60,
-        "https://x.org": 0.55,
-        "https://x.com": 0.40,
-        "http://x.com": 0.30,
-        "http://[broken": 0.20,
-        # Every "www." is removed, also inside: wwww.gov becomes wgov.
-        "https://nowww.reuters.com": 0.85,
-        "https://web.archive.org/web/2/http://x.gov": 0.55,
-    }
-    assert {url: documented_rating(url).score for url in scores} == scores
+    scores = CASES["documented_credibility"]
+    assert {url: pipeline.documented_rating(url).score for url in scores} == scores
 
 
 def test_what_cannot_be_rated_is_unknown_and_never_crashes():
-    assert rate("https://archive.ph/AbCdE").score == rate("").score == 0.40
+    assert pipeline.rate("https://archive.ph/AbCdE").score == pipeline.rate("").score == 0.40
     for url in ("", "   ", "http://", "http://[x", "https://\u2603"):
-        assert 0 <= rate(url).score <= 1
+        assert 0 <= pipeline.rate(url).score <= 1
 
 
 def test_kind_beats_address():
     pairs = [("https://x.com", "primary"), ("https://a.gov", "Forum"), ("https://a.gov", "poem")]
-    assert [rate(url, kind=kind).level for url, kind in pairs] == ["high", "low", "high"]
+    assert [pipeline.rate(url, kind=kind).level for url, kind in pairs] == ["high", "low", "high"]
 
 
 @pytest.mark.parametrize(
@@ -217,4 +183,4 @@ def test_a_wrong_rating_table_is_named(tmp_path, change, problem):
     path = tmp_path / "table.yml"
     path.write_text(change((FOLDER / "credibility.yml").read_text()))
     with pytest.raises(InputError, match=problem):
-        read_ratings(path)
+        pipeline.read_ratings(path)

@@ -4,26 +4,20 @@ import functools
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from casebook.factcheck.score import (
-    compare_verdicts,
-    documented_performance,
-    high_credibility,
-    is_right,
-    join_labels,
-    performance_score,
-    run_log,
-    score_files,
-    score_joined,
-)
+from casebook.factcheck import score as scoring
+from casebook.factcheck.score import run_log, score_files
 from casebook.factcheck.verdict import SUPPORTS, Rule
+from casebook.readers import read_yaml
 from casebook.stats.tests import mcnemar
 
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
 
@@ -72,13 +66,11 @@ def test_sections_parity_and_corrected(write):
     rows = labels(S, NEI, N, "UNKNOWN", S, confidence=[0.9, 0.2, 0.8, 0.4, 0.6])
     report = score_files(gold, write("p.csv", rows), groups=["hops"])
     found = json.loads(json.dumps(report.as_dict(), allow_nan=False))
-    assert found["parity"]["L"]["tn"] == 2
-    assert found["parity"]["groups"]["hops"]["3"]["n"] == 3
-    corrected = found["corrected"]
-    assert corrected["excluded"]["gold_insufficient"] == 1
-    assert (corrected["measures"]["accuracy"]["value"], corrected["measures"]["accuracy"]["control"]) == (0.5, 0.5)
-    assert corrected["calibration"]["n"] == 4
-    assert corrected["groups"]["hops"]["2"]["accuracy"]["n"] == 2
+    original, standard = found["parity"], found["corrected"]
+    assert (original["L"]["tn"], original["groups"]["hops"]["3"]["n"]) == (2, 3)
+    assert (standard["excluded"]["gold_insufficient"], standard["calibration"]["n"]) == (1, 4)
+    assert (standard["measures"]["accuracy"]["value"], standard["measures"]["accuracy"]["control"]) == (0.5, 0.5)
+    assert standard["groups"]["hops"]["2"]["accuracy"]["n"] == 2
 
 
 def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
@@ -101,7 +93,7 @@ def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
     ],
 )
 def test_right_and_wrong_follow_the_policies(policy, right):
-    assert is_right([S, N, NEI, N, S], [S, "?", NEI, NEI, None], policy=policy).tolist() == right
+    assert scoring.is_right([S, N, NEI, N, S], [S, "?", NEI, NEI, None], policy=policy).tolist() == right
 
 
 def test_groups_that_lean_do_not_decide_between_equals():
@@ -112,9 +104,9 @@ def test_groups_that_lean_do_not_decide_between_equals():
         lean = 0.3 * rng.choice([-1, 1], len(sizes))[together]
         ours, theirs = (rng.random(len(together)) < 0.5 + side for side in (lean, -lean))
         gold = pd.DataFrame({"id": np.arange(len(together)), "label": S, "page": together}).astype({"id": str})
-        joined = join_labels(gold, gold.assign(label=np.where(ours, S, N)))
+        joined = scoring.join_labels(gold, gold.assign(label=np.where(ours, S, N)))
         rivals = {"rival": pd.Series(np.where(theirs, S, N))}
-        report = score_joined(*joined, baselines=rivals, cluster="page", n_boot=300, seed=seed)
+        report = scoring.score_joined(*joined, baselines=rivals, cluster="page", n_boot=300, seed=seed)
         row = report.comparisons.set_index("rival").loc["rival"]
         assert np.isnan(row["mcnemar"])
         decided = row["verdict"] in ("better", "worse") or row["difference low"] > 0 or row["difference high"] < 0
@@ -126,16 +118,16 @@ def test_groups_that_lean_do_not_decide_between_equals():
 def test_without_groups_the_test_is_mcnemars():
     rng = np.random.default_rng(2)
     ours, theirs = rng.random(60) < 0.7, rng.random(60) < 0.5
-    row = compare_verdicts(ours, {"x": theirs}, n_resamples=100_000).iloc[0]
+    row = scoring.compare_verdicts(ours, {"x": theirs}, n_resamples=100_000).iloc[0]
     expected = stats.binomtest(int((ours & ~theirs).sum()), int((ours != theirs).sum())).pvalue
     assert row["mcnemar"] == pytest.approx(expected)
     assert row["p"] == row["p_adjusted"] == pytest.approx(expected, abs=0.005)
     assert row["difference"] == pytest.approx(ours.mean() - theirs.mean())
     assert row["rival_only"] == (theirs & ~ours).sum()
     # Claims that do not count are left out of both.
-    table = compare_verdicts([True, None, False, True], {"system": [False, True, None, True]})
+    table = scoring.compare_verdicts([True, None, False, True], {"system": [False, True, None, True]})
     assert table.loc[0, ["rival", "n", "system_only", "rival_only"]].tolist() == ["system", 2, 1, 0]
-    assert compare_verdicts([None], {"x": [True]}).empty and compare_verdicts([True], {}).empty
+    assert scoring.compare_verdicts([None], {"x": [True]}).empty and scoring.compare_verdicts([True], {}).empty
 
 
 def test_controls_are_scored_as_the_system_is(write):
@@ -168,26 +160,10 @@ def test_command_takes_spellings(score, write):
     assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("gold", "pred", "options", "message"),
-    [
-        (labels("yes", N), labels(S, N), (), "gold.jsonl:1: 1 of 2 gold labels .*here 'yes'"),
-        ([{"id": 1}], labels(S), (), "gold.jsonl:1: field label"),
-        ([{"id": None, "label": S}], labels(S), (), "gold.jsonl:1: field id"),
-        (labels(S), labels(["a"]), (), "pred.jsonl:1: field label"),
-        (labels(S), labels(S, confidence=[1.4]), (), "1 values of 'confidence'"),
-        (labels(S), labels(S, confidence=["high"]), (), "1 values of 'confidence' are not from 0 to 1 .id 1"),
-        (labels(S), labels(S, start=7), (), "no id in common .first: '1' and '7'"),
-        (labels(S), labels(S), ("--group", "hops"), "no column 'hops'"),
-        (labels(S), labels(S), ("--label", "yes"), "SPELLING=LABEL"),
-        (labels(S, N), labels(S, N) + labels(N), (), "1 ids .* different labels .first: 1"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "pred", "options", "message"), CASES["refused_labels"])
 def test_bad_files_end_with_one_line(score, write, gold, pred, options, message):
     code, _, error = score(write("gold.jsonl", gold), write("pred.jsonl", pred), *options)
-    assert code == 1
-    assert re.search(message, error)
-    assert error.count("\n") == 1
+    assert code == 1 and re.search(message, error) and error.count("\n") == 1
 
 
 def test_a_log_and_costs_where_something_is_missing(checked):
@@ -199,7 +175,7 @@ def test_a_log_and_costs_where_something_is_missing(checked):
 
     fast, slow = result([], seconds=0.05, verdict=N), result([], verdict=S)
     logs = [run_log([fast], [S]), run_log([slow], [S]), run_log([result(["high"], seconds=0.0)], [S]), run_log([])]
-    assert [performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 3.3, 0])
+    assert [scoring.performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 3.3, 0])
     assert run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])["accuracy"].tolist() == [
         0.8,
         1.0,
@@ -207,7 +183,10 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     ]
     crashed = replace(fast, verdict=None, error="search: x", timings={})
     results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([]), crashed]
-    document = documented_performance(results)
+    document = scoring.documented_performance(results)
     assert (document["mean_processing_time"], document["total_processing_time"]) == (1.25, 5)
     assert (document["evidence_per_claim"], document["high_credibility_ratio"]) == (pytest.approx(5 / 3), 0.625)
-    assert documented_performance([])["total_processing_time"] == 0 and high_credibility([])["pooled"] is None
+    assert (
+        scoring.documented_performance([])["total_processing_time"] == 0
+        and scoring.high_credibility([])["pooled"] is None
+    )

@@ -12,20 +12,10 @@ from sklearn.metrics import roc_auc_score
 from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
+from casebook.factcheck import transfer
 from casebook.factcheck.stance import PublicJudge, features_model, judge_table
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
-from casebook.factcheck.transfer import (
-    CLAIM_ONLY,
-    DEFAULT,
-    FITTED_ON_OWN,
-    cross_fitted,
-    evaluate,
-    gold_claims,
-    of_another_group,
-    of_claim_set,
-    stance_study,
-    transfer,
-)
+from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
 from casebook.runs.outputs import as_json
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
@@ -65,17 +55,19 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     groups, noise = np.repeat(np.arange(40), 5), rng.normal(size=(200, 3))
     supported = rng.random(40)[groups] < 0.5
     X = np.column_stack([np.eye(40)[groups], noise])
-    leaky, blind = cross_fitted(features_model(), X, supported, groups, 5, 0, also=(noise @ np.zeros((3, 43)),))
+    leaky, blind = transfer.cross_fitted(
+        features_model(), X, supported, groups, 5, 0, also=(noise @ np.zeros((3, 43)),)
+    )
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
-    other = of_another_group(groups, 2, "shuffled evidence")
-    assert (groups[other] != groups).all() and other == of_another_group(groups, 2, "shuffled evidence")
+    other = transfer.of_another_group(groups, 2, "shuffled evidence")
+    assert (groups[other] != groups).all() and other == transfer.of_another_group(groups, 2, "shuffled evidence")
     with pytest.raises(InputError, match="two groups"):
-        of_another_group(["a"], 0, "x")
+        transfer.of_another_group(["a"], 0, "x")
 
 
 def test_shuffled_evidence_leaves_nothing(own):
-    table = stance_study(own, n_boot=200).set_index("system")
+    table = transfer.stance_study(own, n_boot=200).set_index("system")
     assert table.loc["evidence", "auroc low"] > 0.8
     assert table.loc["shuffled evidence", "auroc low"] < 0.5 < table.loc["shuffled evidence", "auroc high"]
     assert table.loc["fitted on shuffled", "auroc"] < 0.6
@@ -121,7 +113,7 @@ def test_a_users_claims_about_a_users_folder(tmp_path):
     assert FITTED_ON_OWN not in study.verdicts and "gold evidence" in study.verdicts
     assert study.found[:3] == [True, True, None]
     assert study.ablation["parts"]["n"].eq(12).all()
-    assert transfer(study)[0].empty
+    assert transfer.transfer(study)[0].empty
     with pytest.raises(InputError, match="give claims and corpus"):
         run_study(claims=path)
 
@@ -175,9 +167,9 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer(study, sets=("climate_fever_claims", "hover"), n_boot=200)
-    gold = gold_claims("feverous_s")
-    feverous, beside = evaluate(gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200)
+    table, contrasts, missing = transfer.transfer(study, sets=("climate_fever_claims", "hover"), n_boot=200)
+    gold = transfer.gold_claims("feverous_s")
+    feverous, beside = transfer.evaluate(gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200)
     feverous, climate = feverous.set_index("system"), table.set_index("system")
     assert set(climate["n"]) == {907} and set(feverous["n"]) == {2962} and set(beside["verdict"]) == {"better"}
     assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
@@ -191,7 +183,7 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
 
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    table, _, missing = transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
+    table, _, missing = transfer.transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]
     assert FITTED_ON_OWN not in set(table["system"])
     assert missing == {"feverous_s": "not on this machine"}
@@ -209,13 +201,13 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
         }
     )
     evidence = claims[["claim_id"]].assign(source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats])
-    gold = of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
+    gold = transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
-    table, contrasts = evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
+    table, contrasts = transfer.evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
     assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
-    assert of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})) is None
+    assert transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})) is None
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +24,9 @@ from casebook.factcheck.stance import (
     training_pairs,
 )
 from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS, overlap
+from casebook.readers import read_yaml
 
+CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FIRE = "Cover for fire ends 30 days after the house is left empty."
 
 
@@ -39,36 +42,13 @@ def jointly(claim, *texts):
     return dict(zip(SIGNS, joint_features(claim, texts), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("claim", "text", "expected"),
-    [
-        ("The excess is EUR 250 for 30 days.", "An excess of EUR 250 applies for 30 days.", (1, 0, 0)),
-        ("The excess is EUR 250 for 30 days.", "The excess is EUR 300 for 30 days.", (0.5, 0.5, 0)),
-        ("The excess is EUR 250 for 30 days.", "The excess applies.", (0, 0, 1)),
-        ("The excess applies.", "The excess is EUR 300.", (0, 0, 0)),
-        ("Under Plan 2, hail is covered.", "Hail is covered.", (0, 0, 1)),
-    ],
-)
+@pytest.mark.parametrize(("claim", "text", "expected"), CASES["numbers"])
 def test_numbers_found_in_conflict_and_absent(claim, text, expected):
     for found in (described(claim, text), jointly(claim, text)):
-        assert tuple(found[f"numbers {kind}"] for kind in ("found", "in conflict", "absent")) == expected
+        assert [found[f"numbers {kind}"] for kind in ("found", "in conflict", "absent")] == expected
 
 
-CLAUSES = "Money is covered, tools are not covered."
-
-
-@pytest.mark.parametrize(
-    ("claim", "text", "header", "feature", "value"),
-    [
-        ("Tools are covered.", CLAUSES, "", "polarity differs", 1),  # read in the nearest clause
-        ("Money is covered.", CLAUSES, "", "polarity differs", 0),
-        ("Tools are excluded.", CLAUSES, "", "polarity differs", 0),
-        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Vale Direct", "source", 1),
-        ("Under Vale Direct, hail is covered.", "Hail is covered.", "Crest Mutual", "source", 0),
-        ("Hail is covered.", "Hail is covered.", "", "source", 1),
-        ("Under A2 Motors, hail is covered.", "Hail is covered.", "", "numbers absent", 0),  # of a name
-    ],
-)
+@pytest.mark.parametrize(("claim", "text", "header", "feature", "value"), CASES["features"])
 def test_features_by_hand(claim, text, header, feature, value):
     assert described(claim, text, header)[feature] == value
 

@@ -52,6 +52,7 @@ def test_an_unused_category_counts_if_it_is_named():
     observed = agreement.brennan_prediger(ratings, n_boot=0).estimate
     named = agreement.brennan_prediger(ratings, categories=range(1, 6), n_boot=0)
     assert observed == pytest.approx((0.75 - 1 / 2) / (1 / 2))
+    assert agreement.brennan_prediger(ratings, weights=np.eye(2), n_boot=0).estimate == observed
     assert named.estimate == pytest.approx((0.75 - 1 / 5) / (4 / 5))
 
 

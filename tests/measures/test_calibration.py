@@ -39,6 +39,8 @@ def test_ece_of_two_bins_by_hand():
     found = calibration(y, p, n_bins=2, n_boot=100)
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
+    # 0.4^2 in half of the units, less the variances 0.2 * 0.8 / 4 and 0.4 * 0.6 / 4 of the two shares
+    assert found.measures["reliability_debiased"].estimate == pytest.approx(0.08 - (0.04 + 0.06) / 2)
     assert found.bins["n"].tolist() == [5, 5]
     assert found.bins["share"].tolist() == [0.2, 0.4]
     assert found.controls["brier"] == pytest.approx(0.21)

@@ -133,7 +133,10 @@ def test_one_word_may_join_two_runs_of_three():
     assert [quote.state for quote in found] == ["stitched"]
 
 
-def test_sources_that_are_no_citations_are_refused():
+def test_sources_that_are_no_citations_are_refused_and_one_may_have_two_spellings():
+    twice = {"[2019] UKSC 41": 1, "[2019] U.K.S.C. 41": 1}
+    states = [citation_states(name, twice)[0].state for name in (*twice, "[2019] U.K. S.C. 41")]
+    assert states == ["verbatim", "verbatim", "repaired"]
     with pytest.raises(InputError, match="not written as a citation"):
         citation_states("x", {"Donoghue": 1})
     with pytest.raises(InputError, match="names both"):

@@ -39,20 +39,33 @@ def with_stored(source, target, cell, value):
     return repacked(source, target, "xl/worksheets/sheet1.xml", change)
 
 
-def votes():
-    return pd.read_csv(DATA / "raters" / "reconstructed_votes.csv")
+def reconstructed():
+    """The reconstructed table in the columns of a form, with texts and quirks of its own."""
+    table = pd.read_csv(DATA / "raters" / "reconstructed_votes.csv")
+    left = table["rag_side"] == "S1"
+    for scale in ("factuality", "usefulness"):
+        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
+        table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(left, base), base.where(left, rag)
+    chosen = (table["preference"] == "RAG") == left
+    table["preferred"] = chosen.map({True: "S1", False: "S2"}).where(table["preference"] != "Tie", "Tie")
+    item = table["item"].astype(str)
+    known = {"prompt": "Question  " + item + "?", "rag": "rag answer " + item, "base": "base answer " + item}
+    return table.assign(**known, comment=None)
 
 
-def write_forms(folder):
-    """Write rater1_answers.xlsx to rater4_answers.xlsx, quirks included."""
+def write_forms(folder, table=None):
+    """Write rater1_answers.xlsx to rater4_answers.xlsx: raters 3 and 4 with another sheet, 3 with a formula."""
     paths = []
-    for rater, rows in votes().groupby("rater"):
+    for rater, rows in (reconstructed() if table is None else table).groupby("rater"):
         book = Workbook()
         sheet = book.active
         sheet.title = "ratings"
         sheet.append(HEADER)
         for row in rows.to_dict("records"):
-            sheet.append(_row(row))
+            texts = [row["rag"], row["base"]][:: 1 if row["rag_side"] == "S1" else -1]
+            scores = [row[name] for name in HEADER[5:9]]
+            known = [f"id{row['item']}", row["prompt"], *texts, row["preferred"]]
+            sheet.append([*known, *scores, row["comment"], row["rag_side"]])
         if rater in {"rater3", "rater4"}:
             book.create_sheet("preview_mapping").append(["which side is which"])
         if rater == "rater3":
@@ -60,14 +73,3 @@ def write_forms(folder):
         paths.append(folder / f"{rater}_answers.xlsx")
         book.save(paths[-1])
     return paths
-
-
-def _row(row):
-    side = row["rag_side"]
-    other = {"S1": "S2", "S2": "S1"}[side]
-    preferred = {"RAG": side, "BASE": other, "Tie": "Tie"}[row["preference"]]
-    order = ("rag", "base") if side == "S1" else ("base", "rag")
-    texts = [f"{system} answer {row['item']}" for system in order]
-    scores = [row[f"{s}_{o}"] for o in order for s in ("factuality", "usefulness")]
-    prompt = f"Question  {row['item']}?"
-    return [f"id{row['item']}", prompt, *texts, preferred, *scores, None, side]

@@ -171,6 +171,8 @@ def test_consistency_and_strata_count_every_judgement(example):
     assert (table[["agree", "contradict", "one_tied"]].sum(axis=1) == table["n"]).all() and table["n"].sum() == 200
     odd = example_votes().frame["item_id"].str[-1].isin(list("13579"))
     strata = analysis.by_stratum(panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200)
+    copies = example.tables["duplicates"].set_index(["rater_a", "rater_b"])["expected"]
+    assert copies["rater1", "rater2"] == pytest.approx(0.26 * 0.56 + 0.40 * 0.30 + 0.34 * 0.14)
     assert strata["wins"].sum() == 113 and strata["items"].tolist() == [25, 25]
     assert example.tables["strata"].loc[0, "win_rate"] == 0.625
 
@@ -191,20 +193,23 @@ def rehearsed(folder, truth, items, raters, seed, systems=("grounded", "plain"),
     return open_forms(read_forms(paths), folder / "study")
 
 
-def test_a_planted_effect_is_found_from_forms_to_answer(tmp_path):
-    truth = Truth(effect=1.5, item_sd=0.8, rater_sd=0.2, left=0.0)
-    found = analyse(rehearsed(tmp_path, truth, 40, 5, 3), **QUICK)
-    both = found.win_rate("item and rater")
-    assert 0.5 < both["ci_low"] < truth.win_rate < both["ci_high"]
-    assert found.side().left_test.pvalue > 0.01
-
-
-def test_a_planted_side_effect_is_found(tmp_path):
-    truth = Truth(effect=0.0, item_sd=0.5, rater_sd=0.1, left=1.2)
-    found = analyse(rehearsed(tmp_path, truth, 50, 4, 1), **QUICK)
-    assert found.side().left_test.pvalue < 0.001 and found.side().difference.low > 0.2
-    rate = found.win_rate("item")  # balanced sides keep the side effect out of the win rate
-    assert rate["ci_low"] < truth.win_rate < rate["ci_high"]
+@pytest.mark.parametrize(
+    ("truth", "items", "raters", "seed"),
+    [
+        (Truth(effect=1.5, item_sd=0.8, rater_sd=0.2), 40, 5, 3),
+        (Truth(effect=0.0, item_sd=0.5, rater_sd=0.1, left=1.2), 50, 4, 1),
+        (Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4), 60, 6, 2),
+    ],
+)
+def test_a_planted_truth_is_found_from_forms_to_answer(tmp_path, truth, items, raters, seed):
+    found = analyse(rehearsed(tmp_path, truth, items, raters, seed), **QUICK)
+    both, side = found.win_rate("item and rater"), found.side()
+    assert both["ci_low"] < truth.win_rate < both["ci_high"]  # balanced sides keep that of the side out of it
+    assert (both["ci_low"] > 0.5) == (truth.effect > 0.5)
+    assert (side.left_test.pvalue < 0.001) == (side.difference.low > 0) == (truth.left > 0)
+    odds = truth.effect + np.array([[truth.left], [-truth.left]])
+    odds = odds + np.hypot(truth.item_sd, truth.rater_sd) * np.random.default_rng(0).normal(size=400_000)
+    assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
 
 
 def test_three_systems_are_held_against_each_other(tmp_path):
@@ -218,11 +223,6 @@ def test_three_systems_are_held_against_each_other(tmp_path):
         panel_of(replace(example_votes(), systems=("RAG", "BASE", "THIRD")), "THIRD")
 
 
-def test_the_truth_of_a_simulated_panel_is_covered_and_is_the_mean_of_the_votes(tmp_path):
-    truth = Truth(effect=1.0, item_sd=1.0, rater_sd=0.3, left=0.4)
-    both = analyse(rehearsed(tmp_path, truth, 60, 6, 2), **QUICK).win_rate("item and rater")
-    assert both["ci_low"] < truth.win_rate < both["ci_high"]
-    odds = np.array([[1.4], [0.6]]) + np.hypot(1.0, 0.3) * np.random.default_rng(0).normal(size=400_000)
-    assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
+def test_a_truth_is_finite():
     with pytest.raises(InputError, match="effect must be a finite number"):
         Truth(effect=float("inf"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from forms_as_documented import HEADER, with_stored, write_forms
-from openpyxl import Workbook, load_workbook
+from forms_as_documented import with_stored, write_forms
+from openpyxl import load_workbook
 
 from casebook.data import load
 from casebook.data.cards import cards
@@ -112,22 +112,8 @@ def found(real):
 @pytest.mark.data
 def test_the_workbooks_of_the_study_give_the_same_frame(real, tmp_path):
     """With the quirks of raters 3 and 4: a further sheet, and a formula beside the form."""
-    table, files = real.votes.merge(real.items, on="item"), {}
-    for rater, rows in table.groupby("rater"):
-        book = Workbook()
-        book.active.title = "ratings"
-        book.active.append(HEADER)
-        for row in rows.sort_values("row").to_dict("records"):
-            texts = [row["rag"], row["base"]][:: 1 if row["rag_side"] == "S1" else -1]
-            scores = [row[name] for name in HEADER[5:9]]
-            known = [f"id{row['row']}", f" {row['prompt']} ", *texts, row["preferred"]]
-            book.active.append([*known, *scores, row["comment"], row["rag_side"]])
-        if rater in {"rater3", "rater4"}:
-            book.create_sheet("preview_mapping").append(["which side is which"])
-        if rater == "rater3":
-            book.active["M3"] = "=SUM(F2:F51)"
-        files[f"{rater}_answers.xlsx"] = path = tmp_path / f"{rater}_answers.xlsx"
-        book.save(path)
+    table = real.votes.merge(real.items, on="item").sort_values(["rater", "row"])
+    files = {path.name: path for path in write_forms(tmp_path, table.assign(prompt=" " + table["prompt"] + " "))}
     card = cards()[KEY]
     again = read_split(card, files, "all")
     pd.testing.assert_frame_equal(again.votes, real.votes)

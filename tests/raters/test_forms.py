@@ -15,7 +15,7 @@ from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.raters import forms
-from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, read_answers
+from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, one_sided_words, read_answers
 from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
 
 DOCUMENTED = [
@@ -35,13 +35,13 @@ def contents(path):
 
 
 def test_nothing_a_rater_gets_tells_the_system(tmp_path):
-    for number in range(15):
+    for number in range(5):
         folder = tmp_path / str(number)
         plan = Plan("pilot", {"r1": "lay", "r2": "expert"}, formats=("xlsx", "csv"))
         secret = f"{number:064x}"
         make_forms(toy_answers(3), folder, plan, secret=secret)
         given = list((folder / "for_raters").iterdir())
-        assert len(given) >= 4
+        assert len(given) == 6  # two workbooks, two CSV files, and the rubrics that these lack
         for path in given:
             found = contents(path)
             for level in LEVELS:  # documented words, no system's name
@@ -74,46 +74,35 @@ def test_key_and_forms_are_bound_by_hashes(study):
     assert "grounded" not in text and SECRET not in text
 
 
-def test_no_cell_of_a_form_in_csv_runs_after_a_blank_or_in_full_width(tmp_path):
-    answers = toy_answers(4)
-    hostile = [" =1+1", "\u3000@SUM(A1)", "＝cmd|x", "\u200b-2+3"]
-    answers["grounded"] = hostile
-    plan = Plan("pilot", RATERS, formats=("csv",))
-    make_forms(answers, tmp_path / "s", plan, secret=SECRET)
-    (path,) = (tmp_path / "s" / "for_raters").glob("*_r1.csv")
-    text = path.read_text(encoding="utf-8-sig")
-    written = [cell for row in csv.reader(io.StringIO(text, "")) for cell in row]
-    assert {f"'{cell}" for cell in hostile} <= set(written)
-    assert not set(hostile) & set(written)
-    found = read_form(path).rows
-    shown = {*found["system1_output"], *found["system2_output"]}
-    assert set(hostile) <= shown
+HOSTILE = {
+    '=HYPERLINK("http://x","y")': [],
+    "bad\x00\x0b\x1f\ud800 control": ["control_characters"],
+    "x" * 40_000: ["cut"],
+    "🙂" * 20_000: ["cut"],
+    "  ": ["empty"],
+    "+1 -1 @a\r\nline _x0041_ 契約解除 ﷽": ["line_ends"],
+    # Blanks before the sign, and signs of full width, do not keep a spreadsheet from running it.
+    **{text: [] for text in (" =1+1", "\u3000@SUM(A1)", "＝cmd|x", "\u200b-2+3")},
+}
 
 
 def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
-    answers = toy_answers(6)
-    hostile = {
-        0: '=HYPERLINK("http://x","y")',
-        1: "bad\x00\x0b\x1f\ud800 control",
-        2: "x" * 40_000,
-        3: "🙂" * 20_000,
-        4: "  ",
-        5: "+1 -1 @a\r\nline _x0041_ 契約解除 ﷽",
-    }
-    answers["grounded"] = [hostile[n] for n in range(6)]
+    answers = toy_answers(len(HOSTILE)).assign(grounded=list(HOSTILE))
     plan = Plan("pilot", RATERS, formats=("xlsx", "csv"))
     report = make_forms(answers, tmp_path / "s", plan, secret=SECRET)
     changes = {row["item"]: row["changes"] for row in report["text_changes"]}
-    assert changes == {"q1": ["control_characters"], "q2": ["cut"], "q3": ["cut"], "q4": ["empty"], "q5": ["line_ends"]}
-    key = read_key(tmp_path / "s" / "sealed" / "key.json")
-    rows = {row["id"]: row for row in key["forms"]["r1"]["rows"]}
+    assert changes == {f"q{n}": kinds for n, kinds in enumerate(HOSTILE.values()) if kinds}
+    rows = {row["id"]: row for row in read_key(tmp_path / "s")["forms"]["r1"]["rows"]}
     for kind in ("xlsx", "csv"):
         form = read_form(tmp_path / "s" / "for_raters" / f"pilot_r1.{kind}")
         assert not [defect for defect in form.defects if defect.kind == "formula"]
         for shown in form.rows.to_dict("records"):
             row = rows[shown["prompt_id"]]
             side = "system1_output" if row["left"] == "grounded" else "system2_output"
-            assert shown[side] == sheets.clean(hostile[int(row["item"][1:])])[0]
+            assert shown[side] == sheets.clean(list(HOSTILE)[int(row["item"][1:])])[0]
+    text = (tmp_path / "s/for_raters/pilot_r1.csv").read_text(encoding="utf-8-sig")
+    written = {cell for row in csv.reader(io.StringIO(text, "")) for cell in row}
+    assert {f"'{cell}" for cell in list(HOSTILE)[6:]} <= written and not written & set(list(HOSTILE)[6:])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +127,7 @@ def test_an_existing_study_is_not_overwritten(study):
         make_study(study)
 
 
-def test_overlap_and_power_are_registered(tmp_path):
+def test_overlap_margin_and_power_are_registered(tmp_path):
     plan = Plan("pilot", RATERS, per_item=3, margin=0.1)
     found = make_forms(toy_answers(20), tmp_path / "s", plan, secret=SECRET)["preregistration"]
     sizes = ("items", "raters_per_comparison", "comparisons", "systems")
@@ -146,6 +135,13 @@ def test_overlap_and_power_are_registered(tmp_path):
     assert found["primary"]["no_difference"] == [0.4, 0.6]
     low, high = found["power"]["ci"]
     assert 0 < low < found["power"]["estimate"] < high < 1
+
+
+@pytest.mark.parametrize(("said", "items", "found"), [(5, 5, 5), (4, 4, 0), (9, 10, 9), (8, 10, 0)])
+def test_words_of_one_side_stand_in_nine_of_ten_pairs_and_five(said, items, found):
+    one = [f"I say so {n}" if n < said else f"so {n}" for n in range(items)]
+    words = one_sided_words(one, [f"so {n}" for n in range(items)])
+    assert words == ([("i", found), ("say", found)] if found else [])
 
 
 def write_jsonl(path, records):

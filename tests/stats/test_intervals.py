@@ -1,6 +1,7 @@
 """Intervals against scipy and statsmodels, published digits, simulated coverage; bad samples."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from casebook.errors import InputError
 from casebook.stats.intervals import (
+    Crossed,
+    at_least,
     bootstrap_mean,
     bootstrap_statistic,
     cluster_sums,
@@ -93,6 +96,8 @@ def test_clusters_of_unequal_size_follow_the_ratio_estimator():
 def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason):
     found = bootstrap_mean(values, clusters=clusters)
     assert (found.estimate, *bounds(found), found.reason) == (estimate, None, None, reason)
+    even = bootstrap_mean([0.0, 1.0] * 10)  # draws that equal the mean count half to either side
+    assert even.low + even.high == pytest.approx(1)
     flat = bootstrap_mean([2.0] * 6)
     assert (*bounds(flat), flat.reason) == (2.0, 2.0, "no_variation")
 
@@ -234,6 +239,14 @@ def test_crossed_interval_and_test_never_contradict_each_other(weights):
         assert (not found.interval.low <= 0 <= found.interval.high) == (found.pvalue <= 0.05)
         mean = np.nanmean if weights == "votes" else lambda t: np.nanmean(t, 1).mean()
         assert found.interval.estimate == pytest.approx(mean(table))
+
+
+def test_new_raters_are_never_surer_than_these():
+    wide = crossed_mean(np.random.default_rng(1).normal(size=(12, 4)))
+    narrow = Crossed(replace(wide.interval, low=wide.interval.low - 1), 0.99, None)
+    both = at_least(wide, narrow)
+    assert (*bounds(both.interval), both.pvalue) == (narrow.interval.low, wide.interval.high, 0.99)
+    assert at_least(wide, Crossed(crossed_mean(np.ones((9, 2))).interval, None, None)) == wide
 
 
 def test_crossed_interval_says_when_it_cannot():

@@ -46,21 +46,24 @@ B = A + np.random.default_rng(1).normal(0.1, 0.2, 35)
 
 def test_fishers_maize():
     found = paired_randomization(MAIZE)
-    assert (found.exact, found.n) == (True, 15)
+    assert (found.exact, found.n_resamples, found.n) == (True, 2**15, 15)
     assert found.pvalue == found.pvalue_max_t == 2 * 863 / 2**15
+    assert paired_randomization(MAIZE, alternative="greater").pvalue == 863 / 2**15
     assert found.statistic == pytest.approx(314 / 15)
     classical = paired_t(MAIZE)
     assert (classical.statistic, classical.pvalue) == pytest.approx((2.148, 0.0497), abs=5e-4)
 
 
-def test_enumeration_equals_scipy_and_random_signs_estimate_it():
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
     a, b = np.random.default_rng(0).random((2, 10))
-    ours = paired_randomization(a, b)
-    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples")
+    ours = paired_randomization(a, b, alternative=alternative)
+    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", alternative=alternative)
     assert (ours.pvalue, ours.statistic) == pytest.approx((theirs.pvalue, theirs.statistic), abs=1e-15)
     rng = np.random.default_rng(1)
     scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
-    exact, drawn = paired_randomization(scores), paired_randomization(scores, exact=False, n_resamples=50_000)
+    exact = paired_randomization(scores, alternative=alternative)
+    drawn = paired_randomization(scores, alternative=alternative, exact=False, n_resamples=50_000)
     assert exact.exact and not drawn.exact
     for name in ("pvalue", "pvalue_max_t"):
         truth, estimate = getattr(exact, name), getattr(drawn, name)
@@ -140,6 +143,7 @@ def test_tukey_against_all_permutations():
     found = randomised_tukey_hsd(scores, 40_000)
     assert (np.abs(found.pvalue - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40_000) + 1e-4).all()
     assert found.pairs == ((0, 1), (0, 2), (1, 2))
+    assert found.statistic.tolist() == paired_randomization(scores).statistic.tolist()
 
 
 def test_interval_of_a_difference_is_what_the_test_does_not_reject():
@@ -186,6 +190,7 @@ def test_t_and_wilcoxon_equal_scipy():
     ends = theirs.confidence_interval(0.9)
     found = ours.statistic, ours.pvalue, ours.interval.low, ours.interval.high
     assert found == pytest.approx((theirs.statistic, theirs.pvalue, ends.low, ends.high), rel=1e-12)
+    assert paired_t(A, B).interval.high == pytest.approx(theirs.confidence_interval(0.95).high)
     ranks = np.random.default_rng(1).integers(-3, 6, 60).astype(float)
     for zero_method in ("wilcox", "pratt", "zsplit"):
         ours, theirs = (f(ranks, zero_method=zero_method) for f in (wilcoxon_signed_rank, stats.wilcoxon))
@@ -270,6 +275,7 @@ def test_mcnemar_equals_statsmodels(b, c):
     first, second = np.repeat([[1, 0], [0, 1], [1, 1], [0, 0]], [b, c, 3, 2], axis=0).T
     found, turned = mcnemar(first, second), mcnemar(second, first)
     assert (found.n, found.pvalue) == (b + c + 5, turned.pvalue)
+    assert found.difference == mcnemar_counts(b, c, b + c + 5).difference
     assert found.difference.estimate == -turned.difference.estimate == pytest.approx((b - c) / (b + c + 5))
     if b + c:
         assert found.pvalue == pytest.approx(mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12)

@@ -266,11 +266,8 @@ def report(frames):
             raise SystemExit(f"{name}: the default is not {DEFAULT}")
         tested = scored[[*parts, "full"]]
         each = contrasts(tested, [("full", best)], frame["group"]).iloc[0]
-        below = [
-            part
-            for part in parts
-            if (row := contrasts(tested, [("full", part)], frame["group"]).iloc[0]).p <= 0.05 and row.difference < 0
-        ]
+        found = contrasts(tested, [("full", part) for part in parts], frame["group"])
+        below = found.loc[(found["p"] <= 0.05) & (found["difference"] < 0), "against"]
         lines.append(
             {
                 "collection": name,

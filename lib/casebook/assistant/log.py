@@ -262,6 +262,8 @@ class _Answer(BaseModel):
 
 def _row(path, place, record, texts):
     """Give one record under our names: checked, with contexts as texts and as ids."""
+    if not isinstance(record.get("output"), dict):  # of all metadata only Inspect's hold contexts and the like
+        record = record | {"metadata": None}
     flat, where = _flat(record), f"{path}:{place}"
     row = {
         column: next((flat[name] for name in names if not _missing(flat.get(name))), None)

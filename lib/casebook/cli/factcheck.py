@@ -141,7 +141,7 @@ def run(
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
     checker = _checker(_documents(corpus), how, k=k, ratings=ratings, documented=original)
     with on_terminal(say):
-        results = checker.check_all([(claim.id, claim.text) for claim in checked])
+        results = checker.check_all(checked)
     if out is not None:
         write_log(out, run_log(results, [claim.label for claim in checked]))
     report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)

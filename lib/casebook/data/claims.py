@@ -27,7 +27,6 @@ class ClaimSet(DataSplit):
     split: str
     claims: pd.DataFrame  # claim_id, claim, label (one of LABELS or None), original_label and more
     evidence: pd.DataFrame  # EVIDENCE; passages of one `set` are needed together
-    account: dict  # what was read, and what was wrong with it
     card: object = field(default=None, repr=False)
 
     @property
@@ -59,8 +58,8 @@ def load_claims(path, kind="plain"):
     Returns
     -------
     ClaimSet
-        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more), `evidence`
-        (a row per passage; those of one ``set`` are needed together) and `account` (rows, and those without label).
+        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more) and `evidence`
+        (a row per passage; those of one ``set`` are needed together).
 
     Raises
     ------
@@ -86,36 +85,30 @@ def load_claims(path, kind="plain"):
     """
     if kind not in formats():
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
-    records, _ = read_records(path)
-    meaning = formats()[kind]["labels"]
-    rows, passages, first = [], [], {}
-    for number, record in records:
+    rows, passages = {}, []
+    for number, record in read_records(path)[0]:
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
             continue  # official files begin with a blank record
         try:
-            row, evidence = _read(record, kind)
+            row, evidence = _read(record, kind, number)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"no field {error}" if isinstance(error, KeyError) else str(error)
             raise InputError.at(path, number, f"is not a record of {kind}: {what}") from error
-        name = row["claim_id"] = row["claim_id"] or str(number)
-        if name in first:
-            raise InputError.at(path, number, f"id {name!r} stood already in row {first[name]}")
-        first[name], original = number, row["original_label"]
-        if original not in (*meaning, None, ""):
-            raise InputError.at(path, number, f"unknown label {original!r}: {kind} has {', '.join(meaning)}")
-        row["label"] = meaning.get(original)
-        rows.append(row)
+        name = row["claim_id"]
+        if name in rows:
+            raise InputError.at(path, number, f"id {name!r} stood already above")
+        rows[name] = row
         passages += [{"claim_id": name} | passage for passage in evidence]
     if not rows:
         raise InputError(f"{path}: holds no claims")
-    claims = pd.DataFrame(rows)
-    claims["label"] = pd.Series([row["label"] for row in rows], dtype=object)  # None, not NaN
+    claims = pd.DataFrame(list(rows.values())).assign(
+        label=pd.Series([row["label"] for row in rows.values()], dtype=object)
+    )
     order = ["claim_id", "claim", "label", "original_label"]
     claims = claims[[*order, *claims.columns.drop(order)]]
-    account = {"rows": len(records), "unlabelled": int(claims["original_label"].isna().sum())}
     columns = dict.fromkeys([*EVIDENCE, *(name for passage in passages for name in passage)])
     evidence = pd.DataFrame(passages, columns=list(columns))
-    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence, account)
+    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence)
 
 
 def from_card(card, files, split):
@@ -142,7 +135,7 @@ def own_claims(card, files, split):
     # Every part needs its own passage: together they are one gold set.
     passages = [(name, found["doc_id"], 0, found["doc_id"], found["quote"], label) for name, found, label in parts]
     evidence = pd.DataFrame(passages, columns=EVIDENCE)
-    return ClaimSet(card.key, split, claims, evidence, {"rows": len(claims)}, card)
+    return ClaimSet(card.key, split, claims, evidence, card)
 
 
 @cache
@@ -151,12 +144,12 @@ def formats():
     return read_yaml(DATA / "claim_formats.yml", "table of formats")
 
 
-def _read(record, kind):
+def _read(record, kind, number):
     """Row of one record, and its passages."""
     known = formats()[kind]
-    key = known.get("id", "id")
+    key, meaning = known.get("id", "id"), known["labels"]
     row = {
-        "claim_id": str(record[key]) if key else None,
+        "claim_id": (str(record[key]) if key else "") or str(number),
         "claim": record.get("claim"),
         "original_label": record.get(known.get("label", "label")),
     }
@@ -165,8 +158,10 @@ def _read(record, kind):
         row["category"] = "; ".join(record.get("claim_types", [])) or None
     if kind == "plain":
         row |= {k: v for k, v in record.items() if k not in {"id", "label", "evidence", *row}}
-    passages = list(_LAYOUTS[known["evidence"]](record, row, known["labels"]))
-    return row, passages
+    passages = list(_LAYOUTS[known["evidence"]](record, row, meaning))
+    if row["original_label"] not in (*meaning, None, ""):
+        raise ValueError(f"unknown label {row['original_label']!r}: it has {', '.join(meaning)}")
+    return row | {"label": meaning.get(row["original_label"])}, passages
 
 
 def _passage(name, source, number=0, text=None, label=None):

@@ -1,6 +1,5 @@
 """Collections in folders: the BEIR layout, documents with TREC judgements, and the Mini-Insurance layout."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -91,7 +90,6 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
     about = [doc for row in ordered.values() for doc in row if doc in lacking]
     count, total = len(about) + sum(unasked.values()), sum(map(len, qrels.values()))
     if count > most * total:
-        enough = math.ceil(100 * count / total) / 100
         number, what = next(
             (line, f"query {query!r}" if query in unasked else f"document {document!r}")
             for line, query, document, _ in judgements(path)
@@ -101,8 +99,7 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
             path,
             number,
             f"judges the {what}, which does not exist; {count} of {total} judgements name such ids "
-            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow them with "
-            f"max_missing={enough:.2f} or more",
+            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow more of them",
         )
     groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
     missing = {"lacking": frozenset(about), "unasked": unasked}

@@ -135,7 +135,7 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
     memo, tables = {} if memo is None else memo, []
     for name, config in track(configs.items(), "configurations"):
         checker = FactChecker(base, stance, config, memo if share else {})
-        results = checker.check_all([(claim.id, claim.text) for claim in claims])
+        results = checker.check_all(claims)
         found = cost_rows(results).assign(
             group=[claim.group for claim in claims],
             label=[claim.label for claim in claims],

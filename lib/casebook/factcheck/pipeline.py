@@ -21,16 +21,9 @@ from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck import stance as judges
+from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import content, names, numbers, sentences, words, yaml_table
-from casebook.factcheck.verdict import (
-    DOCUMENTED,
-    INSUFFICIENT,
-    Evidence,
-    Rule,
-    VerdictResult,
-    decide,
-    degree_of_support,
-)
+from casebook.factcheck.verdict import DOCUMENTED, INSUFFICIENT, Evidence, Rule, VerdictResult
 from casebook.models.encoders import load_encoder
 from casebook.models.language import load_language_model
 from casebook.models.rerankers import EntailmentModel
@@ -391,9 +384,9 @@ class FactChecker:
         """How many documents pass the credibility gate."""
         return sum(map(self._passes, range(len(self.base))))
 
-    def check_all(self, pairs):
-        """Check pairs of id and claim, each on its own."""
-        return [self.check(text, name) for name, text in track(pairs, "checking claims")]
+    def check_all(self, claims):
+        """Check claims, each on its own."""
+        return [self.check(claim.text, claim.id) for claim in track(claims, "checking claims")]
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
@@ -413,7 +406,7 @@ class FactChecker:
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not kept or (dropped and not rule.documented):
-            _, verdict, confidence = decide([], [], rule)
+            _, verdict, confidence = rules.decide([], [], rule)
             return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
         write, asked, evidence = documented_queries if config.parity else queries, [], []
         for part in kept:
@@ -422,8 +415,8 @@ class FactChecker:
             first = 1 if config.parity else len(evidence) + 1
             evidence += self._evidence(stages, part, found[: config.k], first)
         result = replace(result, queries=tuple(asked), evidence=tuple(evidence))
-        subverdicts, verdict, confidence = stages.run(("verdict",), lambda: decide(result.parts, evidence, rule))
-        support, reason = degree_of_support(result.parts, evidence, rule), None
+        subverdicts, verdict, confidence = stages.run(("verdict",), lambda: rules.decide(result.parts, evidence, rule))
+        support, reason = rules.degree_of_support(result.parts, evidence, rule), None
         if verdict == INSUFFICIENT:
             reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
         told = {"verdict": verdict, "confidence": confidence, "support": support, "reason": reason}
@@ -492,8 +485,6 @@ DOCUMENTED_CONFIG = PipelineConfig(
 
 def documents_of(names):
     """Load collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
-    if not names:
-        raise InputError("name a collection to search, such as --corpus ./documents")
     frames = []
     for name in names:
         folder = folder_of(name)

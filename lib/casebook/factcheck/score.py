@@ -263,11 +263,12 @@ class FactcheckReport:
         original = {name: round(value, 4) for name, value in scores.parity["S"].items()}
         told = {"rows": counts} | {name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids}
         told |= {"original definition (version S)": original, "standard definition": scores.policy}
-        told |= {"excluded": scores.excluded, "off-label answers": scores.foreign}
-        lines = [f"{title}: {', '.join(f'{k} {v}'.strip() for k, v in found.items())}" for title, found in told.items()]
+        told |= {"excluded": scores.excluded, "off-label answers": dict([*scores.foreign.items()][:SHOWN])}
+        texts = {title: ", ".join(f"{k} {v}".strip() for k, v in found.items()) for title, found in told.items()}
+        lines = [f"{title}: {text}" for title, text in texts.items() if text]
         found = [
             {"measure": name, "value": one.estimate, "95 % interval": bounds_text(one.low, one.high), "n": one.n}
-            | {"majority": control[name].estimate if name in control else None, "why undefined": one.reason or ""}
+            | {"majority": control[name].estimate if name in control else None, "reason": one.reason or ""}
             for name, one in {"parse rate": scores.parse_rate, **scores.measures}.items()
         ]
         table = pd.DataFrame(found).astype({"value": float, "majority": float})
@@ -357,10 +358,10 @@ def run_log(results, truths=None):
     ]
     seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
     found = cost_rows(results)
-    found.insert(1, "label", pd.Series([result.verdict for result in results], dtype=object))
-    found.insert(2, "gold", truths.where(truths.map(bool), None))
-    found.insert(3, "probability", pd.Series([result.support for result in results], dtype=float))
     return found.assign(
+        label=pd.Series([result.verdict for result in results], dtype=object),
+        gold=truths.where(truths.map(bool), None),
+        probability=pd.Series([result.support for result in results], dtype=float),
         labelled=truths.map(bool),
         accuracy=right,
         evidence_quality=(found["high"] / found["evidence"]).fillna(0.0),

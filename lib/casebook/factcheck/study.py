@@ -170,8 +170,7 @@ class OwnClaims:
         self.groups, self.stance = [claim.group for claim in self.test], stance
 
     def check(self, stance, config, memo=None):
-        checker = FactChecker(self.base, stance, config, memo)
-        return checker.check_all([(claim.id, claim.text) for claim in self.test])
+        return FactChecker(self.base, stance, config, memo).check_all(self.test)
 
     @cached_property
     def fitted(self):
@@ -473,14 +472,9 @@ def _items(study, texts):
 
 def _role(one, others, texts):
     """What a passage does for a claim, and whether it meets a passage of the other role."""
-    return {
-        "passage": (one.doc_id, one.start, one.end, one.text),
-        "about": one.about if texts else "",
-        "stance": one.stance,
-        "probability": _short(one.probability),
-        "level": one.level,
-        "met": any(touches(one, other) for other in others),
-    }
+    met = any(touches(one, other) for other in others)
+    told = {"about": one.about if texts else "", "stance": one.stance, "level": one.level, "met": met}
+    return told | {"passage": (one.doc_id, one.start, one.end, one.text), "probability": _short(one.probability)}
 
 
 def _parts(result, texts):

@@ -8,20 +8,12 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
+from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
 from casebook.factcheck.stance import FeatureStance, Pair, training_pairs
-from casebook.factcheck.verdict import (
-    INSUFFICIENT,
-    NEUTRAL,
-    STANCES,
-    SUPPORTS,
-    Evidence,
-    Rule,
-    decide,
-    degree_of_support,
-)
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, SUPPORTS, Evidence, Rule
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.classification import auroc, score_predictions
@@ -102,8 +94,8 @@ def given(judge, claims, evidence, rule=None):
             for name, text in texts.items()
             for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
         ]
-        support = degree_of_support(texts, items, rule)
-        verdict = decide(texts, items, rule)[1] if texts else INSUFFICIENT
+        support = rules.degree_of_support(texts, items, rule)
+        verdict = rules.decide(texts, items, rule)[1] if texts else INSUFFICIENT
         rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
@@ -205,13 +197,19 @@ def words_model():
     return make_pipeline(TfidfVectorizer(), logistic_regression())
 
 
+def _folds(X, y, groups, folds, seed):
+    """Places to fit and to predict, groups kept together."""
+    from sklearn.model_selection import GroupKFold
+
+    return GroupKFold(min(folds, len(set(groups))), shuffle=True, random_state=seed).split(X, y, groups)
+
+
 def cross_fitted(model, X, supported, groups, folds, seed, also=()):
     """Probability of SUPPORTED out of fold, groups kept together: for what is fitted on, and for other tables."""
     from sklearn.base import clone
-    from sklearn.model_selection import GroupKFold
 
     found = np.zeros((1 + len(also), len(supported)))
-    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(X, supported, groups):
+    for train, test in _folds(X, supported, groups, folds, seed):
         fitted = clone(model).fit(X[train], supported[train])
         for row, table in enumerate((X, *also)):
             found[row, test] = fitted.predict_proba(table[test])[:, 1]
@@ -225,14 +223,12 @@ def claim_only(texts, supported, groups, folds, seed):
 
 def claim_only_labels(texts, labels, groups, folds, seed):
     """The label that the claim-only model gives, out of fold; where all that it learns from is one label, that one."""
-    from sklearn.model_selection import GroupKFold
-
-    texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=object)
-    folds, found = min(folds, len(set(groups))), labels.copy()
-    for train, test in GroupKFold(folds, shuffle=True, random_state=seed).split(texts, labels, groups):
-        known = set(labels[train])
-        model = words_model().fit(texts[train], labels[train].astype(str)) if len(known) > 1 else None
-        found[test] = model.predict(texts[test]) if model else known.pop()
+    texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=str)
+    found = labels.copy()
+    for train, test in _folds(texts, labels, groups, folds, seed):
+        several = len(set(labels[train])) > 1
+        known = words_model().fit(texts[train], labels[train]).predict(texts[test]) if several else labels[train[0]]
+        found[test] = known
     return found.tolist()
 
 

@@ -329,11 +329,8 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
         blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
     for name, (estimate, reason) in values.items():
-        if name not in built:
-            found[name] = Agreement(name, None, n_items=panel.n_items, n_raters=panel.n_raters)
-            found[name].reasons["estimate"] = reason
-            continue
-        held, fields, reasons = built[name].panel, {}, {"estimate": reason}
+        held = built[name].panel if name in built else panel
+        fields, reasons = {}, {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
@@ -468,14 +465,14 @@ class Panel:
     @property
     def too_many(self):
         """Whether there are too many categories to count ratings by them."""
-        return len(self.categories) > MOST_CATEGORIES
+        return self.tally is None and len(self.categories) > MOST_CATEGORIES
 
     @cached_property
     def counts(self):
         """How many raters put each item into each category."""
+        size = len(self.categories)
         if self.tally is not None:
             return self.tally
-        size = len(self.categories)
         if self.too_many:
             many = f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
             raise UnfitRatings("too_many_categories", f"{many}; use the intraclass correlation, or round them")
@@ -496,10 +493,10 @@ class Panel:
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
         pairable = self.per_item >= 2
-        if self.codes is None:
-            return np.count_nonzero(self.tally[pairable].any(axis=0)) > 1
-        shown = self.codes[pairable]
-        return np.ptp(shown[shown >= 0]) > 0
+        if self.too_many:
+            shown = self.codes[pairable]
+            return np.ptp(shown[shown >= 0]) > 0
+        return np.count_nonzero(self.counts[pairable].any(axis=0)) > 1
 
     @property
     def values(self):
@@ -562,10 +559,8 @@ def from_counts(counts, categories=None):
 def from_table(table, categories=None):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
-    if cells.ndim != 2 or cells.shape[0] != cells.shape[1]:
-        raise InputError("a contingency table must be square")
-    if (cells < 0).any() or (cells != np.rint(cells)).any():
-        raise InputError("a contingency table holds whole numbers of items")
+    if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
+        raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     scale, n = _scale(categories, len(cells)), len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
@@ -595,8 +590,7 @@ def _matrix(frame):
         if not all(isinstance(value, str) for value in labels[~pd.isna(labels)]):
             raise InputError("ratings mix numbers and text; write them all in one way") from None
         return labels, False
-    if np.isinf(scores).any():
-        row, column = np.argwhere(np.isinf(scores))[0]
+    for row, column in np.argwhere(np.isinf(scores)):
         raise InputError(f"item {frame.index[row]}, rater {frame.columns[column]}: infinite rating")
     return scores, True
 

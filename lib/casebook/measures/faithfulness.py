@@ -191,14 +191,10 @@ def sentence_rows(pairing, *, max_words=PASSAGE_WORDS, weights=None):
     """Score every sentence against its own and foreign sources under both rules."""
     rows = []
     for key, text in pairing.explanations.items():
-        conditions = [(MATCHED, pairing.own[key])]
-        conditions += [(MISMATCHED, other) for other in pairing.foreign[key]]
-        for condition, source in conditions:
-            own = pairing.sources[source]
-            place = (condition, key, source)
+        for condition, source in [(MATCHED, pairing.own[key]), *((MISMATCHED, s) for s in pairing.foreign[key])]:
+            own, place = pairing.sources[source], (condition, key, source)
             for number, (share, sentence) in enumerate(documented_shares(text, own)):
-                words = len(documented_words(sentence))
-                rows.append((RULES[0], *place, number, words, share))
+                rows.append((RULES[0], *place, number, len(documented_words(sentence)), share))
             found = faithfulness(text, own, max_words=max_words, weights=weights)
             for number, support in enumerate(found.sentences):
                 rows.append((RULES[1], *place, number, support.n_words, support.share))
@@ -210,9 +206,8 @@ def separation(rows, rule, *, level=0.95):
     """AUROC of the share of words: own sources against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    return auroc(
-        part["condition"] == MATCHED, part["share"], level=level, clusters=_source_clusters(rows, part["explanation"])
-    )
+    clusters = _source_clusters(rows, part["explanation"])
+    return auroc(part["condition"] == MATCHED, part["share"], level=level, clusters=clusters)
 
 
 def _rows_of_rule(rows, rule):

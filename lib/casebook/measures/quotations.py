@@ -69,15 +69,13 @@ def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORD
 
 def _cited(text, start, end, citations):
     """Key of the source cited in the sentence of a quotation, or None."""
-    spans = [span for span in sentences(text) if span[0] < end and span[1] > start]
-    left = min((a for a, _ in spans), default=0)
-    right = max((b for _, b in spans), default=len(text))
-    known = [
-        (c.start + left, citations[c.canonical]) for c in find_citations(text[left:right]) if c.canonical in citations
-    ]
-    after = [key for place, key in known if place >= end]
-    before = [key for place, key in known if place < start]
-    return after[0] if after else before[-1] if before else None
+    spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [(0, len(text))]
+    left, right = spans[0][0], spans[-1][1]
+    cited = [c for c in find_citations(text[left:right]) if c.canonical in citations]
+    after = [c for c in cited if c.start + left >= end]
+    before = [c for c in cited if c.start + left < start]
+    found = after[:1] or before[-1:]
+    return citations[found[0].canonical] if found else None
 
 
 def _quote_state(quote, sources, cited, place):
@@ -197,9 +195,8 @@ def find_citations(text):
     plain = re.sub(r"\s", " ", fold(text))
     found = [_case(match, text) for pattern in _CASES for match in re.finditer(pattern + _PINPOINT, plain)]
     found += [c for match in _SECTION.finditer(plain) for c in _provisions(match, text)]
-    found.sort(key=lambda c: (c.start, c.kind != "case", -c.end))
     kept = []
-    for citation in found:
+    for citation in sorted(found, key=lambda c: (c.start, c.kind != "case", -c.end)):
         if not kept or citation.start >= kept[-1].end:
             kept.append(citation)
     return kept
@@ -213,28 +210,20 @@ def _case(match, text):
     division = re.sub(r"[ ()]", "", parts.get("division") or "")
     name = f"AIR {volume}" if series == "AIR" else f"{volume} {series}{division}".strip()
     written = re.sub(r"[, ]+(?:at)?$", "", text[match.start() : end].rstrip(" ,"))
-    canonical = " ".join(filter(None, (year, name, parts["page"])))
-    return Citation(
-        "case", written, canonical, (year, name, parts["page"]), parts.get("pin"), match.start(), match.end()
-    )
+    named = year, name, parts["page"]
+    return Citation("case", written, " ".join(filter(None, named)), named, parts.get("pin"), *match.span())
 
 
 def _provisions(match, text):
     parts = match.groupdict()
-    act = parts["before"] or parts["after"] or ""
-    act = "".join(c for c in act if c not in ". ")
-    unit = _KINDS.get(parts["unit"][0].lower(), "section")
-    if parts["unit"].lower().startswith("reg"):
-        unit = "regulation"
+    act, name = re.sub("[. ]", "", parts["before"] or parts["after"] or ""), parts["unit"].lower()
+    unit = "regulation" if name.startswith("reg") else _KINDS.get(name[0], "section")
+    rule = f" rule {parts['rule'].replace(' ', '')}" if parts["rule"] else ""
     for number in re.finditer(_NUMBER, parts["numbers"]):
-        value = number.group().replace(" ", "")
-        rule = f" rule {parts['rule'].replace(' ', '')}" if parts["rule"] else ""
-        name = f"{unit} {value}{rule}"
-        start = match.start("numbers") + number.start()
-        end = match.start("numbers") + number.end()
-        yield Citation(
-            "provision", text[start:end], f"{act} {name}".strip(), (act, unit, value + rule), None, start, end
-        )
+        value = number.group().replace(" ", "") + rule
+        start, end = (match.start("numbers") + place for place in number.span())
+        written = f"{act} {unit} {value}".strip()
+        yield Citation("provision", text[start:end], written, (act, unit, value), None, start, end)
 
 
 def canonical(text):
@@ -286,11 +275,9 @@ def _known(sources):
 
 
 def _citation_state(citation, text, known, names, expected):
-    match = known.get(citation.canonical)
-    if match is None:
-        parts = [parts for _, _, parts in known.values()]
-        return ("stitched" if _mixed(citation, parts) else "absent"), None
-    key, spellings, _ = match
+    if citation.canonical not in known:
+        return ("stitched" if _mixed(citation, [parts for _, _, parts in known.values()]) else "absent"), None
+    key, spellings, _ = known[citation.canonical]
     if _names_another(text[: citation.start], key, names or {}):
         return "stitched", None
     if expected is not None and key != expected:
@@ -308,16 +295,13 @@ def _mixed(citation, known):
 
 def _names_another(before, key, names):
     """Whether the case name right before a citation fits other sources only."""
+
+    def words(name):
+        return set(re.findall(r"\w+", fold(name).lower())) - _NO_NAME
+
     match = _NAME.search(fold(before).replace("\n", " "))
-    if match is None:
-        return False
-    here = _name_words(match.group())
-    fits = {other for other, name in names.items() if here & _name_words(name)}
+    fits = {other for other, name in names.items() if match and words(match.group()) & words(name)}
     return bool(fits) and key not in fits
-
-
-def _name_words(name):
-    return set(re.findall(r"\w+", fold(name).lower())) - _NO_NAME
 
 
 # Quotations and citations as two public scorers read them: parity only. Both were made for answers
@@ -326,7 +310,6 @@ def _name_words(name):
 _BRACKET = re.compile(r"\[(\d+)")
 _MARKS = "\"'`´"
 _SPAN = re.compile(f"[{_MARKS}](.*?)[{_MARKS}]")
-_LEAST_WORDS = 3
 
 
 def bracket_references(text):
@@ -338,7 +321,7 @@ def quoted_span_alignment(answer, sources):
     """Give the share of quoted spans that stand in the sources, as ragas does."""
     held = _lowered(" ".join(source_texts(sources)))
     inner = (match.strip() for match in _SPAN.findall(answer))
-    spans = [span for span in inner if len(span.split()) >= _LEAST_WORDS]
+    spans = [span for span in inner if len(span.split()) >= LEAST_WORDS]
     matched = sum(_lowered(span) in held for span in spans)
     return {
         "citation_alignment_quoted_spans": matched / len(spans) if spans else 0.0,

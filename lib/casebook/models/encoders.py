@@ -26,7 +26,6 @@ from casebook.plugins import called, is_plugin, plugin, source_of
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
-ROLES = ("query", "document")
 BATCH, SLAB = 16, 512
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
@@ -78,7 +77,7 @@ class SentenceEncoder:
 
     def __init__(self, name=PACKAGED):
         self.name, self.pooling = os.fspath(name), "mean"
-        towers = dict.fromkeys(ROLES, self.name)
+        towers = dict.fromkeys(("query", "document"), self.name)
         if pair := self.name.startswith(("query=", "context=")):
             found = re.fullmatch(r"query=([^,]+),context=([^,]+)|context=([^,]+),query=([^,]+)", self.name)
             if not found:
@@ -154,8 +153,6 @@ class SentenceEncoder:
     def _encode(self, texts, role, **options):
         """Run the library's encoder with the model's own prompt for the role; batches are sorted by length."""
         texts = checked_texts(texts)
-        if role not in ROLES:
-            raise InputError(f"unknown role {role!r}: choose query or document")
         model = self._loaded(self.folders[role])
         if not texts:
             return np.zeros((0, model.get_embedding_dimension()), np.float32)

@@ -62,15 +62,9 @@ class Panel:
         return self.ratings[scale, self.focus] - self.ratings[scale, self.other]
 
     def long_ratings(self):
-        """Give a row per rating: item, rater, rating, system, scale."""
-        parts = [
-            table.rename_axis(index="item", columns="rater")
-            .melt(ignore_index=False, value_name="rating")
-            .reset_index()
-            .assign(system=system, scale=scale)
-            for (scale, system), table in self.ratings.items()
-        ]
-        return pd.concat(parts, ignore_index=True).dropna(subset="rating")
+        """Give a row per rating: scale, system, item, rater, rating."""
+        table = pd.concat(self.ratings, names=["scale", "system", "item"]).rename_axis(columns="rater")
+        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013 - one rating a row
 
 
 def panel_of(votes, other=None):
@@ -353,25 +347,15 @@ def by_stratum(panel, *, n_boot=10_000, seed=0):
 
 def duplicate_raters(panel):
     """Compare all pairs of raters, in case one copied the other."""
-    rows = []
+    rows, rated = [], pd.concat(panel.ratings)
     for one, two in itertools.combinations(panel.raters, 2):
-        votes = panel.votes[[one, two]].dropna()
-        rated = [table[[one, two]] for table in panel.ratings.values()]
-        known = np.all([pair.notna().all(axis=1) for pair in rated], axis=0)
-        equal = np.all([pair[one] == pair[two] for pair in rated], axis=0)[known]
-        same = float(equal.mean()) if len(equal) else None
+        votes, pair = panel.votes[[one, two]].dropna(), rated[[one, two]]
+        known = pair.notna().all(axis=1).groupby(level=-1).all()
+        equal = (pair[one] == pair[two]).groupby(level=-1).all()[known]
         shares = [votes[rater].value_counts(normalize=True) for rater in (one, two)]
-        rows.append(
-            {
-                "rater_a": one,
-                "rater_b": two,
-                "n": len(votes),
-                "same_votes": float((votes[one] == votes[two]).mean()) if len(votes) else None,
-                "expected": float(shares[0].mul(shares[1], fill_value=0).sum()),
-                "same_ratings": same,
-                "suspicious": bool(len(equal) >= 10 and same > COPIED),
-            }
-        )
+        expected = float(shares[0].mul(shares[1], fill_value=0).sum())
+        same, suspicious = (votes[one] == votes[two]).mean(), len(equal) >= 10 and equal.mean() > COPIED
+        rows.append((one, two, len(votes), same, expected, equal.mean(), bool(suspicious)))
     columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings", "suspicious"]
     return pd.DataFrame(rows, columns=columns)
 

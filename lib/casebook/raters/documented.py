@@ -123,13 +123,11 @@ def _ratings(rows):
 
 def _agreement(forms):
     """Fleiss' kappa as documented: files of one base name collapse into one rater, the first item's raters count."""
-    labels = {
-        name: dict(zip((" ".join(str(row["prompt_text"]).split()) for row in rows), _votes(rows), strict=True))
-        for name, rows in forms
-    }
-    first, *others = labels.values()
-    common = [item for item in first if all(item in other for other in others)]
-    votes = np.array([[by[item] for by in labels.values()] for item in common]).reshape(-1, len(labels))
+    labels = {}
+    for name, rows in forms:
+        given = pd.Series(_votes(rows), [" ".join(str(row["prompt_text"]).split()) for row in rows])
+        labels[name] = given[~given.index.duplicated(keep="last")]
+    votes = pd.concat(labels, axis=1, join="inner").to_numpy()
     counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
     kappa = observed = None
     raters = counts[0].sum() if len(counts) else 0
@@ -141,7 +139,7 @@ def _agreement(forms):
         "fleiss_kappa": None if kappa is None else round(kappa, 3),
         "raw_observed_agreement": None if observed is None else round(observed, 3),
         "raw_observed_agreement_pct": None if observed is None else round(observed * 100, 1),
-        "n_items": len(common),
+        "n_items": len(votes),
         "n_raters_expected": len(forms),
     }
 
@@ -199,7 +197,7 @@ def example_votes():
 
 
 def _study_votes(table):
-    """Make votes of a table in the columns of `casebook.data.splits.VoteSet`."""
+    """Make votes of a table in the columns of a data set of votes."""
     rag_left, rag, base = table["rag_side"] == "S1", table["rag"], table["base"]
     rows = table.rename(columns={"prompt": "prompt_text"}).assign(
         item_id=table["item"].map("item{:02d}".format),

@@ -267,15 +267,9 @@ def planned(plan, design):
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
         "design": sizes | {"seed_of_the_draw": plan.seed},
-        "primary": {
-            "scope": "these raters, new items",
-            "unit": "item",
-            "statistic": "mean over items of (votes for - votes against) / votes",
-            "test": "paired randomisation of item net votes, two-sided",
-            "alpha": plan.alpha,
-            "no_difference": [0.5 - plan.margin, 0.5 + plan.margin],
-        },
-        "secondary": ["new raters and items: t of a two-way layout", "per-rater exact sign tests, corrected by Holm"],
+        "primary": RUBRIC["registered"]["paired"]
+        | {"alpha": plan.alpha, "no_difference": [0.5 - plan.margin, 0.5 + plan.margin]},
+        "secondary": RUBRIC["registered"]["secondary"],
         "power": {
             "estimate": float(power["rejected"]),
             "ci": [float(power["ci_low"]), float(power["ci_high"])],
@@ -308,10 +302,7 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         ids["chunk_id"] = [opaque_id(secret, "row", *row, rater) for row in known]
         forms.append(part.assign(rater=rater, **ids))
     report = {"text_changes": changes, "explanations": len(frame)}
-    plan = {
-        "design": {"explanations": len(frame), "raters": dict(raters)},
-        "primary": {"unit": "explanation", "statistic": "mean rating per scale; Krippendorff's alpha, ordinal"},
-    }
+    plan = {"design": {"explanations": len(frame), "raters": dict(raters)}, "primary": RUBRIC["registered"]["likert"]}
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
     study = Plan(study, raters, formats=formats)
@@ -430,9 +421,6 @@ class Fields:
     prompt: str = "prompt"
     answer: str = "answer"
     stratum: str | None = None
-
-
-PDPABENCH = Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
 
 
 def read_answers(files, fields=None, *, common=False):

@@ -1,5 +1,7 @@
 """Ratings from 1 to 5: of two systems on the same items, and of explanations on Likert forms."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -35,15 +37,13 @@ def alpha_row(table, categories=RATINGS, *, n_boot=1000, seed=0):
 
 def _counts(tables):
     """Count how often each rating was given, in tables of ratings by (scale, system)."""
-    parts = []
+    rows = []
     for (scale, system), table in tables.items():
-        values = np.asarray(table, dtype=float)
-        counts = [int((values == rating).sum()) for rating in RATINGS]
-        total = int(np.isfinite(values).sum())
-        shares = [count / total if total else None for count in counts]
-        known = {"scale": scale, "system": system, "rating": RATINGS, "count": counts, "share": shares}
-        parts.append(pd.DataFrame(known))
-    return pd.concat(parts, ignore_index=True)
+        counts = pd.Series(np.ravel(table)).value_counts().reindex(RATINGS, fill_value=0)
+        for rating, count in counts.items():
+            share = count / counts.sum() if counts.sum() else None
+            rows.append({"scale": scale, "system": system, "rating": rating, "count": count, "share": share})
+    return pd.DataFrame(rows)
 
 
 # --- two systems ------------------------------------------------------------------
@@ -88,15 +88,14 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
 def rater_rating_tests(panel):
     """Compare the ratings of both systems rater by rater."""
     rows = []
-    for scale in SCALES:
-        for rater, column in panel.differences(scale).items():
-            known = column.dropna().to_numpy()
-            row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
-            if len(known):
-                sizes = effect_sizes(known)
-                row |= bounded("difference", sizes.mean_difference) | {"rank_biserial": sizes.rank_biserial}
-                row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
-            rows.append(row)
+    for scale, rater in itertools.product(SCALES, panel.raters):
+        known = panel.differences(scale)[rater].dropna().to_numpy()
+        row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
+        if len(known):
+            sizes = effect_sizes(known)
+            row |= bounded("difference", sizes.mean_difference) | {"rank_biserial": sizes.rank_biserial}
+            row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
+        rows.append(row)
     return _with_holm(rows, "p_wilcoxon")
 
 
@@ -126,11 +125,10 @@ def rating_agreement(panel, *, n_boot=1000, seed=0):
     """Measure ordinal alpha of the ratings: per scale and system, and of differences."""
     rows = []
     for scale in SCALES:
-        for system in (panel.focus, panel.other):
-            found = alpha_row(panel.ratings[scale, system], n_boot=n_boot, seed=seed)
-            rows.append({"scale": scale, "of": system, **found})
-        found = alpha_row(panel.differences(scale), range(-4, 5), n_boot=n_boot, seed=seed)
-        rows.append({"scale": scale, "of": "difference", **found})
+        given = {system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)}
+        given["difference"] = panel.differences(scale), range(-4, 5)
+        for of, (table, categories) in given.items():
+            rows.append({"scale": scale, "of": of} | alpha_row(table, categories, n_boot=n_boot, seed=seed))
     return pd.DataFrame(rows)
 
 

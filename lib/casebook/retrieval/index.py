@@ -4,13 +4,14 @@ import bisect
 import itertools
 import re
 from collections import namedtuple
+from dataclasses import replace
 from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.models.cache import EncoderWrapper, TokenVectors, unit_rows
+from casebook.models.cache import EncoderWrapper, unit_rows
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
@@ -195,10 +196,7 @@ class WindowedQueries(EncoderWrapper):
     def encode_queries(self, texts):
         """Vectors of length 1 [n, D]; of a long query the mean over its windows."""
         windows, sizes = self._windows(texts)
-        vectors = self.encoder.encode_queries(windows)
-        if len(windows) == len(sizes):
-            return vectors
-        starts = np.cumsum(sizes) - sizes
+        vectors, starts = self.encoder.encode_queries(windows), np.cumsum(sizes) - sizes
         means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
         # Others keep their vectors to the last bit.
         return np.where((sizes == 1)[:, None], vectors[starts], means)
@@ -209,10 +207,7 @@ class WindowedQueries(EncoderWrapper):
             return self.encoder.token_vectors(texts, role)
         windows, sizes = self._windows(texts)
         tokens = self.encoder.token_vectors(windows, role)
-        if len(windows) == len(sizes):
-            return tokens
-        lengths = np.add.reduceat(tokens.lengths, np.cumsum(sizes) - sizes)
-        return TokenVectors(tokens.vectors, tokens.token_ids, lengths)
+        return replace(tokens, lengths=np.add.reduceat(tokens.lengths, np.cumsum(sizes) - sizes))
 
     def _windows(self, texts):
         """Windows of all texts, and how many each has."""

@@ -346,8 +346,10 @@ class RetrievalResult:
         wanted = wanted[wanted >= 0]
         places = np.full((len(self.queries), len(wanted)), ABSENT)
         places[row] = wanted
-        hits = [(lists.scores_of(places)[row], lists.ranks_of(places)[row]) for lists in self.stages.values()]
-        found = []
+        listed = {
+            stage: (each.scores_of(places)[row], each.ranks_of(places)[row]) for stage, each in self.stages.items()
+        }
+        hits = []
         for place, document in enumerate(wanted):
             text, passage = self.index.texts[document], self.passages[row, place]
             start, end = 0, len(text)
@@ -355,13 +357,15 @@ class RetrievalResult:
                 chunks = self.index.passages(self.config.cut).chunks
                 start, end = int(chunks.start[passage]), int(chunks.end[passage])
             metadata = self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict()
-            listed = [None if np.isnan(ranks[place]) else (float(s[place]), int(ranks[place])) for s, ranks in hits]
-            score, rank = (
-                {stage: one and one[part] for stage, one in zip(self.stages, listed, strict=True)} for part in (0, 1)
-            )
+            scores = {stage: _known(each[place], float) for stage, (each, _) in listed.items()}
+            ranks = {stage: _known(each[place], int) for stage, (_, each) in listed.items()}
             doc_id = self.index.doc_ids[document]
-            found.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, score, rank))
-        return found
+            hits.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, scores, ranks))
+        return hits
+
+
+def _known(value, kind):
+    return None if np.isnan(value) else kind(value)
 
 
 @contextlib.contextmanager

@@ -144,7 +144,7 @@ def extend(head, *tails):
 
 def _repeated(rows, ids):
     """Whether a query had the same id before."""
-    return pd.Series(rows * (ids.max(initial=0) + 1) + ids).duplicated().to_numpy()
+    return pd.DataFrame({"row": rows, "id": ids}).duplicated().to_numpy()
 
 
 def to_run(lists, query_ids, doc_ids):

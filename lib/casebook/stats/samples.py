@@ -25,11 +25,8 @@ def score_matrix(scores):
         raise InputError(f"scores must be numbers: {problem}") from None
     incomplete = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(incomplete):
-        raise InputError(
-            f"{len(incomplete)} of {len(frame)} units have a missing or infinite "
-            f"score (first: {frame.index[incomplete[0]]}); score them in every system "
-            "or leave them out of all"
-        )
+        few = f"{len(incomplete)} of {len(frame)} units have a missing or infinite score"
+        raise InputError(f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none")
     return matrix, list(frame.columns)
 
 
@@ -68,14 +65,11 @@ def paired_differences(a, b=None):
 
 def system_pairs(systems, baseline=None):
     """List the pairs of systems to compare."""
-    if baseline is None:
-        pairs = list(itertools.combinations(range(len(systems)), 2))
-    elif baseline in systems:
+    pairs = list(itertools.combinations(range(len(systems)), 2))
+    if baseline is not None:
+        check_choice("baseline", baseline, systems)
         base = systems.index(baseline)
         pairs = [(i, base) for i in range(len(systems)) if i != base]
-    else:
-        names = ", ".join(map(str, systems))
-        raise InputError(f"unknown baseline {baseline!r}: choose from {names}")
     return np.array(pairs, dtype=int).reshape(-1, 2)
 
 

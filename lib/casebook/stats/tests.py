@@ -14,6 +14,7 @@ from casebook.errors import InputError
 from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, too_few
 from casebook.stats.samples import (
     ROUNDING,
+    check_choice,
     check_count,
     number_or_none,
     paired_differences,
@@ -27,6 +28,7 @@ LEAST_BLOCK_ROWS = 16
 MOST_EXACT_UNITS = 24
 MOST_EXACT_CLUSTERS = 40
 LARGEST_T = 1000.0
+EXTREMITY = {"two-sided": np.abs, "greater": np.positive, "less": np.negative}
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,11 @@ class RandomisationResult:
     pvalue_max_t: float | np.ndarray | None
     pairs: tuple | None
     n: int
+    n_resamples: int
     exact: bool
 
 
-def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"):
+def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto"):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
     Parameters
@@ -169,6 +172,8 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"
         Number of random sign vectors.
     seed : int, default 0
         Seed. The p-values depend on nothing else: not on threads, nor on the machine.
+    alternative : {"two-sided", "greater", "less"}
+        Side of the mean difference, first minus second.
     exact : {"auto", True, False}
         Enumerate all ``2**units`` sign vectors; "auto" does so if that is no more
         work than `n_resamples`. Possible up to 24 units.
@@ -201,12 +206,14 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"
     >>> test.pvalue, test.exact
     (0.25, True)
     """
+    check_choice("alternative", alternative, EXTREMITY)
     check_count("n_resamples", n_resamples)
     if b is None and np.ndim(a) == 1:
         b = np.zeros(len(a))
     X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
     relative, pairs, differences, slack, labels = _all_pairs(X, systems)
-    n, observed = len(X), np.abs(differences.sum(axis=0))
+    n, extremity = len(X), EXTREMITY[alternative]
+    threshold = extremity(differences.sum(axis=0)) - slack
     if exact == "auto":
         exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     if exact and n > MOST_EXACT_UNITS:
@@ -216,17 +223,17 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, exact="auto"
     total, hits, maxima = relative.sum(axis=0), np.zeros(len(pairs), dtype=np.int64), []
     for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
-        sums = np.abs(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
-        hits += np.count_nonzero(sums >= observed - slack, axis=0)
+        sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
+        hits += np.count_nonzero(sums >= threshold, axis=0)
         maxima.append((sums * scale).max(axis=1))
     maxima = np.sort(np.concatenate(maxima))
-    hits_max = len(maxima) - np.searchsorted(maxima, (observed - slack) * scale, side="left")
+    hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
     # The data are one of the enumerated sign vectors, but none of the random ones.
     data = 0 if exact else 1
     numbers = [differences.mean(axis=0), *((x + data) / (len(maxima) + data) for x in (hits, hits_max))]
     if np.ndim(a) == 1:
         numbers, labels = [float(values[0]) for values in numbers], None
-    return RandomisationResult(*numbers, labels, n, bool(exact))
+    return RandomisationResult(*numbers, labels, n, len(maxima), bool(exact))
 
 
 def _all_pairs(X, systems):
@@ -252,7 +259,7 @@ def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
         sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
         hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
     p = (hits + 1) / (n_resamples + 1)
-    return RandomisationResult(differences.mean(axis=0), p, None, labels, len(X), False)
+    return RandomisationResult(differences.mean(axis=0), p, None, labels, len(X), n_resamples, False)
 
 
 # Families of hypotheses.
