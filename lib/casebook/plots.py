@@ -350,7 +350,7 @@ def edit_tree(tree, k):
         axes.text(node.depth + 0.12, row, text, va="center")
     for kind, (colour, marker) in FACTS.items():
         axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS[kind])
-    axes.legend(loc="upper right")
+    figure.legend(loc="outside upper left", ncols=2)
     _ = axes.set(ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6))
     axes.axis("off")
     return figure
