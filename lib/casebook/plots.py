@@ -16,6 +16,7 @@ from matplotlib.colors import ListedColormap, to_rgb
 
 from casebook.figures import hover, tick_names
 from casebook.stats.intervals import bounds_text
+from casebook.tables import FACTS as FACT_WORDS
 from casebook.tables import reason_text
 
 WIDTH = 5.2  # inches: letters of 11 points are still 10 pixels high on a phone
@@ -348,8 +349,8 @@ def edit_tree(tree, k):
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
     for kind, (colour, marker) in FACTS.items():
-        axes.scatter([], [], color=colour, marker=marker, label=kind)
-    axes.legend(loc="upper right")
+        axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS[kind])
+    figure.legend(loc="outside upper left", ncols=2)
     _ = axes.set(ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6))
     axes.axis("off")
     return figure

@@ -39,6 +39,8 @@ REASONS = {
     "too_few_units_for_the_level": "too few rows for this level",
     "undefined_in_resamples": "undefined in some resamples",
 }
+# Fact types of a case; files keep the keys.
+FACTS = {"Numerical": "numbers", "Section": "provisions", "PartyType": "kind of party", "Evidence": "evidence"}
 _CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 

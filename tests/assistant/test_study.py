@@ -112,6 +112,18 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
 
 
+def test_agreement_with_references_that_are_all_the_same(tmp_path):
+    material = [(question, contexts, "The baker pays.") for question, contexts, _ in RECIPES]
+    said = {"also": lambda *_: "baker pays", "other": lambda *_: "Nobody."}
+    rows = score_answers(read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said)))
+    means = summary(rows, n_boot=100).set_index(["measure", "system"])[["value", "control"]]
+    for measure in ("exact", "token F1"):
+        assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
+    found = differences(rows, ["token F1"]).set_index(["system", "against"])
+    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [1, 1, "same"]
+    assert found.loc[("good", "other"), "p_adjusted"] == pytest.approx(3 * 2 / 2**8)
+
+
 def test_planted_defects_are_found_at_known_rates(tmp_path):
     path = log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)
     rates = planted_defects(read_log(path), "good").set_index(["defect", "detector"])
@@ -207,6 +219,8 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
     assert name == "consumer_contracts_qa"
     assert len(set(log["system"])) == 2
     assert (log.groupby("system")["id"].nunique() > 300).all()
+    quoted = log[log["system"] == "First clause of BM25, quoted"].iloc[0]
+    assert quoted["answer"].split() == quoted["contexts"][0].split()[:60]
 
 
 def test_a_question_is_shown_with_every_answer():

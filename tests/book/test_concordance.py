@@ -12,8 +12,8 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 import casebook
-from casebook.book import concordance
-from casebook.book.concordance import FIELDS, concordance_page, documents, read_concordance
+from casebook.book import stated
+from casebook.book.stated import TERM_FIELDS, concordance_page, documents, read_concordance
 from casebook.cli import app
 from casebook.errors import InputError
 from casebook.paths import ROOT
@@ -75,7 +75,7 @@ def test_every_python_name_can_be_imported(name):
 
 def test_every_link_leads_to_a_page_of_the_book():
     for name, row in ALL:
-        text = " ".join(str(row[field]) for field in FIELDS)
+        text = " ".join(str(row[field]) for field in TERM_FIELDS)
         for target in re.findall(r"\]\(([^)#]+)", text):
             assert (ROOT / "book" / "documents" / target).resolve().is_file(), f"{name}: {row['term']}: {target}"
 
@@ -83,7 +83,7 @@ def test_every_link_leads_to_a_page_of_the_book():
 def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
     table = {"title": "T", "about": "A", "rows": [ALL[0][1] | {"more": 1}]}
     (tmp_path / "x.yml").write_text(yaml.safe_dump(table))
-    monkeypatch.setattr(concordance, "TABLES", tmp_path)
+    monkeypatch.setattr(stated, "CONCORDANCES", tmp_path)
     with pytest.raises(InputError, match=r"x\.yml: row 1: give section"):
         concordance_page("x")
 

@@ -134,7 +134,7 @@ def test_the_first_lines_say_date_version_citation_and_licence():
         ("https://user:token@example.org/a/b.git", "https://example.org/a/b"),
         ("git@example.org:a/b.git", "https://example.org/a/b"),
         ("ssh://git@example.org:2222/a/b", "https://example.org/a/b"),
-        ("/work/checkout.git", None),
+        ("/srv/checkout.git", None),
         ("../other.git", None),
         ("file:///a.b/c", None),
         ("", None),

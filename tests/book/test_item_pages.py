@@ -12,6 +12,7 @@ from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
 from casebook.book.items import item_links, item_pages
 from casebook.paths import run_dir
+from casebook.tables import FACTS
 
 CELL = "retrieval_ablation-smoke"
 PAGE = f"items/{CELL}.md"
@@ -192,6 +193,7 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
         if result["found"][1]:
             assert precedents[0][1] == f"{result['found'][1]}, best at rank {result['found'][0]}"
         tags = {page["tags"][tag] for tag in one["tags"]}
+        assert FACTS[edit["fact_type"]] in tags and one["text"].startswith(FACTS[edit["fact_type"]])
         assert ("bm25 lost every precedent" in tags) is (bool(result["found"][1]) and not result["still_found"][1])
     kept["items"][0]["results"][0] = {"error": "no query"}
     path = runs / "new" / "items" / f"{cell}.json"

@@ -219,7 +219,7 @@ def test_defects_of_files_are_named(folder):
     with pytest.raises(InputError, match="holds no policy"):
         read_mini_insurance(folder / "absent")
     other = folder / "policies" / "POLICY-FIRE.txt"
-    for content, message in ((b"Again.", "differ in case alone"), (b"\xff", "is not UTF-8"), (b"\n", "an empty one")):
+    for content, message in ((b"Again.", "differ in case alone"), (b"\xff", "is not UTF-8"), (b"\n", "is empty")):
         other.write_bytes(content)
         with pytest.raises(InputError, match=message):
             read_mini_insurance(folder)

@@ -13,6 +13,7 @@ from casebook import plots
 from casebook.measures import agreement
 from casebook.plots import position_forest, rating_distributions
 from casebook.raters.preference import position_effect
+from casebook.tables import FACTS
 
 mpl.use("Agg")
 
@@ -92,6 +93,17 @@ def test_a_matrix_writes_its_values_and_a_dash_for_none():
     assert words(axes) == ["+0.12", "-0.20", "–", "+0.50"]
     assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
     assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
+
+
+def test_the_legend_of_a_tree_has_words_and_covers_no_state():
+    plots.use_style()
+    figure = FIGURES["edit_tree"]()
+    (legend,) = figure.legends
+    assert {text.get_text() for text in legend.get_texts()} == set(FACTS.values())
+    figure.canvas.draw()
+    place = legend.get_window_extent()
+    assert place.y0 >= figure.axes[0].get_window_extent().y1 - 1 and place.x1 <= figure.bbox.x1
+    mpl.pyplot.close(figure)
 
 
 def test_lines_have_a_band_each_and_marks_at_their_places():

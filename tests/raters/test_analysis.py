@@ -133,12 +133,16 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
     votes = unblind(read_forms(returned), key)
     assert panel_of(votes).texts["grounded"].str.contains("a:").all()
     long = votes.frame["item_id"].isin([f"q{n}" for n in range(7)]).to_numpy()
-    texts = [np.where(long == (votes.frame[side] == "grounded"), "x" * 90, "x" * 40) for side in ("left", "right")]
+    even = votes.frame["item_id"] == "q0"
+    texts = [
+        np.where((long == (votes.frame[side] == "grounded")) & ~even, "x" * 90, "x" * 40) for side in ("left", "right")
+    ]
     frame = votes.frame.assign(text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain"))
     table = analysis.length_effect(panel_of(replace(votes, frame=frame)), n_boot=500).set_index("what")["share"]
     assert table["votes for the longer answer, ties as half"] == 1.0
     assert table["votes for grounded where it is shorter"] == 0.0
-    assert table["grounded is the longer answer"] == pytest.approx(7 / 12)
+    assert table["votes for grounded where it is longer"] == 1.0
+    assert table["grounded is the longer answer"] == pytest.approx(6.5 / 12)
     assert analysis.length_effect(panel).empty  # not made up where texts are unknown
 
 
@@ -169,10 +173,15 @@ def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, fla
 def test_consistency_and_strata_count_every_judgement(example):
     table = example.tables["consistency"]
     assert (table[["agree", "contradict", "one_tied"]].sum(axis=1) == table["n"]).all() and table["n"].sum() == 200
+    frame = example_votes().frame
+    left, right = (frame[f"factuality_{side}"] + frame[f"usefulness_{side}"] for side in ("left", "right"))
+    against = ((frame["preferred"] == "S1") & (left < right)) | ((frame["preferred"] == "S2") & (left > right))
+    assert table["contradict"].tolist() == against.groupby(frame["rater"]).sum().tolist()
     odd = example_votes().frame["item_id"].str[-1].isin(list("13579"))
     strata = analysis.by_stratum(panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200)
     copies = example.tables["duplicates"].set_index(["rater_a", "rater_b"])["expected"]
     assert copies["rater1", "rater2"] == pytest.approx(0.26 * 0.56 + 0.40 * 0.30 + 0.34 * 0.14)
+    assert copies["rater1", "rater3"] == pytest.approx(0.26 * 0.72 + 0.40 * 0.28)
     assert strata["wins"].sum() == 113 and strata["items"].tolist() == [25, 25]
     assert example.tables["strata"].loc[0, "win_rate"] == 0.625
 

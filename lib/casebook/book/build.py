@@ -15,8 +15,8 @@ import yaml
 from casebook import __version__
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
-from casebook.book.concordance import concordance_page, documents
 from casebook.book.front import completed
+from casebook.book.stated import concordance_page, documents
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError

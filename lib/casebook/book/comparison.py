@@ -7,7 +7,7 @@ import pandas as pd
 
 from casebook import paths
 from casebook.book.items import item_links
-from casebook.book.markup import as_cards, page_link, raw
+from casebook.book.titles import as_cards, page_link, raw
 from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir

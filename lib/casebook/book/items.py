@@ -11,14 +11,13 @@ import json
 from functools import lru_cache
 from itertools import combinations, zip_longest
 
-from casebook.book.markup import raw
-from casebook.book.titles import titles
+from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_json, read_yaml
 from casebook.run import same_data
 from casebook.runs.outputs import page_address
-from casebook.tables import reason_text
+from casebook.tables import FACTS, reason_text
 
 
 @lru_cache(maxsize=1)
@@ -283,13 +282,10 @@ def _edits(found):
 def _edit(one, found):
     results, systems, tested = one["results"], found["systems"], found["tested"]
     depth = "the case" if one["depth"] == 1 else "an edited case"
-    known = [
-        ["Case", one["case"]],
-        ["Kind of fact", f"{one['fact_type']}, which {_DECIDES[one['decides']]}"],
-        ["Edited", depth],
-    ]
+    fact = FACTS.get(one["fact_type"], one["fact_type"])
+    known = [["Case", one["case"]], ["Kind of fact", f"{fact} ({_DECIDES[one['decides']]})"], ["Edited", depth]]
     moved, precedents, lists, excess = [], [], [], 0.0
-    tags = [one["fact_type"], _DECIDES[one["decides"]], f"edit of {depth}"]
+    tags = [fact, _DECIDES[one["decides"]], f"edit of {depth}"]
     for place, (name, result) in enumerate(zip(systems, results, strict=True)):
         if result is None or result["error"]:
             moved.append([name, result and f"failed: {result['error']}", None, None, None])
@@ -312,7 +308,7 @@ def _edit(one, found):
             ]
             lists.append([list(row) for row in zip_longest(*columns)])
     what = {"add": "{new} added", "remove": "{old} removed"}.get(one["operation"], "{old} becomes {new}")
-    text = f"{one['fact_type']}: {what.format(old=one['old'], new=one['new'])}"
+    text = f"{fact}: {what.format(old=one['old'], new=one['new'])}"
     parts = [known, one["change"], one["placebo"], moved, precedents if found["precedents"] else None, *lists]
     return item(one["id"], text, parts, tags=tags, keys=[-excess])
 

@@ -13,9 +13,8 @@ from casebook.book.chapters import SHOWN, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
-from casebook.book.markup import as_cards, file_links, page_link, raw
 from casebook.book.stated import stated_section
-from casebook.book.titles import experiment_of, experiment_title, titles
+from casebook.book.titles import as_cards, experiment_of, experiment_title, file_links, page_link, raw, titles
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256

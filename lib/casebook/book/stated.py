@@ -1,12 +1,15 @@
-"""What the four documented systems state, and the same quantity measured in a run.
+"""What the four documented systems state, the same quantity measured in a run, and where each of their terms is here.
 
 ``data/stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``: system, measure) or into
 ``contrasts.json`` (``contrast``: measure, system, against); every number of a row is read from there.
+``data/concordance/<document>.yml`` holds the terms of one document.
 """
 
 import html
+import re
 from types import SimpleNamespace
 
+from casebook.book.chapters import code
 from casebook.book.front import answer_row, drawing
 from casebook.book.titles import dataset_name
 from casebook.errors import InputError
@@ -21,6 +24,10 @@ NOT_MEASURED = "cannot be measured"
 _FIELDS = {"system", "document", "section", "statement", "quantity", "experiment", "datasets", "rule", "why"}
 _OPTIONAL = {"values", "also", "points"}
 _RULES = ("inside", "above", "below", "cannot")
+CONCORDANCES = DATA / "concordance"
+TERM_FIELDS = ("section", "term", "aliases", "means", "here", "documented", "corrected", "trap")
+_LABELS = {"here": "In Casebook", "documented": "Original", "corrected": "Standard", "trap": "Pitfall"}
+_PLAIN = re.compile(r"[^\W\d_][\w ,'’()–-]*")  # words; all else is written as code
 
 
 def read_stated(path=STATED):
@@ -175,3 +182,49 @@ def pair_drawing(values, numbers, unit=1):
     ends = [0.0, *(end for _, *line in lines for end in line if end is not None)]
     ticks = {place: f"{unit * place:z.2g}" for place in sorted({min(ends), 0.0, max(ends)})}
     return drawing(lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values))
+
+
+# --- one page for each document: every term in its order, and where it is here
+
+
+def read_concordance(document):
+    """Read the table of one document; an error names the first wrong row."""
+    path = CONCORDANCES / f"{document}.yml"
+    table = read_yaml(path, "concordance")
+    for place, row in enumerate(table["rows"], 1):
+        if set(row) != set(TERM_FIELDS) or not isinstance(row["aliases"], list):
+            raise InputError(f"{path}: row {place}: give {', '.join(TERM_FIELDS)}; aliases is a list")
+    return table
+
+
+def documents():
+    """Name the documents that have a table."""
+    return sorted(path.stem for path in CONCORDANCES.glob("*.yml"))
+
+
+def concordance_page(document):
+    """Write the page of one document."""
+    table = read_concordance(document)
+    lines = [
+        f"# {table['title']}: terms and metrics",
+        "",
+        table["about"],
+        "",
+        "Terms follow the order of the document. *Original* is the definition or value that the document states, "
+        "*standard* the usual definition or the value that we find. See also the [glossary](../methods/glossary.md).",
+        "",
+    ]
+    for row in table["rows"]:
+        lines += [f"## {_name(str(row['term']))}", ""]
+        section = str(row["section"])
+        also = f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}" if row["aliases"] else ""
+        lines += [f"{'Section ' if section[:1].isdigit() else ''}{section}{also}", "", str(row["means"]), ""]
+        for key, label in _LABELS.items():
+            if row[key]:
+                lines += [f"{label}\n: {' '.join(str(row[key]).split())}", ""]
+    return "\n".join(lines)
+
+
+def _name(text):
+    """Write a term: words as they are, names of files, keys and commands as code."""
+    return text if _PLAIN.fullmatch(text) and "_" not in text else code(text)

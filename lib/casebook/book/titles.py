@@ -1,5 +1,6 @@
-"""What chapters, experiments and data sets are called for readers."""
+"""What chapters, experiments and data sets are called for readers, and the HTML that links to them."""
 
+import html
 from collections import Counter
 
 import nbformat
@@ -8,6 +9,7 @@ from casebook.data.cards import card_of
 from casebook.paths import data_folder, run_dir
 from casebook.run import stored_record
 from casebook.runs.headlines import read_headlines
+from casebook.tables import Markup
 
 MOST_WORDS = 4  # of an entry of the sidebar
 
@@ -69,3 +71,27 @@ def short(title):
     """Cut an entry of the sidebar after four words."""
     words = title.split()
     return " ".join(words[:MOST_WORDS]).rstrip(":,") + "…" * (len(words) > MOST_WORDS)
+
+
+# --- HTML within the Markdown of a generated page
+
+
+def raw(markup):
+    """Wrap HTML so that MyST passes it through."""
+    return f"::::::{{raw}} html\n{markup}\n::::::\n"
+
+
+def as_cards(markup):
+    """Mark tables whose rows stand as cards where the screen is narrow."""
+    return f'<div class="cards">\n{markup}\n</div>'
+
+
+def page_link(cell, up=""):
+    """Link to the page of an executed notebook, from a page at the top of the site."""
+    return Markup(f'<a href="{up}run/notebooks/{cell}.html">{html.escape(cell)}</a>')
+
+
+def file_links(run, cell):
+    """Link to the rows and the run record of a cell, as far as they exist."""
+    files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
+    return Markup(" ".join(f'<a href="{name}">{label}</a>' for label, name in files if (run_dir(run) / name).is_file()))

@@ -1,5 +1,6 @@
 """Collections in folders: the BEIR layout, documents with TREC judgements, and the Mini-Insurance layout."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import pydantic
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
-from casebook.readers import read_frame, read_json, read_lines
+from casebook.readers import read_frame, read_json, read_lines, unreadable
 from casebook.trec import judgements, read_beir_qrels, read_qrels
 
 # Share of judgements that may name what a collection lacks: one in twenty takes about
@@ -46,7 +47,7 @@ def read_collection(folder, titles=True):
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(_one_of(folder, "corpus"), "_id", titles)
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".txt", ".md") and path.is_file())
-    texts = {path.relative_to(folder).as_posix(): _text(path) for path in files}
+    texts = {path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path)) for path in files}
     filled = {name: text for name, text in texts.items() if text.strip()}
     if not filled:
         raise InputError(f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there")
@@ -99,7 +100,8 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
             path,
             number,
             f"judges the {what}, which does not exist; {count} of {total} judgements name such ids "
-            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow more of them",
+            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow them with "
+            f"max_missing={math.ceil(100 * count / total) / 100:.2f}",
         )
     groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
     missing = {"lacking": frozenset(about), "unasked": unasked}
@@ -128,12 +130,10 @@ def read_mini_insurance(folder, *, key=None):
     Ids are equal whatever their case.
     """
     folder = Path(folder)
-    texts = {path.stem: _text(path) for path in sorted((folder / "policies").glob("*.txt"))}
+    texts = {path.stem: _policy(path) for path in sorted((folder / "policies").glob("*.txt"))}
     known = {name.casefold(): name for name in texts}
-    if not texts or len(known) < len(texts) or not all(text.strip() for text in texts.values()):
-        raise InputError(
-            f"{folder / 'policies'}: holds no policy (*.txt), an empty one, or two that differ in case alone"
-        )
+    if not texts or len(known) < len(texts):
+        raise InputError(f"{folder / 'policies'}: holds no policy (*.txt), or two that differ in case alone")
     path = folder / "queries" / "queries.json"
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
@@ -164,5 +164,14 @@ def read_mini_insurance(folder, *, key=None):
     return RetrievalDataset(key or folder.resolve().name, "test", documents, queries, qrels, groups=groups)
 
 
-def _text(path):
-    return "\n".join(line for _, line in read_lines(path))
+def _policy(path):
+    """Read a text with its line ends, on which embeddings by hash depend."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is not UTF-8 text: save it as UTF-8") from error
+    if not text.strip():
+        raise InputError(f"{path}: is empty: write the policy, or remove the file")
+    return text
