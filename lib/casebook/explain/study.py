@@ -404,12 +404,10 @@ def detect(scored):
         part = scored[scored["defect"] == defect]
         for detector in DETECTORS:
             known = _judged(part, detector)
+            found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
             row = {"defect": defect, "detector": detector, "n": len(part) // 2}
-            row |= dict.fromkeys(("auroc", "low", "high")) | {"judged": len(known) // 2, "reason": "nothing to judge"}
-            if len(known):
-                found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
-                row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
-            rows.append(row)
+            row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "judged": len(known) // 2}
+            rows.append(row | {"reason": found.reason if len(known) else "nothing to judge"})
     reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
     return pd.DataFrame(rows).assign(reason=reasons).astype({"auroc": float, "low": float, "high": float})
 

@@ -194,10 +194,8 @@ def _summary(row):
     diff = row["diff_vs_parent"]
     if row["retrieval_error"]:
         return f"Retrieval failed: {row['retrieval_error']}."
-    if row["parent_id"] is None:
+    if diff is None:  # the case as it is, or a state after one that has no results
         return f"{len(row['retrieval_results'])} cases retrieved."
-    if diff is None:
-        return "The state before it has no results to compare with."
     if diff["mean_displacement"] is None:
         return "Nothing retrieved before or after."
     moved = f"mean displacement {diff['mean_displacement']:.2f}"
