@@ -1,6 +1,6 @@
 """The sensitivity experiment: the same cases edited under several retrieval systems; and the same question reworded."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -240,19 +240,13 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
 
 def _of_interest(items):
     """Give the places of the edits to keep: all of the cases, and of edited ones those that moved most."""
-
-    def moved_beyond(row):
-        result = items[row]["results"][0] or {}
-        moved = (result.get("moved"), result.get("placebo_moved"))
-        return 0.0 if None in moved else abs(moved[0] - moved[1])
-
-    further, kept = Counter(), []
-    for row in sorted(range(len(items)), key=lambda row: (-moved_beyond(row), row)):
-        case, deep = items[row]["case"], items[row]["depth"] > 1
-        further[case] += deep
-        if not deep or further[case] <= FURTHER:
-            kept.append(row)
-    return sorted(kept, key=lambda row: items[row]["depth"])
+    moved = pd.DataFrame([item["results"][0] or {} for item in items], columns=["moved", "placebo_moved"], dtype=float)
+    frame = pd.DataFrame([(item["case"], item["depth"]) for item in items], columns=["case", "depth"])
+    frame["beyond"] = (moved["moved"] - moved["placebo_moved"]).abs().fillna(0.0)
+    frame = frame.sort_values("beyond", ascending=False, kind="stable")
+    further = frame[frame["depth"] > 1].groupby("case").head(FURTHER)
+    kept = frame[(frame["depth"] == 1) | frame.index.isin(further.index)]
+    return kept.sort_values("depth", kind="stable").index.tolist()
 
 
 def _items(study, precedents, shown):
