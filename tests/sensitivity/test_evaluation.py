@@ -53,6 +53,7 @@ def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     values = [2.0, 1.6, 0.5, 3.0, 1.7]
     assert found["auroc"]["n"] == 5
     assert found["auroc"]["value"] == pytest.approx(metrics.roc_auc_score(truth, values))
+    assert [found[name]["control"] for name in ("auroc", "balanced_accuracy", "mcc")] == [0.5, 0.5, 0.0]
     high = np.array(values) > 1.5
     assert found["balanced_accuracy"]["value"] == pytest.approx(metrics.balanced_accuracy_score(truth, high))
     assert found["mcc"]["value"] == pytest.approx(metrics.matthews_corrcoef(truth, high))
@@ -66,6 +67,7 @@ def test_unassessed_pairs_are_never_zero(annotations):
     scores.loc["a", "Evidence"] = np.nan
     assert evaluate(scores, annotations)["auroc"]["n"] == 4
     assert development_threshold(0 * scores, annotations) is None
+    assert development_threshold((scores > 1.6).astype(float), annotations) == 0.5
 
 
 def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotations):

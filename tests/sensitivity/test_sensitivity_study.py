@@ -90,6 +90,7 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
 def test_numbers_carry_what_every_number_carries(study):
     numbers = study.numbers()["bm25"]
     assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
+    assert numbers[ABOVE]["control"] == 0.0
     assert numbers[ABOVE]["n"] == (study.placebos["bm25"]["status"] == "ok").sum()
     for number in numbers.values():
         assert set(number) == {"value", "ci", "n", "control", "reason"}

@@ -115,16 +115,11 @@ def evaluation_parts(report):
 
 
 def explained_report(tree, documents, documented=False):
-    """Give the report of a tree with the explanation of each result and each edge."""
-    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
-    return as_json(tree, explain=Explainer(texts, documented))
-
-
-def as_json(tree, n_boot=10_000, explain=None):
-    """Give a tree as plain data, node by node; `explain` adds what is said of results and edges."""
+    """Give a tree as plain data, node by node, with the explanation of each result and each edge."""
+    explain = Explainer(dict(zip(documents["doc_id"], documents["text"], strict=True)), documented)
     edges, placebos = edge_frame([tree]), placebo_frame([tree])
     nodes = [_node(tree, node, explain) for node in tree.nodes]
-    scores = nodes[0]["sensitivity_scores"] = _scores(edges, n_boot, tree.settings.seed)
+    scores = nodes[0]["sensitivity_scores"] = _scores(edges, tree.settings.seed)
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
     counts = dict(sorted(tree.counts.items())) | {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
     noops = [{"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops]
@@ -143,18 +138,14 @@ def as_json(tree, n_boot=10_000, explain=None):
 
 
 def _node(tree, node, explain):
-    edit, found = node.edit, node.found
-    listed = zip(found.cases, found.documents, found.scores, strict=True)
-    names = ("rank", "case_id", "document_id", "score")
-    results = [dict(zip(names, (rank, *one), strict=True)) for rank, one in enumerate(listed, 1)]
+    edit, found, told = node.edit, node.found, explain(node)
+    names, listed = ("case_id", "document_id", "score"), zip(found.cases, found.documents, found.scores, strict=True)
+    results = [{"rank": rank, **dict(zip(names, one, strict=True))} for rank, one in enumerate(listed, 1)]
+    results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
     edge = None
     if edit:
         edge = {n: getattr(edit, n) for n in ("fact_type", "item", "operation", "old", "new", "description")}
-        edge |= {"words_removed": edit.removed, "words_added": edit.added}
-    if explain:
-        told = explain(node)
-        results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
-        edge = edge and edge | {"explanation": told["edge"]}
+        edge |= {"words_removed": edit.removed, "words_added": edit.added, "explanation": told["edge"]}
     row = {
         "node_id": node.name,
         "parent_id": node.parent.name if node.parent else None,
@@ -214,11 +205,11 @@ def _listed(what, cases):
     return f"{len(cases)} {what}: {', '.join(cases[:_NAMED])}{more}"
 
 
-def _scores(edges, n_boot, seed):
+def _scores(edges, seed):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
-    options, parts = {"clusters": "item", "n_boot": n_boot, "seed": seed}, []
+    parts = []
     for measure in (PRIMARY, PARITY):
-        frame = evaluation.sensitivity(edges, measure, **options).astype(object)
+        frame = evaluation.sensitivity(edges, measure, clusters="item", seed=seed).astype(object)
         parts.append(frame.where(frame.notna(), None).to_dict("records"))
 
     def number(row, name):
