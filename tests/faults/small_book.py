@@ -25,7 +25,7 @@ def write_project(folder):
     title = nbformat.v4.new_markdown_cell("# Made")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=[title, names, code(WORK)], metadata={"kernelspec": kernel})
-    for name in ("notebooks", "book", "data/cards"):
+    for name in ("notebooks", "book"):
         (folder / name).mkdir(parents=True)
     nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
@@ -35,6 +35,8 @@ def write_project(folder):
         copy(ROOT / "book" / name, folder / "book" / name)
     shutil.copy(ROOT / "_config.yml", folder)
     shutil.copy(ROOT / "requirements.lock", folder)
+    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("cards", "smoke"))
+    (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
     (folder / "book" / "index.md").write_text("# Front\n\nThe first text.\n")
     shutil.copy(ROOT / "book" / "provenance.md", folder / "book")

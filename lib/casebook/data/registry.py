@@ -158,7 +158,7 @@ def pull(names=None):
     found, problems = [], []
     for card in _chosen(names):
         try:
-            if names or sources.reachable(card):
+            if names is not None or sources.reachable(card):
                 found += sources.pull(card).values()
             else:
                 why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
@@ -172,7 +172,9 @@ def pull(names=None):
 
 def _chosen(names):
     """Distinct cards of some names, or all."""
-    return list({card.key: card for card, _ in map(resolve, names)}.values() if names else cards().values())
+    if names is None:
+        return list(cards().values())
+    return list({card.key: card for card, _ in map(resolve, names)}.values())
 
 
 def check(names=None):
