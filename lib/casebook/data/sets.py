@@ -298,5 +298,5 @@ def drift_stages(seed=1337):
     parts = [(base, queries), (documents, queries), (documents, queries.assign(text=asked["rewritten"]))]
     return [
         RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
-        for number, part in enumerate(parts, 1)
+        for number, part in enumerate(parts)
     ]
