@@ -78,8 +78,9 @@ def read_forms(paths, columns=None):
     folder where several have one name.
     """
     files = expand(paths)
-    if len({path.resolve() for path in files}) < len(files):
-        raise InputError(f"{', '.join(map(str, files))}: a form is given twice")
+    twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
+    if twice:
+        raise InputError(f"{twice[0]}: is given twice")
     names, forms = Counter(path.stem for path in files), []
     for form in (read_form(path, columns) for path in files):
         if names[form.path.stem] > 1:

@@ -88,7 +88,7 @@ def _rescale_to_okapi(index):
     ratio = (n - df + 0.5) / (df + 0.5)
     okapi = np.log(ratio)
     # Summed without rounding, since the order of the words is not reproducible.
-    mean = math.fsum(okapi[df > 0]) / (df > 0).sum()
+    mean = math.fsum(okapi[df > 0]) / max(1, (df > 0).sum())
     okapi = np.where(okapi < 0, _OKAPI_EPSILON * mean, okapi)
     index["data"] *= np.repeat(okapi / np.log1p(ratio), df)
 
