@@ -7,6 +7,7 @@ kernels and removes the folder.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -215,6 +216,7 @@ def main():
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what imports print is no answer
+    gc.set_threshold(1_000_000)  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
     while line := sys.stdin.readline():
         ask = json.loads(line)
         os.environ.update(
@@ -223,6 +225,7 @@ def main():
         for module in ask["modules"]:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
+        gc.freeze()
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:

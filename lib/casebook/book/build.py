@@ -148,12 +148,13 @@ def _copy_file(source, folder):
 
 # It ends with the process that started it, which holds the other end of its input.
 _START = """
-import os, threading
+import gc, os, threading
 from jupyter_book.cli.main import main
 def end():
     os.read(0, 1)
     os._exit(1)
 threading.Thread(target=end, daemon=True).start()
+gc.set_threshold(1_000_000)  # of its time, Sphinx spends a quarter on looking for garbage
 main()
 """
 

@@ -316,8 +316,8 @@ class IntraclassCorrelation(OfCompleteItems):
         below = between + (0 if self.average else k - 1) * noise
         if self.model == 2:
             below = below + (raters - error) * (1 if self.average else k) / n
-        # Rounding may leave a trace of variance where there is none.
-        return np.where(below > 1e-12 * (between + within), (between - noise) / below, np.nan)
+        # Rounding may leave a trace of variance where there is none, as in a draw of one item only.
+        return np.where(below > 1e-12 * totals[:, 1] / n, (between - noise) / below, np.nan)
 
     def _mean_squares(self, totals):
         """Items, and mean squares between items, within, of raters and of error."""
