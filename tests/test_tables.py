@@ -5,7 +5,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casebook.tables import Markup, Table, linked, reason_text, to_html, with_interval
+from casebook.tables import Markup, Table, linked, p_value, reason_text, to_html, with_interval
 
 
 class Cells(HTMLParser):
@@ -122,3 +122,7 @@ def test_every_reason_of_the_reference_run_has_words():
     stored = (json.loads((run_dir("smoke") / f"{name}.json").read_text()) for name in ("numbers", "contrasts"))
     found = {reason_text(reason) for tree in stored for reason in reasons(tree)}
     assert len(found) > 2 and not [text for text in found if "_" in text or "unit" in text or "cluster" in text]
+
+
+def test_a_p_value_is_never_written_as_0():
+    assert [p_value(p) for p in (1e-9, 0.00099, 0.001, 0.05, 1)] == ["<0.001", "<0.001", "0.001", "0.050", "1.000"]

@@ -208,9 +208,9 @@ def position_forest(effect, system):
 # Matrices
 
 
-def shades(colour, most=0.45):
+def shades(colour):
     """Give shades of a colour that letters are legible on, over light and over dark."""
-    return ListedColormap([(*to_rgb(colour), most * step / 32) for step in range(33)])
+    return ListedColormap([(*to_rgb(colour), 0.45 * step / 32) for step in range(33)])
 
 
 SHADES, SIGNED = shades(BLUE), ListedColormap([*shades(ORANGE).colors[:0:-1], *shades(BLUE).colors])

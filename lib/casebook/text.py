@@ -91,7 +91,7 @@ def content_words(text):
     return frozenset(word for word in tokens(text) if word not in STOP_LIST and (len(word) > 1 or word.isdigit()))
 
 
-def passages(text, max_words=200):
+def passages(text, max_words):
     """Cut a text into overlapping windows of words."""
     if max_words is not None:
         check_count("max_words", max_words)

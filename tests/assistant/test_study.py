@@ -134,6 +134,13 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
 
 
+def test_a_single_group_swaps_its_own_answers(tmp_path):
+    rates = planted_defects(
+        read_log(log_of(tmp_path / "log.jsonl", DECISIONS[:2], lambda contexts, _: contexts)), "good"
+    )
+    assert rates.set_index(["defect", "detector"]).loc[("answer swapped", "corrected"), "copies"] == 2
+
+
 def test_answers_without_contexts_are_held_against_those_of_another_system(tmp_path):
     path = tmp_path / "log.jsonl"
     rows = [

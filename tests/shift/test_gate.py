@@ -1,6 +1,8 @@
 """The documented evaluators and the acceptance gate."""
 
+import itertools
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -49,6 +51,14 @@ def test_values_by_hand(planted):
     assert metrics[MRR] == 0.5
     gain = 1 / np.log2(3) + 1 / np.log2(4)
     assert metrics[NDCG] == pytest.approx(gain / (1 + 1 / np.log2(3)))
+
+
+def test_durations_are_milliseconds(demo, monkeypatch):
+    seconds = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(seconds)))
+    metrics = evaluate_shift(demo, demo.queries, baseline=False).metrics
+    assert [metrics[f"{name}.duration_ms"] for name in NAMES] == [1000.0] * len(NAMES)
+    assert metrics["evaluation.duration_ms"] == 1000.0 * (2 * len(NAMES) + 1)
 
 
 def test_wrong_mode_and_shape(demo):

@@ -212,12 +212,12 @@ def summary(rows):
     return found.rename(columns={"invented": "if invented"}).reset_index()
 
 
-def mean_improvement(pairs, claimed, decimals=3):
+def mean_improvement(pairs, claimed):
     """Check a claimed mean relative improvement against the pairs (value, baseline) it is a mean of."""
     values = pd.DataFrame(pairs, index=["value", "baseline"]).T
     each = values["value"] / values["baseline"] - 1
     ratio = float(values["value"].mean() / values["baseline"].mean() - 1)
-    agrees = any(abs(x - claimed) <= 0.5 * 10.0**-decimals + SLACK for x in (each.mean(), ratio))
+    agrees = any(abs(x - claimed) <= 0.0005 + SLACK for x in (each.mean(), ratio))
     return {"each": each.to_dict(), "mean": float(each.mean()), "ratio_of_means": ratio, "agrees": agrees}
 
 

@@ -254,16 +254,17 @@ def _quotation(text, source):
     return f"It was found for: {question} It says: “{best}”"
 
 
-def _short_question(text, most=60, around=600, mask="[?CITATION?]"):
-    """First words of a question; of a judgment, of the sentence around its first masked citation."""
+def _short_question(text):
+    """First 60 words of a question; of a judgment, of the sentence around its first masked citation."""
+    mask = "[?CITATION?]"
     place = text.find(mask)
     if place >= 0:
-        text = text[max(0, place - around) : place + around].replace(mask, " ")
+        text = text[max(0, place - 600) : place + 600].replace(mask, " ")
     spans = sentences(text)
     if place >= 0 and len(spans) > 2:
         spans = spans[len(spans) // 2 :]
     words = text[spans[0][0] : spans[0][1]].split() if spans else text.split()
-    return " ".join(words[:most]).rstrip(".,;:?!") + "."
+    return " ".join(words[:60]).rstrip(".,;:?!") + "."
 
 
 def _sentences_of(explainer, row, document):
@@ -412,9 +413,9 @@ def detect(scored):
     return pd.DataFrame(rows).assign(reason=reasons).astype({"auroc": float, "low": float, "high": float})
 
 
-def detection_contrasts(scored, detector="corrected", against="documented"):
-    """Contrast the AUROC of two detectors, defect by defect, on the same originals and copies."""
-    rows = []
+def detection_contrasts(scored):
+    """Contrast the AUROC of the standard and the documented detector, defect by defect, on the same copies."""
+    rows, detector, against = [], "corrected", "documented"
     for defect in (SWAPPED, *DEFECTS):
         known = _judged(scored[scored["defect"] == defect], detector, against)
         if len(known):

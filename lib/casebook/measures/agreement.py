@@ -229,7 +229,7 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
     return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
-def benchmark(estimate, se, scale="landis-koch", least=0.95):
+def benchmark(estimate, se, scale):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
     check_choice("scale", scale, SCALES)
     if estimate is None or se is None:
@@ -244,7 +244,7 @@ def benchmark(estimate, se, scale="landis-koch", least=0.95):
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
 
     shares = {word: share_above(bound) for word, bound in SCALES[scale].items()}
-    label = next(word for word, share in shares.items() if share >= least)
+    label = next(word for word, share in shares.items() if share >= 0.95)
     return label, shares[label], shares
 
 
@@ -556,13 +556,13 @@ def from_counts(counts, categories=None):
     return Panel(_scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum()))
 
 
-def from_table(table, categories=None):
+def from_table(table):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    scale, n = _scale(categories, len(cells)), len(codes)
+    scale, n = _scale(None, len(cells)), len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
 
 

@@ -130,12 +130,12 @@ _DOCUMENTED_BREAK = re.compile(r"(?<=[.!?])\s+")
 _DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
 
 
-def documented_faithfulness(explanation, sources, *, threshold=THRESHOLD):
+def documented_faithfulness(explanation, sources):
     """Documented faithfulness: 40 % of a sentence's words stand in one source."""
     shares = [share for share, _ in documented_shares(explanation, sources)]
     if not shares:
         return 1.0
-    return sum(share >= threshold for share in shares) / len(shares)
+    return sum(share >= THRESHOLD for share in shares) / len(shares)
 
 
 def documented_shares(explanation, sources):
@@ -187,7 +187,7 @@ def pair_sources(explanations, sources, own, *, draws=3, seed=0, pool=None):
     return Pairing(dict(explanations), dict(sources), dict(own), foreign)
 
 
-def sentence_rows(pairing, *, max_words=PASSAGE_WORDS, weights=None):
+def sentence_rows(pairing):
     """Score every sentence against its own and foreign sources under both rules."""
     rows = []
     for key, text in pairing.explanations.items():
@@ -195,19 +195,19 @@ def sentence_rows(pairing, *, max_words=PASSAGE_WORDS, weights=None):
             own, place = pairing.sources[source], (condition, key, source)
             for number, (share, sentence) in enumerate(documented_shares(text, own)):
                 rows.append((RULES[0], *place, number, len(documented_words(sentence)), share))
-            found = faithfulness(text, own, max_words=max_words, weights=weights)
+            found = faithfulness(text, own)
             for number, support in enumerate(found.sentences):
                 rows.append((RULES[1], *place, number, support.n_words, support.share))
     columns = ["rule", "condition", "explanation", "source", "sentence", "words", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": float})
 
 
-def separation(rows, rule, *, level=0.95):
+def separation(rows, rule):
     """AUROC of the share of words: own sources against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
     clusters = _source_clusters(rows, part["explanation"])
-    return auroc(part["condition"] == MATCHED, part["share"], level=level, clusters=clusters)
+    return auroc(part["condition"] == MATCHED, part["share"], clusters=clusters)
 
 
 def _rows_of_rule(rows, rule):
@@ -239,20 +239,21 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
     return pd.DataFrame(found, columns=[*columns, "without_claim"])
 
 
-def length_sweep(pairing, lengths, *, threshold=0.4, n_boot=10_000, seed=0):
+def length_sweep(pairing, lengths, *, n_boot=10_000, seed=0):
     """Score at several source lengths: what a longer source grounds by itself."""
     parts = []
     for length in lengths:
         cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
         own = [len(cut[source].split()) for source in pairing.own.values()]
         rows = sentence_rows(replace(pairing, sources=cut))
-        found = threshold_sweep(rows, [threshold], n_boot=n_boot, seed=seed)
+        found = threshold_sweep(rows, [THRESHOLD], n_boot=n_boot, seed=seed)
         parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
     return pd.concat(parts, ignore_index=True)
 
 
-def by_sentence_length(rows, edges=(0, 5, 10, 20, 40), *, n_boot=10_000, seed=0):
+def by_sentence_length(rows, *, n_boot=10_000, seed=0):
     """Mean share by number of words in the sentence."""
+    edges = (0, 5, 10, 20, 40)
     labels = [*(f"{a}-{b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
     bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
     claims = rows.assign(length=bins).dropna(subset=["share"])

@@ -319,16 +319,16 @@ def tilted(n_items, mean):
     return dict(zip(null, weights(theta).tolist(), strict=True))
 
 
-def cases_needed(true, null=0.0, *, n_items=4, power=0.8, alpha=0.05, most=400):
-    """Count the cases with which the mean correlation is shown to exceed a value."""
+def cases_needed(true, null=0.0, *, n_items=4):
+    """Count the cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
     base, other = tilted(n_items, null), tilted(n_items, true)
     under, against, reached = np.ones(1), np.ones(1), []
-    for count in range(1, most + 11):
+    for count in range(1, 411):
         under, against = (_add(total, one) for total, one in ((under, base), (against, other)))
         tail = np.cumsum(under[::-1])
-        critical = int(np.searchsorted(tail, alpha * (1 + 1e-9), side="right"))
+        critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.
-        reached.append(against[::-1][:critical].sum() >= power)
+        reached.append(against[::-1][:critical].sum() >= 0.8)
         if len(reached) > 10 and all(reached[-11:]):
             return count - 10
     return None

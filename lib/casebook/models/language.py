@@ -74,16 +74,16 @@ class Endpoint:
         except (errors.OpenAIError, AttributeError, IndexError, TypeError, ValueError) as error:
             raise NoAnswer("nonsense", f"{self.name}: no chat completion") from error
 
-    def complete_json(self, prompt, schema, max_tokens=512):
+    def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema; an answer that is none is refused once."""
         asked = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing "
         asked += f"else:\n{json.dumps(schema, sort_keys=True)}\n"
         try:
-            answer, problem = _checked(self.complete(asked, max_tokens), schema)
+            answer, problem = _checked(self.complete(asked), schema)
             if problem:
                 self.outcomes["retried"] += 1
                 again = f"{asked}\nYour last answer was refused: {problem}\n"
-                answer, problem = _checked(self.complete(again, max_tokens), schema)
+                answer, problem = _checked(self.complete(again), schema)
             if problem:
                 raise NoAnswer("nonsense", f"{self.name}: {problem}")
         except NoAnswer as error:

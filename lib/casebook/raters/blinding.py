@@ -145,7 +145,7 @@ def _right(parts, labels):
     return right
 
 
-def dual_weights(gram, labels, penalty=1.0):
+def dual_weights(gram, labels):
     """Logistic regression without intercept, by Newton's method on inner products of fewer items than words."""
     weights = np.zeros(len(labels))
     for _ in range(25):
@@ -153,20 +153,20 @@ def dual_weights(gram, labels, penalty=1.0):
         share = special.expit(-labels * scores)
         curvature = np.maximum(share * (1 - share), 1e-12)
         target = scores + labels * share / curvature
-        updated = np.linalg.solve(gram + np.diag(penalty / curvature), target)
+        updated = np.linalg.solve(gram + np.diag(1.0 / curvature), target)
         if np.abs(updated - weights).max() < 1e-8:
             return updated
         weights = updated
     return weights
 
 
-def _telling_words(focus, other, count=10):
+def _telling_words(focus, other):
     """Words with the largest weights of a model of all items, for either system."""
     vectors = _vectorizer()
     X = vectors.fit_transform([*focus, *other])
     weights = logistic_regression().fit(X, np.repeat([1, 0], len(focus))).coef_[0]
     names = vectors.get_feature_names_out()
-    order = np.lexsort((names, -np.abs(weights)))[:count]
+    order = np.lexsort((names, -np.abs(weights)))[:10]
     order = order[np.abs(weights[order]) > LEAST_WEIGHT]
     return pd.DataFrame({"word": names[order], "weight": weights[order]})
 
@@ -188,9 +188,9 @@ def guesses(panel):
     return pd.DataFrame(rows)
 
 
-def blinding_index(counts, arms=("S1", "S2"), level=0.95):
+def blinding_index(counts, arms=("S1", "S2")):
     """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
-    found, z = {}, special.ndtri((1 + level) / 2)
+    found, z, level = {}, special.ndtri(0.975), 0.95
     for place, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
         n, right, wrong = int(row.sum()), row[place], row[1 - place]
         if not n:

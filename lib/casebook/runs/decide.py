@@ -228,15 +228,15 @@ def _evidence(listing, candidate, present, standing, metric, eps, force, options
     return weigh(listing, candidate, standing, metric, eps, force=force, **options)
 
 
-def apply(listing, decision, reason=None):
+def apply(listing, decision):
     """Promote exactly the candidate of a decision, if it says so."""
     if decision["action"] != PROMOTE:
         return None
     evidence, place = decision["evidence"], decision["candidate"]["runDirectory"]
     candidate = next(run for run in listing.runs if str(listing.folder(run)) == place)
-    plain = "no run was promoted before" if evidence["basis"] == "first" else f"decided by {evidence['basis']}"
+    reason = "no run was promoted before" if evidence["basis"] == "first" else f"decided by {evidence['basis']}"
     return promote(
-        *(listing, candidate, decision["metricKey"], reason or plain, decision["profile"]),
+        *(listing, candidate, decision["metricKey"], reason, decision["profile"]),
         after=decision["active"]["seq"] if decision["active"] else 0,
         incomparable=evidence["incomparable"],
         decision=evidence | {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")},

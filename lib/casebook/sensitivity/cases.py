@@ -281,21 +281,21 @@ class GoldText:
     sheet: FactSheet
 
 
-def read_gold(path=GOLD / "texts.jsonl"):
+def read_gold():
     """Read our annotated texts."""
-    return [_gold(record, record["text"]) for _, record in read_jsonl(path, {"id": str, "text": str})]
+    return [_gold(record, record["text"]) for _, record in read_jsonl(GOLD / "texts.jsonl", {"id": str, "text": str})]
 
 
-def read_passages(texts, path=GOLD / "passages.jsonl"):
+def read_passages(texts):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
-    records = [record for _, record in read_jsonl(path, {"document": str, "sha256": str})]
+    records = [record for _, record in read_jsonl(GOLD / "passages.jsonl", {"document": str, "sha256": str})]
     parts = [texts.get(record["document"], "")[record["start"] : record["end"]] for record in records]
     return [_gold(record, _same(record, part, "passage")) for record, part in zip(records, parts, strict=True)]
 
 
-def read_sides(texts, path=GOLD / "parties.jsonl"):
+def read_sides(texts):
     """Read the sides of whole judgments that are not ours: list of record and text."""
-    records = [record for _, record in read_jsonl(path, {"document": str, "sha256": str})]
+    records = [record for _, record in read_jsonl(GOLD / "parties.jsonl", {"document": str, "sha256": str})]
     return [(record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records]
 
 

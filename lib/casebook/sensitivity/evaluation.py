@@ -91,20 +91,20 @@ def coverage(edges, cases):
     return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
 
 
-def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
+def shares_above(edges, placebos, annotations):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
     groups = {"facts that decide": used[decides.eq(True)], "other facts": used[decides.eq(False)]}
     groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
-    shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    shares = {name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
 
 
 # ---- scores against annotations
 
 
-def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
+def documented_evaluation(scores, annotations, edges=0):
     """Score as documented: shares called correctly, averaged over cases, a case without annotations counting 0.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
@@ -114,7 +114,7 @@ def documented_evaluation(scores, annotations, threshold=THRESHOLD, edges=0):
         own = annotations[annotations["case_id"] == case]
         for side, found in shares.items():
             types = own.loc[own["dispositive"] == side, "fact_type"]
-            correct = int(((scores.loc[case, list(types)] > threshold) == side).sum())
+            correct = int(((scores.loc[case, list(types)] > THRESHOLD) == side).sum())
             found.append(correct / max(len(types), 1))
         expert = own.dropna(subset="importance").set_index("fact_type")["importance"]
         common = sorted(set(expert.index) & set(scores.columns))

@@ -442,9 +442,9 @@ Judgment:
 """
 
 
-def extract_with_model(text, model, case_id="case", country=None):
+def extract_with_model(text, model, case_id="case"):
     """Extract a fact sheet with a language model; after two unusable answers the rules are used, and it is said."""
-    by_rules = extract_sheet(text, case_id, country)
+    by_rules = extract_sheet(text, case_id)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
     schema = json.loads(json.dumps(facts.sheet_schema()))

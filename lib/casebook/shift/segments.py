@@ -73,7 +73,7 @@ def decisions_of(query_ids, apply):
     return {query: APPLY if shifted else SKIP for query, shifted in zip(query_ids, apply, strict=True)}
 
 
-def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
+def compare_segments(segments, metric=None, *, seed=0):
     """Compare baseline, shifted and segmented answers: metric, counts, means and paired differences."""
     metric = _checked_metric(metric or segments.metric)
     frames = [read_per_query(segments.baseline), read_per_query(segments.shifted)]
@@ -105,7 +105,7 @@ def compare_segments(segments, metric=None, *, n_boot=10_000, seed=0):
     base, shifted = base.loc[used], shifted.loc[used]
     groups = query_groups(base)
     counts["groups"] = len(set(groups))
-    return {"metric": metric, "counts": counts, **summarise(base, shifted, apply, groups, n_boot, seed)}
+    return {"metric": metric, "counts": counts, **summarise(base, shifted, apply, groups, seed=seed)}
 
 
 def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):

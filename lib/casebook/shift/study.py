@@ -106,9 +106,9 @@ def oracle_scale(data, fit, measures=MEASURES):
     return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
 
 
-def gains(study, measure=SELECTION, n_resamples=10_000, margin=0.0):
+def gains(study, n_resamples=10_000, margin=0.0):
     """Compare every system with no shift, over groups of queries; the learned shifts are one family."""
-    frame, options = study.scores[measure], {"n_resamples": n_resamples, "seed": study.seed}
+    frame, options = study.scores[SELECTION], {"n_resamples": n_resamples, "seed": study.seed}
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     alone = difference_intervals(differences, study.clusters, **options)
     family = contrasts(frame, [(name, BASELINE) for name in study.fits], study.clusters, margin=margin, **options)
