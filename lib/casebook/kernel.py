@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import secrets
+import select
 import shutil
 import signal
 import subprocess
@@ -206,18 +207,22 @@ def main():
     """Fork a kernel for every line of standard input."""
     kernels = set()
 
-    def reap(*_):
+    def reap():
         with contextlib.suppress(ChildProcessError):
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
                 kernels.discard(pid)
 
-    signal.signal(signal.SIGCHLD, reap)
     place = sys.argv[1]
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what imports print is no answer
     gc.set_threshold(1_000_000)  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
-    while line := sys.stdin.readline():
+    while True:
+        # Looked for, not signalled: the handler of a signal that comes just before the read would run after it.
+        while not select.select([sys.stdin], [], [], 0.05)[0]:
+            reap()
+        if not (line := sys.stdin.readline()):
+            break
         ask = json.loads(line)
         os.environ.update(
             ask["environment"] | {"MPLBACKEND": os.environ["MPLBACKEND"]}
@@ -236,6 +241,7 @@ def main():
         kernels.add(pid)
         print(pid, file=answers, flush=True)
     while kernels:
+        reap()
         for pid in list(kernels):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
@@ -248,7 +254,6 @@ def _become_kernel(ask, place, parent):
     try:
         with contextlib.suppress(PermissionError):
             os.setpgid(0, 0)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdin = os.fdopen(0)
         os.environ.clear()

@@ -556,13 +556,13 @@ def from_counts(counts, categories=None):
     return Panel(_scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum()))
 
 
-def from_table(table):
+def from_table(table, categories=None):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    scale, n = _scale(None, len(cells)), len(codes)
+    scale, n = _scale(categories, len(cells)), len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
 
 

@@ -456,9 +456,9 @@ def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
     return _rejections(discordant, n, alpha, mid_p)(difference)
 
 
-def minimal_detectable_difference(n, discordant):
-    """Smallest true difference of two shares that n paired units would show, mid-p at .05 with power .8, or None."""
-    power_of, power = _rejections(discordant, n, 0.05, True), 0.8
+def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p=True):
+    """Smallest true difference of two shares that n paired units would show; None if none is."""
+    power_of = _rejections(discordant, n, alpha, mid_p)
     if power_of(discordant) < power:
         return None
     from scipy import optimize  # slow to import
