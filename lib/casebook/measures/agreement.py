@@ -229,7 +229,7 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
     return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
-def benchmark(estimate, se, scale):
+def benchmark(estimate, se, scale="landis-koch"):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
     check_choice("scale", scale, SCALES)
     if estimate is None or se is None:
