@@ -218,7 +218,7 @@ def main():
     os.dup2(2, 1)  # what imports print is no answer
     gc.set_threshold(1_000_000)  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
     while True:
-        # Looked for, not signalled: the handler of a signal that comes just before the read would run after it.
+        # No handler of SIGCHLD: a signal that comes just before the read would be handled only after it.
         while not select.select([sys.stdin], [], [], 0.05)[0]:
             reap()
         if not (line := sys.stdin.readline()):

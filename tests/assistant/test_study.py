@@ -135,9 +135,8 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
 
 
 def test_a_single_group_swaps_its_own_answers(tmp_path):
-    rates = planted_defects(
-        read_log(log_of(tmp_path / "log.jsonl", DECISIONS[:2], lambda contexts, _: contexts)), "good"
-    )
+    log = read_log(log_of(tmp_path / "log.jsonl", DECISIONS[:2], lambda contexts, _: contexts))
+    rates = planted_defects(log.assign(group="one"), "good")
     assert rates.set_index(["defect", "detector"]).loc[("answer swapped", "corrected"), "copies"] == 2
 
 

@@ -217,6 +217,7 @@ def mean_improvement(pairs, claimed):
     values = pd.DataFrame(pairs, index=["value", "baseline"]).T
     each = values["value"] / values["baseline"] - 1
     ratio = float(values["value"].mean() / values["baseline"].mean() - 1)
+    # Claimed to three decimals.
     agrees = any(abs(x - claimed) <= 0.0005 + SLACK for x in (each.mean(), ratio))
     return {"each": each.to_dict(), "mean": float(each.mean()), "ratio_of_means": ratio, "agrees": agrees}
 

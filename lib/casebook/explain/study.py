@@ -415,7 +415,8 @@ def detect(scored):
 
 def detection_contrasts(scored):
     """Contrast the AUROC of the standard and the documented detector, defect by defect, on the same copies."""
-    rows, detector, against = [], "corrected", "documented"
+    detector, against = "corrected", "documented"
+    rows = []
     for defect in (SWAPPED, *DEFECTS):
         known = _judged(scored[scored["defect"] == defect], detector, against)
         if len(known):

@@ -323,7 +323,7 @@ def cases_needed(true, null=0.0, *, n_items=4):
     """Count the cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
     base, other = tilted(n_items, null), tilted(n_items, true)
     under, against, reached = np.ones(1), np.ones(1), []
-    for count in range(1, 411):
+    for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
         under, against = (_add(total, one) for total, one in ((under, base), (against, other)))
         tail = np.cumsum(under[::-1])
         critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))

@@ -190,7 +190,8 @@ def guesses(panel):
 
 def blinding_index(counts, arms=("S1", "S2")):
     """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
-    found, z, level = {}, special.ndtri(0.975), 0.95
+    level = 0.95
+    found, z = {}, special.ndtri((1 + level) / 2)
     for place, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
         n, right, wrong = int(row.sum()), row[place], row[1 - place]
         if not n:
