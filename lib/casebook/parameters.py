@@ -48,6 +48,7 @@ TOGETHER = {
 """Parameter to what checks it with all others that belong to it."""
 QUESTIONS = {
     "embedding_shift": "casebook.shift.study:check_questions",
+    "explanation_quality": "casebook.explain.study:check_questions",
     "query_length": "casebook.parameters:check_lengths",
 }
 """Experiment to what refuses data from whose questions it can learn nothing."""

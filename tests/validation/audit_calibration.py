@@ -192,7 +192,7 @@ def calibrate(sets, repeats=10, seed=0):
             "relabelled": [relabelled(labels, rng) for _ in range(repeats)],
         }
         for kind, group in forms.items():
-            audits = [replace(audit_labels(each), name=name) for each in group]
+            audits = [audit_labels(each) for each in group]
             flagged = [check for audit in audits for check in flags(audit)]
             rows.append(
                 {

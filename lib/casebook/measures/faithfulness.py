@@ -18,17 +18,14 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.classification import auroc
-from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.intervals import bootstrap_mean, resampled_clusters
 from casebook.stats.samples import stream
 from casebook.text import STOP_LIST, content_words, passages, sentences
+from casebook.verdicts import INTERVAL_BY_UNIT
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
-RULES = {
-    "documented": "COUNTERCASE's rule",
-    "code": "COUNTERCASE's rule in its code",
-    "corrected": "Standard",
-}
+RULES = {"documented": "COUNTERCASE's rule", "code": "COUNTERCASE's rule in its code", "corrected": "Standard"}
 """Rules and their names; the document states content words, and its code counts function words too."""
 MATCHED, MISMATCHED = "matched", "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -221,11 +218,21 @@ def sentence_rows(pairing):
 
 
 def separation(rows, rule):
-    """AUROC of the share of words: own sources against foreign ones."""
+    """AUROC of a sentence's share of words: own source against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    clusters = _source_clusters(rows, part["explanation"])
-    return auroc(part["condition"] == MATCHED, part["share"], clusters=clusters)
+    own = part["condition"] == MATCHED
+    return clustered_auroc(own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"])
+
+
+def clustered_auroc(positive, explanations, sources, *scores):
+    """AUROC, or difference of two, clustered by source; by explanation where the sources are too few."""
+    source_of = dict(zip(explanations, sources, strict=True))
+    clusters, reason = resampled_clusters(list(source_of.values()), len(source_of))
+    found = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
+    if found.low is None and reason == INTERVAL_BY_UNIT:
+        return found
+    return replace(found, reason=reason or found.reason)
 
 
 def _rows_of_rule(rows, rule):
