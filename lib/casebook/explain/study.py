@@ -34,7 +34,7 @@ from casebook.measures.mentions import agreement, find_flip
 from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
@@ -473,7 +473,8 @@ def detection_contrasts(scored, margin=0.0):
                 rows.append(row | _contrast(judged, detector, against, margin))
     columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline"]
     table = pd.DataFrame(rows, columns=[*columns, "verdict", "reason"])
-    return table.astype({"low": float, "high": float, "reason": object})
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
+    return table.assign(reason=reasons).astype({"low": float, "high": float})
 
 
 def _contrast(judged, detector, against, margin):
@@ -491,8 +492,36 @@ def _contrast(judged, detector, against, margin):
     return row | counts | {"level": level, "baseline": baseline}
 
 
-def detection_answers(row, margin):
-    """Opening words, by verdict, of whether the standard measure notices a defect better than COUNTERCASE's."""
+def detection_headline(row, defect, dataset, margin):
+    """Answer whether standard faithfulness notices a defect better than COUNTERCASE's, from a contrast of the two."""
+    levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
+    rule = RULES[row["against"].removesuffix(" faithfulness")]
+    reason = row["reason"]
+    if row["verdict"] == NOT_MEASURED:
+        reason = f"AUROC of faithfulness {row['level']:.3f} each, all explanations ranked alike"
+    answers = _detection_answers(row, margin)
+    return Headline.of(
+        row,
+        f"Does standard faithfulness notice {defect} better than COUNTERCASE's?",
+        dataset=dataset,
+        system="Standard faithfulness",
+        against=f"{rule} ({levels})",
+        measure="AUROC of faithfulness",
+        margin=margin,
+        unit="explanations",
+        cluster="sources",
+        level=row["level"],
+        baseline=row["baseline"],
+        chance=0.5 - row["baseline"],
+        reason=reason,
+        answers=answers,
+        words={HELPS: "better", HURTS: "COUNTERCASE better", NO_EFFECT: "no difference"}
+        | {NOT_MEASURED: answers[NOT_MEASURED].lower()},
+    )
+
+
+def _detection_answers(row, margin):
+    """Opening words by verdict."""
     levels = row["level"], row["baseline"]
     alike = "No, the difference is too small to matter"
     if min(levels) >= 0.9:
