@@ -62,6 +62,7 @@ CONTRASTS = [
     (f"corrected{measure}", f"{rule}{measure}") for measure in (" faithfulness", "") for rule in ("documented", "code")
 ]
 SENTENCES = "AUROC of sentences"
+NO_WIDTH = 1e-6  # of an interval: what rounding leaves of a variance of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -484,9 +485,9 @@ def _contrast(judged, detector, against, margin):
     level, baseline = (auroc(judged["original"], each).estimate for each in scores)
     row = {"difference": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
     row["verdict"] = verdict_of(found.low, found.high, margin)
-    if found.low is not None and found.high - found.low < 1e-12:
+    if found.low is not None and found.high - found.low < NO_WIDTH:
         row |= {"low": None, "high": None, "verdict": UNDECIDED, "reason": "no_variation"}
-        if abs(found.estimate) < 1e-12:  # the two rank every original and copy alike
+        if abs(found.estimate) < NO_WIDTH:  # the two rank every original and copy alike
             row |= {"difference": 0.0, "verdict": NOT_MEASURED, "reason": NO_UNIT_DIFFERS}
     counts = {"n": len(judged) // 2, "groups": judged["source"].nunique()}
     return row | counts | {"level": level, "baseline": baseline}
