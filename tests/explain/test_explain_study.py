@@ -281,6 +281,8 @@ def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
     copies = copies.assign(source="s" + (copies.index // 2 % 13).astype(str))
     row = detection_contrasts(copies, 0.05).set_index("against").loc["code faithfulness"]
     assert row["verdict"] == "cannot be measured" and np.isnan(row["low"]) and row["difference"] == 0
+    three = headline({"corrected faithfulness": blind, "code faithfulness": blind}, rows=3)
+    assert three.sentence.startswith("Neither notices it: ") and "[" not in three.sentence
 
 
 def seeing_none(i):

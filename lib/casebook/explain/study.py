@@ -40,7 +40,7 @@ from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
-from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, UNDECIDED, verdict_of
+from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
 
 LEAST_SOURCES = 5
 SWAPPED = "source swapped"
@@ -62,7 +62,6 @@ CONTRASTS = [
     (f"corrected{measure}", f"{rule}{measure}") for measure in (" faithfulness", "") for rule in ("documented", "code")
 ]
 SENTENCES = "AUROC of sentences"
-NO_WIDTH = 1e-6  # of an interval: what rounding leaves of a variance of 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,10 +455,15 @@ def _detection(judged, detector):
     """AUROC of one detector on the copies of one defect, with its interval."""
     area = clustered_auroc(judged["original"], judged["key"], judged["source"], judged[detector])
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-    versions = judged.pivot_table(detector, "key", "original")
-    if (versions[True] == versions[False]).all():
+    if _is_blind(judged, detector):
         row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
     return row | {"groups": judged["source"].nunique()}
+
+
+def _is_blind(judged, detector):
+    """Whether every copy scores as its original."""
+    versions = judged.pivot_table(detector, "key", "original")
+    return (versions[True] == versions[False]).all()
 
 
 def detection_contrasts(scored, margin=0.0):
@@ -485,10 +489,9 @@ def _contrast(judged, detector, against, margin):
     level, baseline = (auroc(judged["original"], each).estimate for each in scores)
     row = {"difference": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
     row["verdict"] = verdict_of(found.low, found.high, margin)
-    if found.low is not None and found.high - found.low < NO_WIDTH:
-        row |= {"low": None, "high": None, "verdict": UNDECIDED, "reason": "no_variation"}
-        if abs(found.estimate) < NO_WIDTH:  # the two rank every original and copy alike
-            row |= {"difference": 0.0, "verdict": NOT_MEASURED, "reason": NO_UNIT_DIFFERS}
+    alike = found.low == found.high == 0 or level == baseline == 1 or scores[0].rank().equals(scores[1].rank())
+    if alike or (_is_blind(judged, detector) and _is_blind(judged, against)):
+        row |= {"difference": 0.0, "low": None, "high": None, "verdict": NOT_MEASURED, "reason": NO_UNIT_DIFFERS}
     counts = {"n": len(judged) // 2, "groups": judged["source"].nunique()}
     return row | counts | {"level": level, "baseline": baseline}
 
@@ -499,7 +502,7 @@ def detection_headline(row, defect, dataset, margin):
     rule = RULES[row["against"].removesuffix(" faithfulness")]
     reason = row["reason"]
     if row["verdict"] == NOT_MEASURED:
-        reason = f"AUROC of faithfulness {row['level']:.3f} each, all explanations ranked alike"
+        reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
     answers = _detection_answers(row, margin)
     return Headline.of(
         row,

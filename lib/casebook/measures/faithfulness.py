@@ -260,8 +260,8 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
             grounded = chosen["share"].ge(threshold - 1e-12).groupby(chosen["explanation"], sort=False).mean()
             means = grounded.rename("share").reset_index()
             found.append((rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means)))
-    columns = ["rule", "threshold", "condition", "score", "low", "high", "n"]
-    return pd.DataFrame(found, columns=[*columns, "without_claim"])
+    columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
+    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["score", "low", "high"], float))
 
 
 def length_sweep(pairing, lengths, *, n_boot=10_000, seed=0):
@@ -284,7 +284,8 @@ def by_sentence_length(rows, *, n_boot=10_000, seed=0):
     claims = rows.assign(length=bins).dropna(subset=["share"])
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
     found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
-    return pd.DataFrame(found, columns=["rule", "condition", "words", "share", "low", "high", "n"])
+    columns = ["rule", "condition", "words", "share", "low", "high", "n"]
+    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["share", "low", "high"], float))
 
 
 def _mean(rows, part, n_boot, seed):
