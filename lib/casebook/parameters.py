@@ -124,7 +124,7 @@ def check_lengths(data, _values):
 def _check_name(name, value, usual, optional, ours):
     """Refuse what is no name where one has to stand."""
     many = isinstance(value, list) and (name in MANY or isinstance(usual, list) or not ours)
-    if name in TOGETHER and value == []:
+    if name in TOGETHER and value == [] != usual:
         raise InputError(f"{name}: [] is no name: give text, or leave it out")
     for each in value if many else [value]:
         lacking = each is None and isinstance(usual, str) and usual and not optional

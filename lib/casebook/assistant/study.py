@@ -423,8 +423,8 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
     for row in found:
         low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
-        if row["reason"] == NO_UNIT_DIFFERS and row["n"] >= FEWEST:  # each question scores as before
-            low = high = 0.0
+        if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+            low = high = row["difference"]  # every question changes by the same amount
         row["verdict"] = judge(low, high, -margin, inclusive=True)
     verdicts = {row["verdict"] for row in found}
     verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
