@@ -503,13 +503,13 @@ def _detection(pair, groups, n_boot, seed):
 def weakest_defect(defects, detector=OWN):
     """The defect that a measure notices least, as an estimate; None where it judges too few copies.
 
-    Compared are defects of which it can judge half of the copies, and at least five.
+    Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
     """
     rows = defects[defects["detector"] == detector]
     rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
     if rows.empty:
         return None
-    row = rows.sort_values("noticed", kind="stable").iloc[0]
+    row = rows.sort_values(["noticed", "judged"], ascending=[True, False], kind="stable").iloc[0]
     return row[["defect", "detector", "copies", "groups"]].to_dict() | {
         "value": row["noticed"],
         "low": row["noticed_low"],
