@@ -140,6 +140,13 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
         check_parameters({"log": str(path), "collection": None, "agreement_level": "high"})
 
 
+def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
+    (each, *_) = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)["headlines"]
+    assert each.sentence == "Cannot be measured here: no row differs (7 questions)."
+
+
 def test_templates_have_no_headline(tmp_path, monkeypatch):
     """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")

@@ -284,6 +284,15 @@ def measured(rows):
     return [key for key in MEASURES if rows[key].notna().any()]
 
 
+def _table(rows):
+    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
+    table = pd.DataFrame(rows)
+    for name in ("reason", "noticed_reason"):
+        if name in table:
+            table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
+    return table
+
+
 def summary(rows, *, n_boot=10_000, seed=0):
     """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
     found = []
@@ -296,7 +305,7 @@ def summary(rows, *, n_boot=10_000, seed=0):
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
                 found.append(row | {"undefined": len(part) - len(known)})
-    return pd.DataFrame(found)
+    return _table(found)
 
 
 def _contrast(pair, groups, **options):
@@ -319,7 +328,7 @@ def against_foreign(rows, system, *, seed=0):
     for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
         baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
     pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
-    return pd.DataFrame([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
+    return _table([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
 def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
@@ -344,7 +353,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
             counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
             found.append(row | counts)
-    return pd.DataFrame(found)
+    return _table(found)
 
 
 # --- a new log against an old one
@@ -474,7 +483,7 @@ def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
             pair = pd.DataFrame({"copy": copies[detector], "original": originals[detector].reindex(copies.index)})
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
             rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
-    return pd.DataFrame(rows)
+    return _table(rows)
 
 
 def _swapped(answers, groups):
