@@ -14,6 +14,8 @@ from serving import chatting
 
 from casebook.assistant.log import check_parameters
 from casebook.book.chapters import command, hashes
+from casebook.book.items import item_pages
+from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.grid import Cell
@@ -153,6 +155,20 @@ def test_templates_have_no_headline(tmp_path, monkeypatch):
     chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", resamples=200)
     assert chapter["headlines"] == [] and not list(tmp_path.rglob("headlines/*"))
     assert "A demonstration on templates" in chapter["answer"]
+
+
+@pytest.mark.slow
+def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require):
+    """F21: 93,000 characters of texts that other pages show by their ids only."""
+    require("consumer_contracts_qa")
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    cells_of("10_assistant.ipynb", run="t", cell="templates", dataset="consumer_contracts_qa", resamples=200)
+    written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json"))
+    for text in load("consumer_contracts_qa", titles=False).documents["text"]:
+        assert json.dumps(text[:60], ensure_ascii=False)[1:-1] not in written
+    assert "A quotation, not repeated here." in written
+    page = item_pages("t", ["templates"])["items/templates.md"]
+    assert "by our rule, a report repeats no texts whose licence is non-commercial or unknown" in page
 
 
 @pytest.mark.slow
