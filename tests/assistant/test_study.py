@@ -28,7 +28,7 @@ from casebook.assistant.study import (
 )
 from casebook.book.items import view
 from casebook.errors import InputError
-from casebook.verdicts import NOT_MEASURED
+from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
 WORDS = st.lists(
     st.sampled_from(("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")), max_size=8
@@ -150,6 +150,9 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
     assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
     assert rates.loc[("negation turned", OWN), "noticed"] == 0  # a tie is not noticed
+    blind = rates.loc[("negation turned", OWN)]
+    assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
+    assert not (rates["low"] == rates["high"]).any()
     assert rates.loc[("negation turned", OWN), "noticed_high"] > 0.2  # Wilson's: few copies prove little
 
 

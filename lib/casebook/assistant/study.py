@@ -503,6 +503,8 @@ def _detection(pair, groups, n_boot, seed):
     labels, clusters = np.repeat([True, False], len(pair)), groups[pair.index].tolist()
     area = auroc(labels.tolist(), [*pair["original"], *pair["copy"]], clusters=clusters * 2)
     row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+    if (pair["copy"] == pair["original"]).all():
+        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
     share = estimates(below, clusters if groups.duplicated().any() else None, n_boot=n_boot, seed=seed).iloc[0]
     row |= {"noticed": share["value"], "noticed_low": share["low"], "noticed_high": share["high"]}
