@@ -186,7 +186,7 @@ STOP = listed(WORDS["stop"])
 CURRENCIES = listed(WORDS["currencies"])
 NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), start=2)}
 NUMBER_WORDS |= {word: 10 * value for value, word in enumerate(WORDS["tens"].split(), start=2)}
-_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
+WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _STEMMER = Stemmer.Stemmer("english")
@@ -199,7 +199,7 @@ Number = namedtuple("Number", "value unit")
 @lru_cache(maxsize=20_000)
 def words(text):
     """Lower-case words and numbers of a text."""
-    return tuple(match.group().lower() for match in _WORD.finditer(text))
+    return tuple(match.group().lower() for match in WORD.finditer(text))
 
 
 @lru_cache(maxsize=20_000)
@@ -455,6 +455,7 @@ def _inflected(verb, after_e, ending):
 BASE = GRAMMAR["verbs"] | {"be", "have", "do"}
 THIRD = {_inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]}
 PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR["participles"]
+VERBS = BASE | THIRD | PAST | GRAMMAR["pasts"]
 PARTICIPLE = re.compile(r"[a-z]*[aeiouy][a-z]*[^e\W]ed")
 CONJUNCTIONS = frozenset(("and", "or", "but"))
 _TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")

@@ -5,9 +5,12 @@ being that of support against refutation, None where a judge gives none.
 """
 
 import math
+import os
 import re
+import unicodedata
 from collections import defaultdict, namedtuple
-from functools import cache
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -15,7 +18,19 @@ from pydantic import BaseModel
 
 from casebook.errors import InputError
 from casebook.factcheck import claims
-from casebook.factcheck.claims import answered, compared_numbers, content, listed, names, numbers, stems, words
+from casebook.factcheck.claims import (
+    STOP,
+    VERBS,
+    answered,
+    compared_numbers,
+    content,
+    listed,
+    names,
+    numbers,
+    sentences,
+    stems,
+    words,
+)
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import plugin
@@ -49,7 +64,8 @@ class PublicJudge:
     contradict each other; the others are judged together. Documents that speak of something else are neutral.
     """
 
-    def __init__(self, left_out=None):
+    def __init__(self, left_out=None, rule=True):
+        self._rule = rule
         known = judge_table()["weights"]
         if (left_out or "none") not in known:
             raise InputError(f"no weights without {left_out!r}: there are {', '.join(known)}")
@@ -60,6 +76,8 @@ class PublicJudge:
         features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
         weights = self._weights["features"]
         score = self._weights["intercept"] + math.fsum(weights[name] * value for name, value in features.items())
+        if self._rule and exchanged(claim, texts):
+            score += judge_table()["exchanged"]
         return round(1 / (1 + math.exp(-score)), 9)
 
     def judge(self, claim, passages):
@@ -129,6 +147,98 @@ def nearest_clause(text, wanted):
     """The clause of a passage that shares most content stems with a claim."""
     clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
     return max(clauses, key=lambda clause: len(wanted & content(clause)), default=text)
+
+
+#: A word and whether it is a name, which stands in capitals where it does not open a sentence.
+Token = namedtuple("Token", "word stem named")
+#: A word of a claim, and the word that stands in its place in the evidence.
+Exchange = namedtuple("Exchange", "word other")
+
+
+def exchanged(claim, texts):
+    """Words of a claim in whose place the evidence has a rival, in the sentence that has most of the claim."""
+    spans = [text[start:end] for text in texts for start, end in sentences(text)]
+    most = max((len(content(claim) & content(span)) for span in spans), default=0)
+    there = frozenset().union(*map(content, spans))
+    nearest = [span for span in spans if len(content(claim) & content(span)) == most]
+    found = [_rivals(claim, span, there) for span in nearest]
+    return min(found, key=len, default=[])
+
+
+def _rivals(claim, sentence, there):
+    """Pairs of rivals in the same place of a claim and a sentence; ``there``: stems of all evidence."""
+    asked, read = _case_tokens(claim), _case_tokens(sentence)
+    wanted, inside = content(claim), content(sentence)
+    found = []
+    for one, other in _same_place(asked, read):
+        if other.stem in wanted or {one.word.lower(), other.word.lower()} & STOP:
+            continue
+        others = wanted - {one.stem}
+        share = _share(others, inside)
+        verbatim = share == 1 and len(others) >= 3
+        elsewhere = one.stem in there
+        if _excludes(one.stem, other.stem) or _are_numbers(one, other):
+            rival = verbatim or (share >= 0.5 and not elsewhere)
+        elif _alike(one, other) or one.named != other.named:
+            rival = False
+        elif one.named:
+            rival = verbatim or (share >= 0.5 and not elsewhere)
+        else:
+            rival = verbatim and not elsewhere and not {one.word, other.word} & VERBS
+        if rival:
+            found.append(Exchange(one.word, other.word))
+    return found
+
+
+def _same_place(asked, read):
+    """Tokens of a claim and of a sentence that stand between the same words."""
+    matcher = SequenceMatcher(None, [token.stem for token in asked], [token.stem for token in read], autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        closes = last == len(asked)
+        if kind == "replace" and (last - first == end - start or (last - first == 1 and closes and first)):
+            yield from zip(asked[first:last], read[start:end], strict=False)
+
+
+@lru_cache(maxsize=20_000)
+def _case_tokens(text):
+    found = [match.group() for match in claims.WORD.finditer(text)]
+    capital = [word[0].isupper() for word in found]
+    opening = capital[:2] == [True, True]
+    return tuple(map(Token, found, stems(text), [opening, *capital[1:]]))
+
+
+def _are_numbers(one, other):
+    return one.word[0].isdigit() and other.word[0].isdigit()
+
+
+def _excludes(one, other):
+    """Whether two stems exclude each other: opposites, or two of a list such as colours."""
+    return other in _opposites().get(one, ()) or bool(_lists("exclusive").get(one, set()) & _lists("exclusive").get(other, set()))
+
+
+def _alike(one, other):
+    """Whether two words can mean the same: spellings or forms of one word, or listed synonyms."""
+    if _lists("synonyms").get(one.stem, set()) & _lists("synonyms").get(other.stem, set()):
+        return True
+    first, second = sorted((_letters(one.word), _letters(other.word)), key=len)
+    prefix = len(os.path.commonprefix([first, second]))
+    return prefix >= min(len(first), 5) or SequenceMatcher(None, first, second).ratio() >= 0.75
+
+
+def _letters(word):
+    """Lower-case letters without accents and possessive."""
+    plain = unicodedata.normalize("NFKD", re.sub("['’]s$", "", word.lower()))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+@cache
+def _lists(name):
+    """Numbers of the lists of ``words.yml`` that hold a stem."""
+    found = defaultdict(set)
+    for number, listed_words in enumerate(claims.WORDS[name]):
+        for stem in stems(listed_words):
+            found[stem].add(number)
+    return dict(found)
 
 
 def features(claim, passage, header="", rarity=None, maxsim=None):
