@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.data import load
-from casebook.factcheck.claims import FOLDER, STOP, VERBS, sentences
+from casebook.factcheck.claims import STOP, VERBS, WORDS, sentences
 from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.verdict import REFUTES
+from casebook.factcheck.verdict import NEUTRAL, REFUTES
 from casebook.files import write_text
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
@@ -73,7 +73,7 @@ def from_collections(rng):
     pairs += _limited(_of_numbers(chosen, rng))
     pairs += _limited(_of_any_noun(chosen, rng))
     synonyms = (
-        Pair(claim, beside, SYNONYM, "synonyms in our collections")
+        Pair(claim, beside, SYNONYM, synonym_kind(word, other))
         for sentence, beside in chosen
         for word, other in MATERIAL["synonyms"]["in collections"]
         if (claim := with_words(sentence, word, other))
@@ -106,7 +106,9 @@ def _of_numbers(chosen, rng):
             value = int(match.group().replace(",", ""))
             other = rng.choice([value + 1, value + 10, value * 2])
             if other != value:
-                yield Pair(sentence[: match.start()] + str(other) + sentence[match.end() :], beside, EXCHANGED, "numbers")
+                yield Pair(
+                    sentence[: match.start()] + str(other) + sentence[match.end() :], beside, EXCHANGED, "numbers"
+                )
 
 
 def _of_any_noun(chosen, rng):
@@ -131,7 +133,13 @@ def from_frames(rng):
         pairs += [_filled(row, EXCHANGED, kind) for row in filled[:PAIRS_PER_KIND]]
     synonyms = MATERIAL["synonyms"]
     filled = [(frame, *option) for option in synonyms["words"] for frame in synonyms["frames"]]
-    return pairs + [_filled(row, SYNONYM, "synonyms in frames") for row in filled]
+    return pairs + [_filled(row, SYNONYM, synonym_kind(*row[1:])) for row in filled]
+
+
+def synonym_kind(word, other):
+    """Whether the judge's list of synonyms has a pair."""
+    listed = any({word, other} <= set(group.split()) for group in WORDS["synonyms"])
+    return "synonyms that the judge lists" if listed else "synonyms in no list of the judge"
 
 
 def _filled(row, change, kind):
@@ -157,17 +165,17 @@ def _shared(part, claim):
     return len(set(part.split()) & set(claim.split()))
 
 
-def refuted(pair, judge):
-    """Whether a judge says that the evidence refutes the claim of a pair."""
+def stance_of(pair, judge):
+    """What a judge says of the evidence of a pair as a whole."""
     passages = [Passage(0, 0, len(text), text, "") for text in pair.evidence]
-    return any(stance == REFUTES for stance, _ in judge.judge(pair.claim, passages))
+    return judge.judge(pair.claim, passages)[0][0]
 
 
-def shares(pairs, judge):
-    """Share of refuted claims by kind and change, with Wilson's interval."""
+def shares(pairs, judge, stance):
+    """Share of claims on which a judge takes a stance, by kind and change, with Wilson's interval."""
     counts = defaultdict(list)
     for pair in pairs:
-        verdict = refuted(pair, judge)
+        verdict = stance_of(pair, judge) == stance
         counts[pair.kind, pair.change].append(verdict)
         counts[f"all {pair.change}", pair.change].append(verdict)
     return {key: wilson(sum(verdicts), len(verdicts)) for key, verdicts in counts.items()}
@@ -175,26 +183,26 @@ def shares(pairs, judge):
 
 def book_table(pairs):
     """Rows of the book: the judge with its rule and without it."""
-    with_rule = shares(pairs, PublicJudge())
-    without = shares(pairs, PublicJudge(rule=False))
+    refuted = shares(pairs, PublicJudge(), REFUTES)
+    neutral = shares(pairs, PublicJudge(), NEUTRAL)
+    without = shares(pairs, PublicJudge(rule=False), REFUTES)
     rows = []
-    for (kind, change), share in with_rule.items():
-        if change == UNCHANGED:
-            continue
-        same = with_rule.get((f"all {UNCHANGED}" if kind == f"all {EXCHANGED}" else kind, UNCHANGED))
+    for (kind, change), share in refuted.items():
         row = {
+            "change": change,
             "word": kind,
-            "pairs": share.n,
+            "sentences": share.n,
             "refuted without the rule": f"{without[kind, change].estimate:.2f}",
             "refuted": f"{share.estimate:.2f} {bounds_text(share.low, share.high)}",
-            "unchanged sentences refuted": "" if same is None else f"{same.estimate:.2f}",
+            "left open": f"{neutral[kind, change].estimate:.2f}",
         }
-        rows.append((change, kind.startswith("all "), row))
+        if change != UNCHANGED or kind == f"all {UNCHANGED}":
+            rows.append((change, kind.startswith("all "), row))
     rows.sort(key=lambda ranked: ranked[:2])
     return pd.DataFrame([row for *_, row in rows])
 
 
 if __name__ == "__main__":
-    found = book_table(all_pairs())
-    write_text(TABLE, found.to_csv(index=False, lineterminator="\n"))
-    print(found.to_string(index=False))
+    table = book_table(all_pairs())
+    write_text(TABLE, table.to_csv(index=False, lineterminator="\n"))
+    print(table.to_string(index=False))

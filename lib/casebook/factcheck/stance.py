@@ -5,9 +5,7 @@ being that of support against refutation, None where a judge gives none.
 """
 
 import math
-import os
 import re
-import unicodedata
 from collections import defaultdict, namedtuple
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
@@ -52,6 +50,7 @@ NAMES = (
     *("coverage", "source", "coverage x source", "numbers found", "numbers in conflict", "numbers absent"),
     *("polarity differs", "polarity differs x coverage", "log length", "maxsim"),
 )
+DIGITS = frozenset("0123456789")
 NEGATIONS = listed(claims.WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
@@ -62,6 +61,9 @@ class PublicJudge:
     It reads all evidence of a claim at once, because what supports a claim is often spread over several sentences. A
     document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
     contradict each other; the others are judged together. Documents that speak of something else are neutral.
+
+    With ``rule``, a rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may mean
+    the same, evidence that would support the claim is neutral.
     """
 
     def __init__(self, left_out=None, rule=True):
@@ -76,9 +78,18 @@ class PublicJudge:
         features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
         weights = self._weights["features"]
         score = self._weights["intercept"] + math.fsum(weights[name] * value for name, value in features.items())
-        if self._rule and exchanged(claim, texts):
+        if any(exchange.excluded for exchange in self._exchanged(claim, texts)):
             score += judge_table()["exchanged"]
         return round(1 / (1 + math.exp(-score)), 9)
+
+    def _exchanged(self, claim, texts):
+        return exchanged(claim, tuple(texts)) if self._rule else ()
+
+    def _stance(self, claim, texts):
+        p = self.probability(claim, texts)
+        if p < 0.5:
+            return REFUTES, p
+        return (NEUTRAL, None) if self._exchanged(claim, texts) else (SUPPORTS, p)
 
     def judge(self, claim, passages):
         documents = {}
@@ -94,8 +105,7 @@ class PublicJudge:
         alone = gate["alone"] * _share(wanted, content(" ".join(together)))
         judged = {}
         for name in relevant:
-            p = self.probability(claim, documents[name] if shares[name] >= alone else together)
-            judged[name] = (SUPPORTS if p >= 0.5 else REFUTES, p)
+            judged[name] = self._stance(claim, documents[name] if shares[name] >= alone else together)
         return [judged.get((passage.header, passage.row), (NEUTRAL, None)) for passage in passages]
 
 
@@ -151,94 +161,86 @@ def nearest_clause(text, wanted):
 
 #: A word and whether it is a name, which stands in capitals where it does not open a sentence.
 Token = namedtuple("Token", "word stem named")
-#: A word of a claim, and the word that stands in its place in the evidence.
-Exchange = namedtuple("Exchange", "word other")
+#: A word of a claim, the word in its place in the evidence, and whether one excludes the other.
+Exchange = namedtuple("Exchange", "word other excluded")
 
 
+@lru_cache(maxsize=5_000)
 def exchanged(claim, texts):
-    """Words of a claim in whose place the evidence has a rival, in the sentence that has most of the claim."""
+    """Words of a claim in whose place the evidence has another, in the sentence that has most of the claim."""
     spans = [text[start:end] for text in texts for start, end in sentences(text)]
     most = max((len(content(claim) & content(span)) for span in spans), default=0)
     there = frozenset().union(*map(content, spans))
     nearest = [span for span in spans if len(content(claim) & content(span)) == most]
-    found = [_rivals(claim, span, there) for span in nearest]
-    return min(found, key=len, default=[])
+    return min((_exchanges(claim, span, there) for span in nearest), key=len, default=())
 
 
-def _rivals(claim, sentence, there):
-    """Pairs of rivals in the same place of a claim and a sentence; ``there``: stems of all evidence."""
-    asked, read = _case_tokens(claim), _case_tokens(sentence)
+def _exchanges(claim, sentence, there):
+    """Exchanged words between a claim and a sentence; ``there``: stems of all evidence."""
     wanted, inside = content(claim), content(sentence)
-    found = []
-    for one, other in _same_place(asked, read):
-        if other.stem in wanted or {one.word.lower(), other.word.lower()} & STOP:
-            continue
-        others = wanted - {one.stem}
-        share = _share(others, inside)
-        verbatim = share == 1 and len(others) >= 3
-        elsewhere = one.stem in there
-        if _excludes(one.stem, other.stem) or _are_numbers(one, other):
-            rival = verbatim or (share >= 0.5 and not elsewhere)
-        elif _alike(one, other) or one.named != other.named:
-            rival = False
-        elif one.named:
-            rival = verbatim or (share >= 0.5 and not elsewhere)
-        else:
-            rival = verbatim and not elsewhere and not {one.word, other.word} & VERBS
-        if rival:
-            found.append(Exchange(one.word, other.word))
-    return found
+    exchanges = []
+    for word, other in _same_place(_tokens(claim), _tokens(sentence)):
+        rest = wanted - {word.stem}
+        new = word.stem not in there and other.stem not in wanted
+        excluded = _excludes(word, other, _share(rest, inside), verbatim=len(rest) >= 3 and rest <= inside, new=new)
+        if excluded is not None:
+            exchanges.append(Exchange(word.word, other.word, excluded))
+    return tuple(exchanges)
+
+
+def _excludes(word, other, share, *, verbatim, new):
+    """Whether a word excludes the one in its place; None if they mean the same or stand there by chance.
+
+    That depends on the kind of word, the share of the rest of the claim that the sentence has, whether it has all of it
+    (``verbatim``), and whether each word is new to the other side.
+    """
+    function_words = {word.word.lower(), other.word.lower()} & STOP
+    if _share_a_list("synonyms", word, other):
+        return None
+    if other.stem in _opposites().get(word.stem, ()) or _share_a_list("exclusive", word, other):
+        return verbatim or (share >= 0.5 and new and not function_words) or None
+    if function_words or word.named != other.named or _is_form_of(word.word, other.word):
+        return None
+    if word.named or {word.word[0], other.word[0]} <= DIGITS:
+        return verbatim or (share >= 0.5 and new) or None
+    return False if verbatim and new and not {word.word, other.word} & VERBS else None
 
 
 def _same_place(asked, read):
     """Tokens of a claim and of a sentence that stand between the same words."""
     matcher = SequenceMatcher(None, [token.stem for token in asked], [token.stem for token in read], autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():
-        closes = last == len(asked)
-        if kind == "replace" and (last - first == end - start or (last - first == 1 and closes and first)):
+        lone = last - first == 1 and last == len(asked) and first > 0
+        if kind == "replace" and (lone or last - first == end - start):
             yield from zip(asked[first:last], read[start:end], strict=False)
 
 
 @lru_cache(maxsize=20_000)
-def _case_tokens(text):
+def _tokens(text):
     found = [match.group() for match in claims.WORD.finditer(text)]
     capital = [word[0].isupper() for word in found]
     opening = capital[:2] == [True, True]
     return tuple(map(Token, found, stems(text), [opening, *capital[1:]]))
 
 
-def _are_numbers(one, other):
-    return one.word[0].isdigit() and other.word[0].isdigit()
+def _is_form_of(word, other):
+    """Whether two words are forms or spellings of one; numbers never are."""
+    return word[0] not in DIGITS and SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.7
 
 
-def _excludes(one, other):
-    """Whether two stems exclude each other: opposites, or two of a list such as colours."""
-    return other in _opposites().get(one, ()) or bool(_lists("exclusive").get(one, set()) & _lists("exclusive").get(other, set()))
-
-
-def _alike(one, other):
-    """Whether two words can mean the same: spellings or forms of one word, or listed synonyms."""
-    if _lists("synonyms").get(one.stem, set()) & _lists("synonyms").get(other.stem, set()):
-        return True
-    first, second = sorted((_letters(one.word), _letters(other.word)), key=len)
-    prefix = len(os.path.commonprefix([first, second]))
-    return prefix >= min(len(first), 5) or SequenceMatcher(None, first, second).ratio() >= 0.75
-
-
-def _letters(word):
-    """Lower-case letters without accents and possessive."""
-    plain = unicodedata.normalize("NFKD", re.sub("['’]s$", "", word.lower()))
-    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+def _share_a_list(name, one, other):
+    lists = _lists(name)
+    return not lists.get(one.stem, set()).isdisjoint(lists.get(other.stem, ()))
 
 
 @cache
 def _lists(name):
     """Numbers of the lists of ``words.yml`` that hold a stem."""
     found = defaultdict(set)
-    for number, listed_words in enumerate(claims.WORDS[name]):
-        for stem in stems(listed_words):
+    for number, group in enumerate(claims.WORDS[name]):
+        for stem in stems(group):
             found[stem].add(number)
-    return dict(found)
+    return found
 
 
 def features(claim, passage, header="", rarity=None, maxsim=None):
