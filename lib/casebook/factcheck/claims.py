@@ -538,21 +538,25 @@ def _lower_article(head):
 
 def _coordinated(text):
     """Parts of a clause at the connectors after which a clause or a predicate follows."""
-    parts, start = [], 0
+    parts = []
+    verbal = None  # the last part with a verb, whose subject a predicate shares
+    start = 0
     for match in _CONNECTOR.finditer(text):
         left, right = text[start : match.start()], text[match.end() :]
-        comma = match.group().strip() == ","
-        if comma and not _in_series(text, match.end()):
+        connector = match.group().strip(" ,")
+        if not connector and not _in_series(text, match.end()):
             continue
-        if not _is_complete(left) and not (start and _starts_predicate(left, after_modal=True)):
+        if not _is_complete(left) and not (parts and _starts_predicate(left, after_modal=True)):
             continue
-        known = _restored(left, parts[-1]) if parts else left
-        predicate = _starts_predicate(right, after_modal=_subject(known)[1])
-        if predicate or _starts_clause(right, sure=match.group().strip(" ,") != "and", series=comma):
-            parts.append(known)
+        part = _restored(left, verbal) if parts else left
+        clause = verbal if _finite_verb(part) is None else part
+        predicate = _starts_predicate(right, after_modal=_subject(clause)[1])
+        if predicate or _starts_clause(right, sure=connector != "and", series=not connector):
+            parts.append(part)
+            verbal = clause
             start = match.end()
     last = text[start:]
-    return [*parts, _restored(last, parts[-1]) if parts else last]
+    return [*parts, _restored(last, verbal) if parts else last]
 
 
 def _in_series(text, place):
