@@ -66,6 +66,7 @@ validate: $(VENV)/.test ## simulate how often tests and intervals err; writes th
 	$(BIN)/python tests/validation/intervals.py book/methods/validity.csv
 	$(BIN)/python tests/validation/audit_calibration.py
 	$(BIN)/python tests/validation/preference_levels.py
+	$(BIN)/python tests/validation/exchanges.py
 	$(BIN)/python tests/validation/agreement_coverage.py
 
 faults: $(VENV)/.test ## kill, fuzz and feed hostile files; writes the book's table of faults
