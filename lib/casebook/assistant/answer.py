@@ -14,7 +14,7 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer
 from casebook.progress import track
-from casebook.readers import OPENERS, read_lines, read_records
+from casebook.readers import kind_of, read_lines, read_records
 
 PROMPTS = {
     "retrieval": (
@@ -36,8 +36,7 @@ KEPT = ("reference", "relevant", "group")  # of a question, if it has them
 def read_asked(path):
     """Read questions: one a line of text, or records with ``question`` (or ``text``) and what a log may hold."""
     path = Path(path)
-    plain = path.with_suffix("") if path.suffix in OPENERS else path
-    if plain.suffix.lower() not in (".csv", ".json", ".jsonl"):
+    if kind_of(path) not in (".csv", ".json", ".jsonl"):
         rows = [(number, {"question": line.strip()}) for number, line in read_lines(path) if line.strip()]
     else:
         rows = read_records(path)[0]

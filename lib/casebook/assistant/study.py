@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.log import checked_log, read_log
+from casebook.assistant.log import NAMES, checked_log, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
@@ -26,19 +26,18 @@ from casebook.measures.quotations import STATES, bracket_references, quote_state
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
-from casebook.readers import read_jsonl, read_yaml
+from casebook.readers import read_jsonl
 from casebook.runs.decide import judge
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
 from casebook.verdicts import NO_UNIT_DIFFERS
 
-_NAMES = read_yaml(DATA / "assistant" / "names.yml")
-MEASURES = {key: row["name"] for key, row in _NAMES["measures"].items()}
+MEASURES = {key: row["name"] for key, row in NAMES["measures"].items()}
 """Key in the files to the name that readers see."""
-CONTROLS = {key: row.get("baseline") for key, row in _NAMES["measures"].items()}
-DEFECTS, DETECTORS = _NAMES["defects"], _NAMES["detectors"]
-COMPARISONS = _NAMES["comparisons"]
+CONTROLS = {key: row.get("baseline") for key, row in NAMES["measures"].items()}
+DEFECTS, DETECTORS = NAMES["defects"], NAMES["detectors"]
+COMPARISONS = NAMES["comparisons"]
 OWN = "faithfulness"  # of the detectors the measure that the chapter itself reports
 MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
 
@@ -66,7 +65,7 @@ def shipped_log(name):
 
 def demonstration(name):
     """What wrote the answers of a shipped log, where no language model did; else None."""
-    return None if name == ANSWERED else _NAMES["demonstrations"].get(name, _NAMES["demonstrations"]["templates"])
+    return None if name == ANSWERED else NAMES["demonstrations"].get(name, NAMES["demonstrations"]["templates"])
 
 
 def _published_answers(folder):
@@ -74,7 +73,7 @@ def _published_answers(folder):
     data, runs = load(ANSWERED, "test", titles=False), []
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
     fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
-    for system, run in _NAMES["published"].items():
+    for system, run in NAMES["published"].items():
         rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
         runs.append(pd.json_normalize(rows).assign(system=system))
     log = pd.concat(runs, ignore_index=True)
@@ -117,7 +116,7 @@ def _templates(name):
 
 # --- scores of single answers
 
-_ABSTAINS = re.compile("|".join(part for parts in _NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
+_ABSTAINS = re.compile("|".join(part for parts in NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、（）")
