@@ -16,7 +16,7 @@ from casebook.assistant.log import NAMES, checked_log, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, explain
+from casebook.explain.study import corrupt, explain, with_reasons
 from casebook.explain.study import scores as detector_scores
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
@@ -283,15 +283,6 @@ def measured(rows):
     return [key for key in MEASURES if rows[key].notna().any()]
 
 
-def _table(rows):
-    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
-    table = pd.DataFrame(rows)
-    for name in ("reason", "noticed_reason"):
-        if name in table:
-            table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
-    return table
-
-
 def summary(rows, *, n_boot=10_000, seed=0):
     """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
     found = []
@@ -304,7 +295,7 @@ def summary(rows, *, n_boot=10_000, seed=0):
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
                 found.append(row | {"undefined": len(part) - len(known)})
-    return _table(found)
+    return with_reasons(found)
 
 
 def _contrast(pair, groups, **options):
@@ -327,7 +318,7 @@ def against_foreign(rows, system, *, seed=0):
     for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
         baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
     pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
-    return _table([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
+    return with_reasons([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
 def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
@@ -352,7 +343,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
             counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
             found.append(row | counts)
-    return _table(found)
+    return with_reasons(found)
 
 
 # --- a new log against an old one
@@ -482,7 +473,7 @@ def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
             pair = pd.DataFrame({"copy": copies[detector], "original": originals[detector].reindex(copies.index)})
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
             rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
-    return _table(rows)
+    return with_reasons(rows)
 
 
 def _swapped(answers, groups):
