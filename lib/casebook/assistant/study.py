@@ -5,7 +5,7 @@ import os
 import re
 import string
 from collections import Counter
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,8 @@ from casebook.explain.study import scores as detector_scores
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
-from casebook.measures.mentions import agreement
-from casebook.measures.quotations import STATES, bracket_references, quote_states
+from casebook.measures.mentions import share_named
+from casebook.measures.quotations import bracket_references, share_held
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
@@ -132,8 +132,11 @@ def normalised(text):
 
     Where a script has no blanks between words, each character counts as a word, as in MLQA's evaluation.
     """
-    bare = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
-    return " ".join(UNSPACED.sub(r" \g<0> ", bare).split())
+    return " ".join(_words(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))))
+
+
+def _words(text):
+    return UNSPACED.sub(r" \g<0> ", text).split()
 
 
 def token_f1(answer, reference):
@@ -153,16 +156,12 @@ def without_references(answer):
 def grounding(answer, contexts):
     """Scores of an answer against contexts, None where there is nothing to judge."""
     numbers, answer = bracket_references(answer), without_references(answer)
-    whole, names = "\n\n".join(contexts), range(len(contexts))
-    named = [found for found in agreement(answer, whole) if found.n]
-    count = sum(found.n for found in named)
-    quotes = [quote.state in STATES[:2] for quote in quote_states(answer, dict(enumerate(contexts)))]
     return {
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
-        "mentions": 1 - sum(len(found.missing) for found in named) / count if count else None,
-        "quotations": sum(quotes) / len(quotes) if quotes else None,
-        "citations": sum(number in names for number in numbers) / len(numbers) if numbers else None,
+        "mentions": share_named(answer, "\n\n".join(contexts)),
+        "quotations": share_held(answer, dict(enumerate(contexts))),
+        "citations": sum(number in range(len(contexts)) for number in numbers) / len(numbers) if numbers else None,
     }
 
 
@@ -212,21 +211,24 @@ def score_answers(log, *, foreign=3, seed=0):
     for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
         gone = abstains(row.answer) if row.abstained is None else row.abstained
-        known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
-        known |= {
+        known = {
+            "id": row.id,
+            "system": row.system,
+            "group": row.group,
+            "abstained": gone,
             "closed": row.contexts is None,
-            "answered": float(not gone),
-            "words": len(UNSPACED.sub(r" \g<0> ", row.answer).split()),
+            "seconds": row.seconds,
+            "question repeated": faithfulness(row.question, own).score if own else None,
+            "answered": not gone,
+            "words": len(_words(row.answer)),
         }
-        known["seconds"] = row.seconds
-        known["question repeated"] = faithfulness(row.question, own).score if own else None
         if own is not None and not gone:
             known |= grounding(row.answer, own)
             known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
         if row.reference is not None:
             known |= _agreement(row.answer, _references(row))
             known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
-            known["words baseline"] = len(UNSPACED.sub(r" \g<0> ", row.reference).split())
+            known["words baseline"] = len(_words(row.reference))
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
@@ -250,11 +252,7 @@ def _agreement(answer, references):
 
 def _means(found):
     """Mean of each score over what is foreign."""
-    means = {}
-    for name in found[0] if found else ():
-        values = [one[name] for one in found if one[name] is not None]
-        means[f"{name} baseline"] = math.fsum(values) / len(values) if values else None
-    return means
+    return pd.DataFrame(found, dtype=float).mean().add_suffix(" baseline").to_dict()
 
 
 def _retrieval(log, others):
@@ -278,9 +276,9 @@ def _retrieval(log, others):
 # --- means and differences
 
 
-def measured(rows):
+def measured(rows, keys=MEASURES):
     """Keys of the measures that some answer has."""
-    return [key for key in MEASURES if rows[key].notna().any()]
+    return [key for key in keys if rows[key].notna().any()]
 
 
 def summary(rows, *, n_boot=10_000, seed=0):
@@ -321,7 +319,10 @@ def against_foreign(rows, system, *, seed=0):
     return with_reasons([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
-def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
+SIGNS = {"wins": 1, "ties": 0, "losses": -1}
+
+
+def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
     Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and ``losses`` count
@@ -329,7 +330,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
     """
     systems, found = rows["system"].drop_duplicates().tolist(), []
     groups = rows.drop_duplicates("id").set_index("id")["group"]
-    for key in measured(rows) if keys is None else [key for key in keys if rows[key].notna().any()]:
+    for key in measured(rows, keys):
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
         how = {"margin": 0.0 if key == "words" else margin, "level": 1 - (1 - level) / max(len(known), 1)}
@@ -341,8 +342,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             if key == "words":  # more is not better
                 row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
-            counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
-            found.append(row | counts)
+            found.append(row | {name: int((gain == sign).sum()) for name, sign in SIGNS.items()})
     return with_reasons(found)
 
 
@@ -395,15 +395,18 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
-    logs, found, notes = {"new": checked_log(new, collection), "old": checked_log(old, collection)}, [], []
+    logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
-    names = [log["system"].drop_duplicates().tolist() for log in logs.values()]
-    matched = _partners(*names)
-    paired = {name for pair in matched for name in pair}
-    notes += [f"system {one!r} has no partner in the other log" for one in (*names[0], *names[1]) if one not in paired]
+    systems = [log["system"].unique().tolist() for log in logs.values()]
+    matched = _partners(*systems)
+    paired = set(chain(*matched))
+    notes = [f"system {name!r} has no partner in the other log" for name in chain(*systems) if name not in paired]
+    incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
     if not matched:
-        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
+        notes.append("no system is in both logs")
+        return incomparable
+    found = []
     for pair in matched:
         parts = [log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)]
         asked = parts[0].merge(parts[1], on="id", how="outer")
@@ -411,15 +414,17 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         both, apart = asked.loc[same, "id"], asked.loc[~same, "id"]
         if len(apart) and not (common and len(both)):
             notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
-            return {"verdict": "incomparable", "rows": pd.DataFrame(found), "notes": notes}
-        notes += [f"{len(apart)} questions differ and are left out"] if len(apart) else []
+            return incomparable | {"rows": pd.DataFrame(found)}
+        if len(apart):
+            notes.append(f"{len(apart)} questions differ and are left out")
         kept = [part[part["id"].isin(both)].assign(system=name) for name, part in zip(logs, parts, strict=True)]
         rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
         rows["group"] = rows["id"].map(kept[0].set_index("id")["group"])
         gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
         found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
     if not found:
-        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
+        notes.append("no measure is in both logs")
+        return incomparable
     for row in found:
         low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
         if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:

@@ -30,8 +30,8 @@ from casebook.measures.faithfulness import (
     sentence_shares,
     separation,
 )
-from casebook.measures.mentions import agreement, find_flip
-from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
+from casebook.measures.mentions import find_flip, share_named
+from casebook.measures.quotations import find_citations, find_quotes, share_held
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
@@ -385,19 +385,16 @@ def scores(explanation, source, weights):
         rule: [share for _, share in pairs if share is not None]
         for rule, pairs in sentence_shares(explanation, source).items()
     }
-    named = [found for found in agreement(explanation, source) if found.n]
-    count, missing = sum(found.n for found in named), sum(len(found.missing) for found in named)
     there = tuple(source[a:b] for a, b in sentences(source))
     flips = [find_flip(explanation[a:b], there) for a, b in sentences(explanation)]
     kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
-    quotes = [quote.state in STATES[:2] for quote in quote_states(explanation, {"own": source})]
     return {
         **{f"{rule} faithfulness": grounded_share(each) if each else None for rule, each in shares.items()},
         **{rule: _mean(each) for rule, each in shares.items()},
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
-        "mentions": 1 - missing / count if count else None,
+        "mentions": share_named(explanation, source),
         "polarity": _mean(kept),
-        "quotes": _mean(quotes),
+        "quotes": share_held(explanation, {"own": source}),
     }
 
 
