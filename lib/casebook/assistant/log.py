@@ -27,7 +27,7 @@ from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import DATA, data_folder
-from casebook.readers import OPENERS, kind_of, parse_json, read_json, read_records, read_yaml, unreadable
+from casebook.readers import OPENERS, parse_json, read_json, read_records, read_yaml, suffix_of, unreadable
 from casebook.text import UNSPACED
 
 NAMES = read_yaml(DATA / "assistant" / "names.yml")
@@ -191,7 +191,7 @@ def documents_of(name):
 
 def _records(path):
     """Records of a file with their lines, rows or places."""
-    kind = kind_of(path)
+    kind = suffix_of(path)
     if kind == ".xlsx":
         return _workbook_records(path)
     if kind == ".parquet":
@@ -405,19 +405,25 @@ def _row(path, place, record, texts):
             raise InputError(f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}")
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
-    row = _Answer.model_validate(row).model_dump() | {"where": where}
+    row = _Answer.model_validate(row).model_dump()
     row["references"] = row["reference"]
     row["reference"] = row["references"][0] if row["references"] else None
-    row["scores"] = [
-        name for name in map(str, record) if spelling(name) not in _READ and _SCORES.search(spelling(name))
-    ]
-    row |= {"several_turns": bool(flat.get("severalturns")), "cut_off": flat.get("cutoff") is True}
     row["named"] = row["id"] is not None
     row["id"] = row["id"] if row["named"] else row["question"]
     row["group"] = row["id"] if row["group"] is None else row["group"]
     row["system"] = row["system"] or path.name.split(".")[0]
     row |= {name: math.nan for name in ("seconds", "cost") if row[name] is None}
-    return row | _contexts(where, row["contexts"], row["context_ids"], texts)
+    row |= _contexts(where, row["contexts"], row["context_ids"], texts)
+    return row | {
+        "where": where,
+        "scores": [str(name) for name in record if _is_score(spelling(name))],
+        "several_turns": bool(flat.get("severalturns")),
+        "cut_off": flat.get("cutoff") is True,
+    }
+
+
+def _is_score(name):
+    return name not in _READ and _SCORES.search(name)
 
 
 def _last_turn(flat):

@@ -255,22 +255,31 @@ def _means(found):
     return pd.DataFrame(found, dtype=float).mean().add_suffix(" baseline").to_dict()
 
 
+RANKING = ["nDCG@10", "R@10"]
+
+
 def _retrieval(log, others):
     """Ranking measures of the contexts, and of those of other questions."""
-    names = ["nDCG@10", "R@10"]
-    found = pd.DataFrame(math.nan, index=log.index, columns=[*names, *(f"{name} baseline" for name in names)])
+    tables = [pd.DataFrame(columns=RANKING, dtype=float)]
     for _, part in log.groupby("system", sort=False):
         asked = part[part["relevant"].notna() & part["context_ids"].notna()]
         if not len(asked):
             continue
-        qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
         lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
-        swapped = {key: next((lists[one] for one in others[key] if one in lists), []) for key in lists}
-        for ids, suffix in ((lists, ""), *([(swapped, " baseline")] if any(swapped.values()) else [])):
-            runs = {key: {doc: -float(place) for place, doc in enumerate(row)} for key, row in ids.items()}
-            table = evaluate(qrels, runs, names).frame().loc[asked["id"]]
-            found.loc[asked.index, [f"{name}{suffix}" for name in names]] = table[names].to_numpy()
-    return found
+        swapped = {key: next((lists[other] for other in others[key] if other in lists), []) for key in lists}
+        table = _ranking(asked, lists)
+        if any(swapped.values()):
+            table = table.join(_ranking(asked, swapped).add_suffix(" baseline"))
+        tables.append(table.set_index(asked.index))
+    columns = [*RANKING, *(f"{name} baseline" for name in RANKING)]
+    return pd.concat(tables).reindex(index=log.index, columns=columns)
+
+
+def _ranking(asked, lists):
+    """Ranking measures of lists of documents, a row per question."""
+    qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
+    runs = {key: {doc: -float(place) for place, doc in enumerate(ids)} for key, ids in lists.items()}
+    return evaluate(qrels, runs, RANKING).frame().loc[asked["id"], RANKING]
 
 
 # --- means and differences

@@ -410,15 +410,15 @@ def scored_copies(explained, weights, *, seed=0):
     own = {key: explained.sources[explained.own[key]] for key in explained.explanations}
     pairing = pair_sources(explained.explanations, explained.sources, explained.own, draws=1, seed=seed)
     swapped = {key: explained.sources[others[0]] for key, others in pairing.foreign.items()}
-    right = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
-    spoilt = {SWAPPED: {key: scores(explained.explanations[key], swapped[key], weights) for key in own}}
-    for defect, copies in corrupt(explained.explanations, seed=seed).items():
-        spoilt[defect] = {key: scores(text, own[key], weights) for key, text in copies.items()}
+    originals = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
+    spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
-    for defect, wrong in spoilt.items():
-        for original, version in ((True, right), (False, wrong)):
-            known = {"defect": defect, "original": original}
-            rows += [known | {"key": key, "source": explained.own[key]} | version[key] for key in wrong]
+    for defect, copies in spoilt.items():
+        sources = swapped if defect == SWAPPED else own
+        for key, text in copies.items():
+            known = {"defect": defect, "key": key, "source": explained.own[key]}
+            rows.append(known | {"original": True} | originals[key])
+            rows.append(known | {"original": False} | scores(text, sources[key], weights))
     frame = pd.DataFrame(rows, columns=["defect", "key", "source", "original", *DETECTORS])
     return frame.astype(dict.fromkeys(DETECTORS, float)).astype({"original": bool})
 
