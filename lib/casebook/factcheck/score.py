@@ -195,10 +195,11 @@ def majority(gold, labels=None, policy=None):
     return max(hits, key=hits.get)
 
 
-def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0):
+def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0, not_measured=None):
     """Compare a system with others on the same claims, as one family of contrasts; None leaves a claim out.
 
-    McNemar's exact p stands beside the sign-flip test over clusters only where every claim stands alone.
+    ``not_measured`` names rivals that had no input, or the same one, with the reason. McNemar's exact p stands beside
+    the sign-flip test over clusters only where every claim stands alone.
     """
     # Columns are numbers: a rival may be called "system".
     answers = [list(right), *(list(rivals[name]) for name in rivals)]
@@ -209,8 +210,11 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
     pairs = [(0, place) for place in range(1, len(answers))]
-    found = contrasts(table, pairs, groups, margin=margin, n_resamples=n_resamples, seed=seed)
-    found = found.rename(columns={"low": "difference low", "high": "difference high"})
+    places = {name: place for place, name in enumerate(rivals, start=1)}
+    unmeasured = {(0, places[name]): reason for name, reason in (not_measured or {}).items() if name in places}
+    found = contrasts(
+        table, pairs, groups, margin=margin, n_resamples=n_resamples, seed=seed, not_measured=unmeasured
+    ).rename(columns={"low": "difference low", "high": "difference high"})
     ours, others, alone = table[0], [table[place] for _, place in pairs], groups is None or groups.is_unique
     found = found.assign(
         **{"rival accuracy": [other.mean() for other in others]},
