@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from casebook.factcheck.stance import PublicJudge, features_model, judge_table
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
 from casebook.runs.outputs import as_json
+from casebook.verdicts import NOT_MEASURED
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
@@ -96,26 +98,99 @@ def test_our_claims(study):
     assert compared.loc["majority", "rival accuracy"] == max(study.rows["label"].value_counts()) / len(study.rows)
 
 
-def test_a_users_claims_about_a_users_folder(tmp_path):
-    """Of each true claim there is a false twin, with another number."""
-    (tmp_path / "pancakes.txt").write_text("Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.")
-    (tmp_path / "soup.txt").write_text("The soup serves 4 people. The soup is made with 9 onions.")
-    true = ["The batter needs 3 eggs.", "The batter rests for 30 minutes.", "The flour weighs 200 grams."]
-    true += ["The soup serves 4 people.", "The soup is made with 9 onions.", "Mix 200 grams of flour."]
-    twins = [(group, text) for group, claim in enumerate(true) for text in (claim, re.sub(r"\d+", "77", claim))]
-    rows = [{"claim": t, "label": N if "77" in t else S, "group": g, "id": n} for n, (g, t) in enumerate(twins)]
-    rows[0]["evidence"] = rows[1]["evidence"] = [{"doc_id": "pancakes.txt", "quote": "3 eggs"}]
-    path = tmp_path / "claims.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    study = run_study(claims=path, corpus=tmp_path, resamples=500)
+RECIPES = {
+    "pancakes.txt": "Mix 200 grams of flour with 3 eggs. Let the batter rest for 30 minutes.",
+    "soup.txt": "The soup serves 4 people. The soup is made with 9 onions.",
+}
+
+
+@pytest.fixture
+def recipes(tmp_path):
+    """A folder of recipes and a function that writes claims about them: of each true one a twin with another number."""
+    for name, text in RECIPES.items():
+        (tmp_path / name).write_text(text)
+    true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
+    true |= {"200 grams": "The flour weighs 200 grams.", "4 people": "The soup serves 4 people."}
+    true |= {"9 onions": "The soup is made with 9 onions.", "200 grams of flour": "Mix 200 grams of flour."}
+
+    def write(quoted=6, label=lambda claim: N if "77" in claim else S, claims=true):
+        rows = []
+        for group, (quote, text) in enumerate(claims.items()):
+            name = next((name for name, whole in RECIPES.items() if quote in whole), None)
+            evidence = [{"doc_id": name, "quote": quote}] if group < quoted else []
+            for claim in (text, re.sub(r"\d+", "77", text)):
+                rows.append({"claim": claim, "label": label(claim), "group": group, "evidence": evidence})
+        path = tmp_path / "claims.jsonl"
+        path.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n, row in enumerate(rows)))
+        return {"claims": path, "corpus": tmp_path}
+
+    return write
+
+
+def test_a_users_claims_about_a_users_folder(recipes):
+    study = run_study(**recipes(quoted=1), resamples=500)
     assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 2)
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
-    assert FITTED_ON_OWN not in study.verdicts and "gold evidence" in study.verdicts
     assert study.found[:3] == [True, True, None]
     assert study.ablation["parts"]["n"].eq(12).all()
-    assert transfer.transfer(study)[0].empty
+    # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
+    assert FITTED_ON_OWN not in study.verdicts and "gold evidence" not in study.verdicts
+    table, _, missing = transfer.transfer(study)
+    assert table.empty and missing == {"claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"}
     with pytest.raises(InputError, match="give claims and corpus"):
-        run_study(claims=path)
+        run_study(claims=study.pipeline.base)
+
+
+def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
+    study = run_study(**recipes(), ablation=False)
+    assert "gold evidence" in study.verdicts
+    table, contrasts, missing = transfer.transfer(study, sets=["factcheck_claims"], n_boot=200)
+    chosen = table.drop_duplicates("dataset").set_index("dataset")["chosen on"]
+    assert chosen.to_dict() == {"claims": False, "factcheck_claims": True} and not missing
+    row = table.set_index(["dataset", "system"]).loc["claims", DEFAULT]
+    assert (row["n"], row["groups"], row["accuracy"]) == (12, 6, 1)
+    assert transfer.transfer(study, n_boot=200)[0]["dataset"].unique().tolist() == ["claims"]
+    assert set(contrasts.loc[contrasts["dataset"] == "claims", "rival"]) == {"majority", CLAIM_ONLY}
+
+
+@pytest.mark.parametrize("label", [S, N])
+def test_claims_of_one_label_run(recipes, label):
+    study = run_study(**recipes(label=lambda _: label), resamples=200)
+    table, _, _ = transfer.transfer(study, n_boot=200)
+    compared = study.comparisons(n_boot=200)
+    assert set(study.verdicts[CLAIM_ONLY]) == {label} and study.baseline(compared)["rival accuracy"] == 1
+    assert table.set_index("system").loc[CLAIM_ONLY, "accuracy"] == 1 and table["AUROC"].isna().all()
+    assert study.scores(n_boot=50)["pipeline"]["accuracy"].n == 12
+
+
+def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
+    planets = {f"moon {n}": f"Planet {name} has {n} moons." for n, name in enumerate("ABCDEF", 3)}
+    study = run_study(**recipes(quoted=0, claims=planets), resamples=200)
+    assert not any(result.evidence for result in study.pipeline.results)
+    assert study.brier_contrast(n_boot=200) is None and study.calibrated(n_boot=50).n == 0
+    parts = study.ablation["parts"]
+    assert set(parts["verdict"]) == {NOT_MEASURED} and not parts["low"].notna().any()
+    assert study.baseline(study.comparisons(n_boot=200))["verdict"] != "better"
+
+
+def test_probabilities_are_compared_with_the_base_rate(toy):
+    wrong = replace(toy, verdicts={"pipeline": [S, N, N, "well", None, S, NEI, NEI]})
+    row, calibrated = wrong.brier_contrast(n_boot=200), wrong.calibrated(n_boot=50)
+    assert calibrated.controls["brier"] == 0.25
+    gain = calibrated.controls["brier"] - calibrated.measures["brier"].estimate
+    assert row["difference"] == pytest.approx(gain) and row["n"] == calibrated.n
+    certain = toy.brier_contrast(n_boot=200)
+    assert (certain["verdict"], certain["reason"]) == (
+        NOT_MEASURED,
+        "every verdict is right, so the base rate is certain",
+    )
+
+
+def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
+    """The original gate asks for an address, and our documents have none."""
+    assert list(study.unread) == ["documented"] and "none of 114 documents passes" in study.unread["documented"]
+    row = study.comparisons(n_boot=200).set_index("rival").loc["documented"]
+    assert row["verdict"] == NOT_MEASURED and np.isnan(row["difference"])
 
 
 @pytest.mark.data

@@ -9,6 +9,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
+from casebook.factcheck.ablation import MARGIN
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
@@ -25,7 +26,8 @@ from casebook.stats.samples import stream
 OWN = "factcheck_claims"
 MAJORITY, CLAIM_ONLY = "majority", "claim only"
 DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
-#: Sets and what ties their claims together; HoVer names its evidence without text.
+#: Sets that the features of the default judge were chosen on, and what ties their claims together; HoVer names its
+#: evidence without text, so that it cannot be judged.
 SETS = {
     "feverous_s": "source",
     "climate_fever_claims": "claim_id",
@@ -33,6 +35,9 @@ SETS = {
     "consumer_contracts_qa": "clause",
     OWN: "group",
 }
+GOLD = ["id", "claim", "label", "group", "evidence"]
+#: Claims of a user's own below which nothing is said of a judge.
+FEWEST_CLAIMS = 6
 
 
 def gold_claims(key):
@@ -40,10 +45,21 @@ def gold_claims(key):
 
     None where the set names its evidence without the text.
     """
-    if key not in (OWN, "consumer_contracts_qa"):
-        return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
-    rows = _own_gold() if key == OWN else _contract_gold(load(key))
-    return pd.DataFrame(rows, columns=["id", "claim", "label", "group", "evidence"]).assign(dataset=key)
+    if key == OWN:
+        return with_evidence(key, EvidenceBase(shipped_documents()), read_claims())
+    if key == "consumer_contracts_qa":
+        return pd.DataFrame(_contract_gold(load(key)), columns=GOLD).assign(dataset=key)
+    return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
+
+
+def with_evidence(name, base, claims):
+    """The claims over a collection that name the passages that decide them, as `gold_claims`."""
+    rows = []
+    for claim in claims:
+        passages = base.deciding(claim)
+        if passages and claim.label in (S, N):
+            rows.append((claim.id, claim.text, claim.label, claim.group, passages))
+    return pd.DataFrame(rows, columns=GOLD).assign(dataset=name)
 
 
 def of_claim_set(dataset, together="cluster"):
@@ -66,13 +82,6 @@ def of_claim_set(dataset, together="cluster"):
     return frame.assign(**told).reset_index(drop=True)
 
 
-def _own_gold():
-    base = EvidenceBase(shipped_documents())
-    for claim in read_claims():
-        if found := base.deciding(claim):
-            yield claim.id, claim.text, claim.label, claim.group, found
-
-
 def _contract_gold(dataset):
     """Questions about contracts as claims that the answer is yes, with the four nearest sentences of the clause."""
     texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
@@ -82,7 +91,7 @@ def _contract_gold(dataset):
         parts = [text[start:end] for start, end in sentences(text)]
         nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[:4]
         passages = [Passage(0, 0, len(part), part, "") for part in nearest]
-        yield question.query_id, claim, S if question.answer else N, clause, passages
+        yield question.query_id, claim, S if question.answer else N, dataset.groups[question.query_id], passages
 
 
 def given(judge, claims, evidence, rule=None):
@@ -126,30 +135,48 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     right = {name: is_right(gold["label"], answers["verdict"]) for name, answers in found.items()}
     baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
     for name in judges:
-        one = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
-        compared.append(pd.concat([pd.DataFrame({"dataset": key, "system": name}, one.index), one], axis=1))
+        rows = compare_verdicts(right[name], baselines, margin=MARGIN, n_resamples=n_boot, **options)
+        rows.insert(0, "dataset", key)
+        rows.insert(1, "system", name)
+        compared.append(rows)
     frame = pd.DataFrame(table)
     return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(compared, ignore_index=True)
 
 
-def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
-    """The default judge, and one that knows only our claims, on every set that neither saw.
+def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
+    """Judges with the gold evidence on the claims that a user brought, and on `sets`: by default all of ours for ours.
 
-    Gives the two tables of `evaluate` over all sets, and why a set is not there.
+    The weights of the default judge never saw the claims; its features were chosen on ``SETS``. Gives the two tables
+    of `evaluate` over all sets, with ``chosen on``, and why a set is not there.
     """
-    found, missing = [(pd.DataFrame(), pd.DataFrame())], {}
-    sets = sets if study.pipeline is not None and study.pipeline.train else ()
-    for key in track(sets, "other people's claims"):
+    pipeline = study.pipeline
+    if pipeline is None:
+        sets = ()
+    elif pipeline.train:
+        sets = sets or tuple(SETS)
+    else:
+        sets = (study.name, *sets)
+    tables = []
+    contrasts = []
+    missing = {}
+    for key in track(dict.fromkeys(sets), "other people's claims"):
+        brought = key == study.name and not pipeline.train
         try:
-            gold = gold_claims(key)
+            gold = with_evidence(key, pipeline.base, pipeline.test) if brought else gold_claims(key)
         except Absent:
             missing[key] = "not on this machine"
             continue
         if gold is None:
             missing[key] = "it names its evidence without the text"
+        elif len(gold) < FEWEST_CLAIMS or gold["group"].nunique() < 2:
+            missing[key] = f"gold evidence for {len(gold)} claims in {gold['group'].nunique()} groups: it takes 6 in 2"
         else:
-            found.append(evaluate(gold, study.pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed))
-    return *(pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True)), missing
+            table, compared = evaluate(gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed)
+            tables.append(table.assign(**{"chosen on": key in SETS and not brought}))
+            contrasts.append(compared)
+    if not tables:
+        return pd.DataFrame(), pd.DataFrame(), missing
+    return pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing
 
 
 def stance_study(own, *, seed=0, n_boot=2_000):
@@ -210,6 +237,9 @@ def cross_fitted(model, X, supported, groups, folds, seed, also=()):
 
     found = np.zeros((1 + len(also), len(supported)))
     for train, test in _folds(X, supported, groups, folds, seed):
+        if len(set(supported[train].tolist())) < 2:  # there is one class to learn
+            found[:, test] = float(supported[train[0]])
+            continue
         fitted = clone(model).fit(X[train], supported[train])
         for row, table in enumerate((X, *also)):
             found[row, test] = fitted.predict_proba(table[test])[:, 1]

@@ -37,6 +37,17 @@ def overlap(one, other):
     return one.start < other.end and other.start < one.end
 
 
+def read_together(item, evidence):
+    """How many passages the stance of an item was read from.
+
+    A judge that reads passages of a part jointly states one probability for all of them.
+    """
+    if item.probability is None:
+        return 1
+    same = (item.subclaim_id, item.stance, item.probability)
+    return sum((other.subclaim_id, other.stance, other.probability) == same for other in evidence)
+
+
 @dataclass(frozen=True)
 class SubclaimVerdict:
     subclaim_id: str
