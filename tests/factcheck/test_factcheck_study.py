@@ -14,7 +14,7 @@ from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.stance import PublicJudge, features_model, judge_table
+from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
 from casebook.runs.outputs import as_json
@@ -202,6 +202,11 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
+    # The page of all sets tells the same of the claim-only model: one population, one model, one number.
+    table, _ = transfer.evaluate(transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_boot=50)
+    row = table.set_index("system").loc[CLAIM_ONLY]
+    assert row["accuracy"] == scores[CLAIM_ONLY]["accuracy"].estimate
+    assert (row["n"], row["groups"]) == (396, study.rows["group"].nunique())
     at = study.rows["clause found at"]
     assert at.eq("rank 1").mean() > 0.5 and at.ne("never").mean() > 0.85 and at.eq("rank 1").tolist() == study.found
     found = drill_down(study)
@@ -304,6 +309,11 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
         assert spans == [[atom.start, atom.end] for atom in claim.atoms]
         assert not item["decisive"] or item["missed"] is not all(one["met"] for one in item["decisive"])
         assert {one["about"] for one in item["cited"]} <= {part["id"] for part in item["parts"]}
+    # Where a stance is of several passages, the page does not give it to one of them.
+    evidence = [one for result in study.pipeline.results for one in result.evidence]
+    joint = sum(one.together > 1 and one.stance != "neutral" for one in evidence)
+    stances = [one["stance"] for item in kept["items"] for one in item["cited"]]
+    assert sum("together with" in stance for stance in stances) == joint > 100
 
 
 def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(study, kept, monkeypatch):

@@ -49,6 +49,8 @@ class PublicJudge:
     contradict each other; the others are judged together. Documents that speak of something else are neutral.
     """
 
+    reads_together = True
+
     def __init__(self, left_out=None):
         known = judge_table()["weights"]
         if (left_out or "none") not in known:

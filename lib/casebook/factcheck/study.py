@@ -19,7 +19,7 @@ from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChe
 from casebook.factcheck.score import compare_verdicts, is_right, majority
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
-from casebook.factcheck.verdict import INSUFFICIENT, STANCES, overlap, read_together
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, overlap
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.frames import contrasts
@@ -264,14 +264,8 @@ def _own_claims(own, ablated, folds, seed):
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
     ]
-    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level")
-    cited = [
-        [
-            Cited(*(getattr(item, name) for name in about), read_together(item, result.evidence))
-            for item in result.evidence
-        ]
-        for result in results
-    ]
+    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
+    cited = [[Cited(*(getattr(item, name) for name in about)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
     support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
@@ -549,7 +543,9 @@ def _items(study, texts):
 def _role(one, others, texts):
     """What a passage does for a claim, and whether it meets a passage of the other role."""
     met = any(touches(one, other) for other in others)
-    stance = f"{one.stance}, together with {one.together - 1} more" if one.together > 1 else one.stance
+    stance = one.stance
+    if one.together > 1 and stance != NEUTRAL:
+        stance = f"{stance}, together with {one.together - 1} more"
     told = {"about": one.about if texts else "", "stance": stance, "level": one.level, "met": met}
     return told | {"passage": (one.doc_id, one.start, one.end, one.text), "probability": _short(one.probability)}
 

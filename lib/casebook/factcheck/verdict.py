@@ -1,6 +1,7 @@
 """From the stances of evidence to the verdict on a claim: the documented rule and the corrected one."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 from casebook.errors import InputError
 
@@ -16,7 +17,7 @@ DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPOR
 
 @dataclass(frozen=True)
 class Evidence:
-    """One passage that speaks to one sub-claim."""
+    """One passage that speaks to one sub-claim; ``together``: of how many passages its stance speaks."""
 
     id: str
     subclaim_id: str
@@ -30,6 +31,7 @@ class Evidence:
     level: str
     stance: str = NEUTRAL
     probability: float | None = None
+    together: int = 1
 
 
 def overlap(one, other):
@@ -37,15 +39,10 @@ def overlap(one, other):
     return one.start < other.end and other.start < one.end
 
 
-def read_together(item, evidence):
-    """How many passages the stance of an item was read from.
-
-    A judge that reads passages of a part jointly states one probability for all of them.
-    """
-    if item.probability is None:
-        return 1
-    same = (item.subclaim_id, item.stance, item.probability)
-    return sum((other.subclaim_id, other.stance, other.probability) == same for other in evidence)
+def read_together(items):
+    """Evidence of one part by a judge that reads passages jointly: those that it read as one have one probability."""
+    counts = Counter((item.stance, item.probability) for item in items)
+    return [replace(item, together=counts[item.stance, item.probability]) for item in items]
 
 
 @dataclass(frozen=True)
