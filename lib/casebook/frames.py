@@ -162,7 +162,7 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
     >>> row.verdict
     'better'
     """
-    pairs = list(pairs)
+    pairs = [tuple(pair) for pair in pairs]
     not_measured = not_measured or {}
     X, names = score_matrix(pd.DataFrame(scores))
     unknown = [name for pair in pairs for name in pair if name not in names]
