@@ -261,6 +261,14 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     assert "names its evidence without the text" in missing["hover"]
 
 
+def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr("casebook.factcheck.study.PublicJudge", lambda left_out=None: asked.append(left_out))
+    for key in transfer.SETS:
+        study.pipeline.judges(key)
+    assert asked == list(transfer.SETS)
+
+
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     table, _, missing = transfer.transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)

@@ -154,7 +154,8 @@ def test_no_interval_has_width_zero():
     gold = [S, N] * 10
     pairs = np.repeat(np.arange(10), 2)
     scores = score_predictions(gold, [S] * 20, clusters=pairs, n_boot=200)
-    rows = [scores.measures, *scores.baselines.values(), *scores.policies.values()]
+    three = score_predictions([S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2)
+    rows = [scores.measures, *scores.policies.values(), *scores.baselines.values(), *three.baselines.values()]
     intervals = [interval for measures in rows for interval in measures.values()]
     assert not [found for found in intervals if found.low is not None and found.high - found.low < 1e-9]
     constant = scores["accuracy"]

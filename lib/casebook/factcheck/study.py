@@ -223,8 +223,9 @@ class OwnClaims:
         """The judges that can be held against the claims of a public set, which neither may have seen."""
         judge = self.checker.stance
         if self.stance == "public":
-            # Sets that a user brings under a name of ours are seen by no weights.
-            judge = PublicJudge(left_out=key if key in transfer.SETS and key != self.name else None)
+            # No weights saw what a user brings, whatever its name.
+            seen = key in transfer.SETS and (self.train or key != self.name)
+            judge = PublicJudge(left_out=key if seen else None)
         return {DEFAULT: judge} | ({FITTED_ON_OWN: self.fitted} if self.train and key != OWN else {})
 
     def on(self, evidence):

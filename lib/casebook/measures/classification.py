@@ -422,7 +422,9 @@ class _Scorer:
     def intervals(self, tables, units):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
         flat, found = tables[0], {}
-        values, spread = formulas(flat), formulas(tables[1:])
+        values = formulas(flat)
+        # Without the last digits, in which the resamples of a constant differ.
+        spread = {name: draws.round(12) for name, draws in formulas(tables[1:]).items()}
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
         shares = _shares(flat) if flat.dtype.kind == "i" else {}
         for name, value in values.items():
