@@ -33,6 +33,8 @@ GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
 GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
 #: Systems and measures by the names that readers see; measures that are not there have them already.
 SYSTEMS, MEASURES = yaml_table("names")["systems"], yaml_table("names")["measures"]
+#: What the first headline of every set answers; the strongest simple baseline is the one that is right more often.
+QUESTION = "Is {} right more often than the better of claim-only model and majority class?"
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
@@ -61,7 +63,7 @@ class VerdictStudy:
     cited: list | None = None
     titles: dict = field(default_factory=dict)
     unread: dict = field(default_factory=dict)
-    question: str = "Is the fact-checker right more often than a model of the claims' words and the majority class?"
+    question: str = QUESTION.format("the fact-checker")
 
     @property
     def names(self):
@@ -340,7 +342,7 @@ def _contracts(dataset, folds, seed):
             SHUFFLED_CLAUSE: "Reader of the clause of another question",
             CLAIM_ONLY: "Claim-only model, out of fold",
         },
-        question="Does a reader of the retrieved clause answer these questions better than a model that reads none?",
+        question=QUESTION.format("a reader of the retrieved clause"),
         facts={"clauses": len(dataset.documents)},
         texts=asked["text"].tolist(),
         decisive=[[_clause(base, row)] for row in gold],
@@ -383,7 +385,7 @@ def _gold_evidence(dataset, folds, seed):
             SHUFFLED: "Reader of the evidence of other claims",
             CLAIM_ONLY: "Claim-only model, out of fold",
         },
-        question="Does a reader of the gold evidence decide these claims better than a model that reads none?",
+        question=QUESTION.format("a reader of the gold evidence"),
         facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims.tolist(),
         decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]],
@@ -428,7 +430,7 @@ def _aggregation(dataset, folds, seed):
         {name: found.tolist() for name, found in verdicts.items()},
         WRONG | {"nei": "three_class", "conflict": "three_class"},
         slices=("sided evidence",),
-        question="Does the original vote over the labels of its five sentences beat always giving one answer?",
+        question="Is the original vote over five labelled sentences right more often than the majority class?",
         confidence={"documented vote": [number_or_none(value) for value in stated]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
@@ -450,7 +452,9 @@ def _claims_alone(dataset, folds, seed):
         CLAIM_ONLY: transfer.claim_only(claims["claim"], *fitted_to),
         "claim length only": transfer.cross_fitted(features_model(), lengths, *fitted_to)[0],
     }
-    question = "Does the wording of these claims give more of their labels away than their length or one answer?"
+    question = (
+        "Is a model of the claims' words right more often than the better of their length and the majority class?"
+    )
     titles = {CLAIM_ONLY: "Claim-only model, out of fold", "claim length only": "Claim-length model, out of fold"}
     known = {"titles": titles, "slices": ("hops",), "texts": claims["claim"].tolist(), "question": question}
     return _by_probability(dataset.name, claims[["id", "label", "hops", "group"]], stated, blind=tuple(stated), **known)
