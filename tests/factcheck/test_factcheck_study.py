@@ -14,6 +14,7 @@ from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
+from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
@@ -161,6 +162,18 @@ def test_claims_of_one_label_run(recipes, label):
     assert set(study.verdicts[CLAIM_ONLY]) == {label} and study.baseline(compared)["rival accuracy"] == 1
     assert table.set_index("system").loc[CLAIM_ONLY, "accuracy"] == 1 and table["AUROC"].isna().all()
     assert study.scores(n_boot=50)["pipeline"]["accuracy"].n == 12
+
+
+def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
+    class Failing:
+        def judge(self, claim, passages):
+            if "soup" in claim:
+                raise ValueError("no soup")
+            return [("supports", 0.9) for _ in passages]
+
+    passages = [Passage(0, 0, 5, "Eggs.", "")]
+    table = transfer.given(Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages])
+    assert table["verdict"].tolist() == [None, S] and table["support"].tolist() == [0.5, 0.9]
 
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):

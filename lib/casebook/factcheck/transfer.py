@@ -95,18 +95,33 @@ def _contract_gold(dataset):
 
 
 def given(judge, claims, evidence, rule=None):
-    """Verdict and degree of support of a judge, by the parts of every claim (id to text) and the claim's passages."""
-    rule, rows = rule or Rule(), []
+    """Verdict and degree of support of a judge, by the parts of every claim (id to text) and the claim's passages.
+
+    A claim on which the judge fails has no verdict, as in the pipeline.
+    """
+    rule = rule or Rule()
+    rows = []
     for texts, passages in zip(claims, evidence, strict=True):
-        items = [
-            Evidence(f"EV{n}", name, "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
-            for name, text in texts.items()
-            for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
-        ]
+        try:
+            items = _judged(judge, texts, passages)
+        except Exception:
+            rows.append((None, 0.5))
+            continue
         support = rules.degree_of_support(texts, items, rule)
         verdict = rules.decide(texts, items, rule)[1] if texts else INSUFFICIENT
         rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
+
+
+def _judged(judge, texts, passages):
+    """What a judge says of the passages for every part of a claim."""
+    items = []
+    for name, text in texts.items():
+        stances = judge.judge(text, passages)
+        for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=1):
+            place = (passage.header, "", passage.text, passage.start, passage.end)
+            items.append(Evidence(f"EV{number}", name, "", *place, 1.0, "high", *stance))
+    return items
 
 
 def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
