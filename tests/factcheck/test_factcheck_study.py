@@ -173,7 +173,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
 
     passages = [Passage(0, 0, 5, "Eggs.", "")]
     table = transfer.given(Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages])
-    assert table["verdict"].tolist() == [None, S] and table["support"].tolist() == [0.5, 0.9]
+    assert table["verdict"].isna().tolist() == [True, False] and table["support"].tolist() == [0.5, 0.9]
 
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
