@@ -69,13 +69,6 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
         transfer.of_another_group(["a"], 0, "x")
 
 
-def test_shuffled_evidence_leaves_nothing(own):
-    table = transfer.stance_study(own, n_boot=200).set_index("system")
-    assert table.loc["evidence", "auroc low"] > 0.8
-    assert table.loc["shuffled evidence", "auroc low"] < 0.5 < table.loc["shuffled evidence", "auroc high"]
-    assert table.loc["fitted on shuffled", "auroc"] < 0.6
-
-
 def test_our_claims(study):
     systems = ["pipeline", "gold evidence", FITTED_ON_OWN, "documented", "shuffled evidence", CLAIM_ONLY]
     assert list(study.verdicts) == systems
@@ -260,7 +253,7 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer.transfer(study, sets=("climate_fever_claims", "hover"), n_boot=200)
+    table, contrasts, missing = transfer.transfer(study, sets=("climate_fever_claims",), n_boot=200)
     gold = transfer.gold_claims("feverous_s")
     feverous, beside = transfer.evaluate(gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200)
     feverous, climate = feverous.set_index("system"), table.set_index("system")
@@ -271,7 +264,7 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
     assert climate.loc[DEFAULT, "abstained"] < 0.02 and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
     assert contrasts.set_index(["system", "rival"]).loc[(DEFAULT, "majority"), "verdict"] == "worse"
-    assert "names its evidence without the text" in missing["hover"]
+    assert not missing
 
 
 def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
@@ -352,10 +345,3 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_rem
     assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}
     assert {passage[3] for passage in hidden["passages"]} == {name for _, name in hidden["documents"]} == {None}
     assert {one["about"] for one in roles} == {""}
-
-
-@pytest.mark.data
-def test_hover_gives_little_away_by_its_wording(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    scores = run_study("hover").two_class(n_boot=100)
-    assert 0.49 < scores[CLAIM_ONLY]["accuracy"].low < 0.56 and set(scores[CLAIM_ONLY].groups["hops"]) == set("234")

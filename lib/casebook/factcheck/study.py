@@ -116,7 +116,7 @@ class VerdictStudy:
 
     def baseline(self, compared):
         """The best of the simple baselines, which read no evidence, in a table of `comparisons`."""
-        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY, "claim length only"))]
+        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY))]
         return simple.loc[simple["rival accuracy"].idxmax()]
 
     def stated(self):
@@ -443,29 +443,11 @@ def _thresholds(share):
     return np.select([share >= 0.7, share <= 0.3], [S, N], NEI)
 
 
-def _claims_alone(dataset, folds, seed):
-    """HoVer without any evidence: what a set gives away by its wording."""
-    claims = dataset.claims.rename(columns={"claim_id": "id", "cluster": "group"}).astype({"hops": str})
-    fitted_to = (claims["label"] == S).to_numpy(), claims["group"].tolist(), folds, seed
-    lengths = claims["claim"].str.split().str.len().to_numpy(float)[:, None]
-    stated = {
-        CLAIM_ONLY: transfer.claim_only(claims["claim"], *fitted_to),
-        "claim length only": transfer.cross_fitted(features_model(), lengths, *fitted_to)[0],
-    }
-    question = (
-        "Is a model of the claims' words right more often than the better of their length and the majority class?"
-    )
-    titles = {CLAIM_ONLY: "Claim-only model, out of fold", "claim length only": "Claim-length model, out of fold"}
-    known = {"titles": titles, "slices": ("hops",), "texts": claims["claim"].tolist(), "question": question}
-    return _by_probability(dataset.name, claims[["id", "label", "hops", "group"]], stated, blind=tuple(stated), **known)
-
-
 #: Other data sets, with the kind of data that they are loaded as.
 BUILDERS = {
     "consumer_contracts_qa": (_contracts, "retrieval"),
     "feverous_s": (_gold_evidence, "claims"),
     "climate_fever_claims": (_aggregation, "claims"),
-    "hover": (_claims_alone, "claims"),
 }
 
 

@@ -13,8 +13,7 @@ from casebook.factcheck.ablation import MARGIN
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, Pair, training_pairs
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, SUPPORTS, Evidence, Rule
+from casebook.factcheck.verdict import INSUFFICIENT, Evidence, Rule
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.classification import auroc, score_predictions
@@ -26,15 +25,8 @@ from casebook.stats.samples import stream
 OWN = "factcheck_claims"
 MAJORITY, CLAIM_ONLY = "majority", "claim only"
 DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
-#: Sets that the features of the default judge were chosen on, and what ties their claims together; HoVer names its
-#: evidence without text, so that it cannot be judged.
-SETS = {
-    "feverous_s": "source",
-    "climate_fever_claims": "claim_id",
-    "hover": "cluster",
-    "consumer_contracts_qa": "clause",
-    OWN: "group",
-}
+#: Sets that the features of the default judge were chosen on, and what ties their claims together.
+SETS = {"feverous_s": "source", "climate_fever_claims": "claim_id", "consumer_contracts_qa": "clause", OWN: "group"}
 GOLD = ["id", "claim", "label", "group", "evidence"]
 #: Claims of a user's own below which nothing is said of a judge.
 FEWEST_CLAIMS = 6
@@ -192,43 +184,6 @@ def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
     if not tables:
         return pd.DataFrame(), pd.DataFrame(), missing
     return pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing
-
-
-def stance_study(own, *, seed=0, n_boot=2_000):
-    """The feature model on held-out pairs with their evidence, with that of others, and fitted on that of others."""
-    model = FeatureStance(own.base.rarity)
-    train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
-    (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
-    stances = [pair.stance for pair in train]
-    model.fit(X, stances)
-    constant = np.eye(len(STANCES))[np.argmax([stances.count(stance) for stance in STANCES])]
-    shares = {
-        "evidence": model.probabilities(X_test),
-        "shuffled evidence": model.probabilities(mixed_test),
-        "fitted on shuffled": FeatureStance().fit(mixed, stances).probabilities(mixed_test),
-        "majority": np.tile(constant, (len(test), 1)),
-    }
-    pairs, rows = pd.DataFrame(test, columns=Pair._fields), []
-    sided = (pairs["stance"] != NEUTRAL).to_numpy()
-    for name, table in shares.items():
-        right = (np.array(STANCES)[table.argmax(axis=1)] == pairs["stance"]).astype(float)
-        accuracy = bootstrap_mean(right, clusters=pairs["group"], n_boot=n_boot, seed=seed)
-        support = table[sided, 0] / np.maximum(table[sided, :2].sum(axis=1), 1e-12)
-        area = auroc(pairs["stance"][sided] == SUPPORTS, support, clusters=pairs["group"][sided])
-        row = {"system": name} | bounded("accuracy", accuracy) | {"pairs": len(pairs)}
-        rows.append(row | bounded("auroc", area) | {"sided pairs": int(sided.sum())})
-    return pd.DataFrame(rows)
-
-
-def _pair_features(model, pairs, seed):
-    """Features of all pairs, and the same with the evidence of the pairs that take a side shuffled among them."""
-    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
-    sided = [n for n, pair in enumerate(pairs) if pair.stance != NEUTRAL]
-    others = of_another_group([pairs[n].group for n in sided], seed, "shuffled evidence")
-    mixed = X.copy()
-    for row, other in zip(sided, others, strict=True):
-        mixed[row] = model.describe(pairs[row].claim, [pairs[sided[other]].passage])
-    return X, mixed
 
 
 def words_model():
