@@ -1,5 +1,6 @@
 """The chapter's studies on real sets and on verdicts made by hand, judges on strange claims, single claims."""
 
+import ast
 import importlib.util
 import json
 import re
@@ -18,8 +19,9 @@ from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
+from casebook.runs.headlines import EFFECTS
 from casebook.runs.outputs import as_json
-from casebook.verdicts import NOT_MEASURED
+from casebook.verdicts import NOT_MEASURED, VERDICTS
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
@@ -345,3 +347,14 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_rem
     assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}
     assert {passage[3] for passage in hidden["passages"]} == {name for _, name in hidden["documents"]} == {None}
     assert {one["about"] for one in roles} == {""}
+
+
+def test_the_chapter_imports_the_words_of_verdicts():
+    """A word that was renamed in one place would fall back in silence in another."""
+    notebook = json.loads((paths.NOTEBOOKS / "07_factcheck_confusion.ipynb").read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            literals = {
+                node.value for node in ast.walk(ast.parse("".join(cell["source"]))) if isinstance(node, ast.Constant)
+            }
+            assert not literals & {*VERDICTS, *EFFECTS.values(), "same", "no better than the baseline"}, cell["id"]
