@@ -41,8 +41,8 @@ def overlap(one, other):
 
 def read_together(items):
     """Evidence of one part by a judge that reads passages jointly: those that it read as one have one probability."""
-    counts = Counter((item.stance, item.probability) for item in items)
-    return [replace(item, together=counts[item.stance, item.probability]) for item in items]
+    counts = Counter((item.stance, item.probability) for item in items if item.probability is not None)
+    return [replace(item, together=counts[item.stance, item.probability] or 1) for item in items]
 
 
 @dataclass(frozen=True)
