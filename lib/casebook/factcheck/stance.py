@@ -66,6 +66,8 @@ class PublicJudge:
     the same, evidence that would support the claim is neutral.
     """
 
+    reads_together = True
+
     def __init__(self, left_out=None, rule=True):
         self._rule = rule
         known = judge_table()["weights"]
