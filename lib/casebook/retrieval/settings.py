@@ -42,6 +42,8 @@ class PipelineConfig(pydantic.BaseModel):
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
     rrf_k: Above = 20
     question_tokens: Above | None = 64  # from which on a query counts as long
+    # How the encoder reads a query beyond its limit: cut at the limit, or in windows whose vectors are averaged.
+    query_reading: Literal["truncated", "windows"] = "truncated"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = True
     mmr_lambda: Share = 0.7
