@@ -18,9 +18,9 @@ CELL = "retrieval_ablation-smoke"
 WORDS = {
     "helps": {"better"},
     "hurts": {"worse"},
-    "no effect": {"equivalent", "same", "better", "worse"},
+    "no effect": {"equivalent", "better", "worse"},
     "undecided": {"undecided"},
-    "no better than the baseline": {"undecided"},
+    "cannot be measured": {"cannot be measured"},
 }
 
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
         headline(value=None, low=None, high=None, reason="no judgements"), headline(low=None, high=None, reason="few_x")
     )
     none, alone = rows_of(answers("mine", [CELL]))
-    assert none.svg is None and "Cannot be measured: no judgements" in none.text
+    assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
 
 
