@@ -130,7 +130,7 @@ def named(system):
 def config_for(mode, **settings):
     """Settings of a named system; what the mode changes wins."""
     if mode in _RENAMED:
-        raise InputError(f"mode {mode!r} is {_RENAMED[mode]!r} now: marginal relevance is no part of the full system")
+        raise InputError(f"mode {mode!r} is called {_RENAMED[mode]!r} now")
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     return PipelineConfig(**{**settings, **changes})
