@@ -18,7 +18,7 @@ from casebook.plugins import callable_plugin, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import DEPTH, HybridRetriever
+from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.settings import named
 from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
@@ -246,9 +246,9 @@ def same_inputs(results, pairs):
     """Pairs of systems that read the same on every query, with the reason."""
     reasons = {}
     for pair in pairs:
-        first, second = (results[name] for name in pair)
-        if isinstance(first, Answers) or isinstance(second, Answers):
-            continue
+        first, second = (results.get(name) for name in pair)
+        if not (isinstance(first, RetrievalResult) and isinstance(second, RetrievalResult)):
+            continue  # what a callable reads is not known
         if first.config == second.config:
             reasons[pair] = "both are one system with these settings"
         elif _differ_in_mmr_alone(first, second) and _reranks_the_same(first, second):
