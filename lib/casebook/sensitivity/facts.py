@@ -130,8 +130,9 @@ def fitting(path, number, record, model):
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
-        told = f"{first_problem(error)}; the keys are {', '.join(model.model_fields)}"
-        raise InputError.at(path, number, told) from error
+        place = path if number is None else f"{path}:{number}"
+        keys = ", ".join(model.model_fields)
+        raise InputError(f"{place}: {first_problem(error)}; the keys are {keys}") from error
 
 
 def read_sheet(path):
