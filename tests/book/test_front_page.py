@@ -55,7 +55,7 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"
     assert links["rows"] == f"rows/{CELL}.csv.gz" and links["item by item"] == f"generated/items/{CELL}.html"
-    assert row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine"
+    assert row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
 
 
 def test_rows_of_one_measure_share_an_axis_and_others_do_not(run):
