@@ -50,7 +50,10 @@ def cases(planted, tmp_path):
 def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     code, out, _ = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
     report = json.loads(out)
-    assert code == 0 and report["counts"]["annotated"] == 8 and report["original"]["llm_accept_rate"] == 1.0
+    assert code == 0 and report["counts"]["annotated"] == 8 and report["counts"]["pairs"] == 32
+    rate = report["standard"]["accept rate"]["value"]
+    assert report["original"]["llm_accept_rate"] == pytest.approx(rate, abs=1e-4) != 1
+    assert report["original in its code"]["llm_accept_rate"] == 1.0
     area, (against,) = report["standard"]["auroc"], report["against"]
     assert area["ci"][0] > 0.5 and against["against"] == "type alone"
     assert against["level"] - against["baseline"] == pytest.approx(against["difference"]) and against["low"] > 0
@@ -157,7 +160,7 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     assert code == 0 and scores["true"]["faithfulness"] == scores["two"]["faithfulness"] == 1.0
     assert scores["made up"]["faithfulness"] == 0.0 and scores["true"]["foreign"] < 0.5
     assert report["documented"]["faithfulness"]["value"] == pytest.approx(2 / 3)
-    assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_clusters"
+    assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_units"
     foreign = [item["corrected"]["foreign"] for item in report["items"]]
     assert report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
     code, out, _ = casebook("explain", "score", path, "--sources", kitchen)

@@ -73,7 +73,14 @@ def run(
     from casebook.assistant.log import documents_of
     from casebook.paths import data_folder
     from casebook.sensitivity.evaluation import THRESHOLD
-    from casebook.sensitivity.report import explained_report, read_case, run_case, score_table, validator_for
+    from casebook.sensitivity.report import (
+        explained_report,
+        missing_answers,
+        read_case,
+        run_case,
+        score_table,
+        validator_for,
+    )
     from casebook.sensitivity.tree import EXPAND, TreeSettings
 
     folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
@@ -89,7 +96,7 @@ def run(
     judge = validator_for(validator, original)
     documents = documents_of(dataset)
     tree = run_case(sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k)
-    notes = [*notes, *(f"{n} answers missing: {why}" for why, n in getattr(judge, "failures", {}).items())]
+    notes = [*notes, *missing_answers(judge)]
     if len(tree.root.found.cases) < k:
         notes.append(f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean")
     report = explained_report(tree, documents, original, THRESHOLD if threshold is None else threshold)
@@ -130,7 +137,7 @@ def evaluate(
     """
     from casebook.sensitivity.cases import own_collection
     from casebook.sensitivity.evaluation import THRESHOLD
-    from casebook.sensitivity.report import evaluation_parts, evaluation_report, validator_for
+    from casebook.sensitivity.report import evaluation_parts, evaluation_report, missing_answers, validator_for
     from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
@@ -145,7 +152,8 @@ def evaluate(
     options = {"encoder": encoder, "n_boot": resamples, "chunking": False}
     study = run_study(collection, [mode], settings, validator=judge, k=k, **options)
     report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
-    report |= {"corpus": str(corpus), "k": k, "counts": {"documents": len(collection.documents), **collection.account}}
+    report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
+    report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
     show_report(report, as_json, out, *evaluation_parts(report))
 

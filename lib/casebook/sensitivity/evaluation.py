@@ -75,10 +75,14 @@ def case_scores(edges, measure=PRIMARY, over_placebo=True):
     return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
 
 
-def documented_scores(edges):
-    """Aggregate as documented: the mean over all edges of a type, no-ops too, and 0 without any."""
+def documented_scores(edges, cases=None):
+    """Aggregate as documented: the mean over all edges of a type, no-ops too, and 0 without any.
+
+    `cases` are the names of all cases, also of those without an edge.
+    """
     used = edges[edges["status"].isin([OK, NOOP, POOR])]
-    return _by_case(edges, used, used[PARITY]).fillna(0.0)
+    scores = _by_case(edges, used, used[PARITY])
+    return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
 
 
 def _by_case(edges, used, values):

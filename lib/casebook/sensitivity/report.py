@@ -65,6 +65,11 @@ def _chosen_sheet(path, name):
     return sheets[name]
 
 
+def missing_answers(validator):
+    """Say how many answers of a language model are missing, and why."""
+    return [f"{count} answers missing: {why}" for why, count in getattr(validator, "failures", {}).items()]
+
+
 def validator_for(name=None, documented=False):
     """Choose who judges whether an edit is plausible: the rules, or a language model by name."""
     return rules if name is None else ModelValidator(load_language_model(name), documented)
@@ -86,27 +91,26 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
 
 def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
     """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
-    numbers = study.numbers()[system]
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
     standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
-    if "auroc" in numbers:
-        standard["auroc"] = numbers["auroc"]
     standard |= study.placebos_above(system, threshold)
     report = {"cases": study.name, "mode": system, "threshold": threshold, "original": None}
     report |= {"standard": standard, "poor queries": sum(tree.poor is not None for tree in study.trees[system])}
     if len(study.annotations):
         report["original"], report["original in its code"] = study.documented(system, threshold)
         report["against"] = study.against_simple(system).to_dict("records")
-        shown = study.evaluated(system)["spearman"]
-        standard["spearman"] = {name: shown[name] for name in ("value", "ci", "n", "p", "undefined", "reason")}
+        measured = study.evaluated(system)
+        standard |= {"auroc": measured["auroc"], "spearman": measured["spearman"]}
+        if measured["auroc"]["value"] is None and not measured["auroc"]["n"]:
+            standard["auroc"] = measured["auroc"] | {"reason": study.why_no_excess(system)}
     return report | {"fact types": study.sensitivity(system).to_dict("records")}
 
 
 def evaluation_parts(report):
     """Write an evaluation for people: lines and tables."""
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items())
-    yield [f"{report['cases']}, {report['mode']}: {counts}"]
+    yield [f"{report['cases']}, {report['mode']}: {counts}", *(f"note: {note}" for note in report["notes"])]
     if report["poor queries"]:
         yield [f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"]
     if report["original"] is None:
@@ -300,7 +304,8 @@ def as_markdown(report):
     lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", "", f"Query: {plain(root['query'])}", ""]
     note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
     lines += [f"| {' | '.join(row)} |" for row in cells]
-    lines += ["", f"Intervals resample the facts of this one case. {note}", ""]
+    by = "Intervals resample the facts of this one case, or its edits where a type has fewer than six facts."
+    lines += ["", f"{by} {note}", ""]
     lines += [f"Dispositive: the mean displacement exceeds {report['threshold']:g}.", ""]
     lines += _section("Mind:", [f"- {plain(text)}" for text in report.get("warnings", ())])
     lines += [f"Counts: {counted}.", "", "## States", ""]

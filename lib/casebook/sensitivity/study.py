@@ -89,7 +89,8 @@ class SensitivityStudy:
 
     def documented(self, system, threshold=THRESHOLD):
         """Score one system by COUNTERCASE's measures, as its document states them and as its code computes them."""
-        scores = evaluation.documented_scores(self.edges[system])
+        cases = [tree.case_id for tree in self.trees[system]]
+        scores = evaluation.documented_scores(self.edges[system], cases)
         outcomes = self.decisions(system)["outcome"]
         edges = int((self.edges[system]["status"] != INVALID).sum())
         code = evaluation.documented_evaluation(scores, self.annotations, edges, threshold)
