@@ -74,6 +74,30 @@ def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
     assert report["non_dispositive_accuracy"] == pytest.approx(shares[False].mean(), abs=1e-4)
 
 
+def test_the_threshold_of_an_evaluation_moves_all_that_depends_on_it(casebook, cases, corpus):
+    reports = []
+    for threshold in (0, 1.5, 11):
+        told = ("--corpus", corpus, *OPTIONS, "--threshold", threshold)
+        code, out, _ = casebook("sensitivity", "evaluate", cases, *told, "--json")
+        report = json.loads(out)
+        assert code == 0 and report["threshold"] == threshold
+        assert f"share of placebos above {threshold:g}" in report["standard"]
+        reports.append(report)
+    none, documented, all_of_them = [report["original"] for report in reports]
+    assert none["dispositive_accuracy"] == all_of_them["non_dispositive_accuracy"] == 1
+    assert all_of_them["dispositive_accuracy"] == 0
+    assert documented["non_dispositive_accuracy"] > none["non_dispositive_accuracy"]
+    assert reports[0]["fact types"] == reports[2]["fact types"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_model_that_is_down_leaves_the_evaluation_undefined(casebook, cases, corpus, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
+    told = ("--corpus", corpus, *OPTIONS, "--validator", "endpoint:none")
+    code, out, _ = casebook("sensitivity", "evaluate", cases, *told)
+    assert code == 0 and "answers missing: unreachable" in out and "not assessed: no edge" in out
+
+
 def test_a_retriever_of_ones_own_is_evaluated(casebook, cases, corpus, tmp_path, monkeypatch):
     (tmp_path / "fixed_order.py").write_text(
         "class Search:\n"

@@ -1,5 +1,6 @@
 """``casebook sensitivity run | report | evaluate``: which facts of a case change its results."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from casebook.cli.common import (
     print_json,
     show_report,
 )
+from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
@@ -28,10 +30,17 @@ Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
 Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
 Placebos = Annotated[int, typer.Option(min=0, help="Placebo edits per state and size of edit.")]
 CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
-Threshold = Annotated[
-    float | None,
-    typer.Option(min=0, help="Mean displacement above which a fact type counts as dispositive; default 1.5."),
-]
+
+
+def finite(threshold: float | None) -> float | None:
+    """Refuse a threshold that is no finite number."""
+    if threshold is not None and not math.isfinite(threshold):
+        raise InputError(f"--threshold: {threshold} is no finite number")
+    return threshold
+
+
+DISPOSITIVE = "Mean displacement above which a fact type counts as dispositive (default 1.5)"
+Threshold = Annotated[float | None, typer.Option(min=0, callback=finite, help=f"{DISPOSITIVE}.")]
 Judge = Annotated[str | None, typer.Option(help="endpoint:MODEL judges whether edits are plausible; default: rules.")]
 
 
@@ -49,9 +58,7 @@ def run(
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0,
-            help="Mean displacement above which a fact type counts as dispositive (default 1.5), and from which a "
-            "state is edited again (default 1.0).",
+            min=0, callback=finite, help=f"{DISPOSITIVE}, and from which a state is edited again (default 1.0)."
         ),
     ] = None,
     budget: Annotated[str, typer.Option(help="stratified (fact types in turn) or first.")] = "stratified",
