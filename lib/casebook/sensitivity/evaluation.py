@@ -257,6 +257,8 @@ def _area(truth, *sides, cases, level=0.95):
     reason = area.reason or few
     if len(sides) == 2 and area.reason == "no_variation":
         reason = NO_UNIT_DIFFERS
+    elif area.estimate is not None and few not in (None, INTERVAL_BY_UNIT):
+        reason = few
     if reason not in (None, INTERVAL_BY_UNIT):
         area = replace(area, low=None, high=None)
     return replace(area, reason=reason)
