@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from casebook.errors import InputError
@@ -114,7 +115,10 @@ def answers(folder, parameters):
     environment = os.environ | {"CASEBOOK_ROOT": str(folder)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "RuntimeWarning" not in done.stderr
+    (notebook,) = (folder / "results/doors/notebooks").glob("*.ipynb")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
     (path,) = (folder / "results/doors/headlines").glob("*.json")
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -136,3 +140,21 @@ def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, tm
     assert excess["low"] < excess["value"] < excess["high"]
     assert len(others) == (3 if annotated else 1)
     assert all(other["low"] is None for other in others)
+    assert len(set(placebo_shares(tmp_path / "results/doors"))) == 1
+
+
+def placebo_shares(run):
+    """Give the share of all placebo edits above 1.5, wherever the chapter states it."""
+    (numbers,) = (run / "numbers").glob("*.json")
+    tables = {
+        name: pd.read_csv(next((run / "tables").glob(f"*.{name}.csv")))
+        for name in ("documented-bands", "kinds", "placebos")
+    }
+    bands = tables["documented-bands"].set_index("mean displacement")
+    kinds = tables["kinds"].set_index("kind")
+    sizes = tables["placebos"].set_index("dropped")
+    (systems,) = json.loads(numbers.read_text(encoding="utf-8"))["counterfactual_sensitivity"].values()
+    yield systems["bm25"]["share of placebos above 1.5"]["value"]
+    yield bands.loc["above 1.5", "share of placebos"]
+    yield kinds.loc["placebo", "share above 1.5"]
+    yield sizes.loc["all", "above 1.5"]

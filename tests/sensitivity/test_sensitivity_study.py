@@ -371,6 +371,12 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
         wording_pairs(ungrouped, Words())
 
 
+def test_a_retriever_of_ones_own_reads_both_wordings(dataset):
+    name = f"{__name__}:Unscored"
+    rows = invariance(wording_pairs(dataset, Words()), dataset.documents, [name], k=5)
+    assert set(rows["system"]) == {name} and rows["footrule"].notna().all()
+
+
 def test_wordings_move_results_less_than_other_questions(dataset):
     pairs = wording_pairs(dataset, Words())
     rows = invariance(pairs, dataset.documents, ["bm25"], k=5)

@@ -39,8 +39,15 @@ def finite(threshold: float | None) -> float | None:
     return threshold
 
 
-DISPOSITIVE = "Mean displacement above which a fact type counts as dispositive (default 1.5)"
-Threshold = Annotated[float | None, typer.Option(min=0, callback=finite, help=f"{DISPOSITIVE}.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        callback=finite,
+        help="Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
+        "from it on (default 1.0).",
+    ),
+]
 Judge = Annotated[str | None, typer.Option(help="endpoint:MODEL judges whether edits are plausible; default: rules.")]
 
 
@@ -55,12 +62,7 @@ def run(
     k: K = 10,
     depth: Depth = 2,
     children: Children = 5,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            min=0, callback=finite, help=f"{DISPOSITIVE}, and from which a state is edited again (default 1.0)."
-        ),
-    ] = None,
+    threshold: Threshold = None,
     budget: Annotated[str, typer.Option(help="stratified (fact types in turn) or first.")] = "stratified",
     placebos: Placebos = 4,
     validator: Judge = None,

@@ -89,8 +89,7 @@ def extracted_collection(dataset):
 
 # ---- annotated cases: what decides them
 
-ANNOTATIONS = ("dispositive_facts", "non_dispositive_facts", "expert_importance_ranking")
-DECIDES, NOT, RANKING = ANNOTATIONS
+DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
 _Type = Literal[FACT_TYPES]
 
 
@@ -163,18 +162,12 @@ def _records(path):
 
 
 def _case(where, record):
-    """Take one case from a record."""
-    if isinstance(record, dict) and "fact_sheet" in record:
-        fitting(where, None, record, Record)
-        facts = {"case_id": record["case_id"], **record["fact_sheet"]}
-    else:
-        facts = record
-        record = {}
-        if isinstance(facts, dict):
-            record = {key: value for key, value in facts.items() if key in ANNOTATIONS}
-            facts = {key: value for key, value in facts.items() if key not in ANNOTATIONS}
-        fitting(where, None, record | {"case_id": "", "fact_sheet": {}}, Record)
-    sheet = from_dict(facts, where)
+    """Take one case from a record; the facts of a sheet alone stand beside its name."""
+    if isinstance(record, dict) and "fact_sheet" not in record:
+        sheet = {key: value for key, value in record.items() if key not in KEYS}
+        record = {key: value for key, value in record.items() if key in KEYS} | {"fact_sheet": sheet}
+    fitting(where, None, record, Record)
+    sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
     return Case(sheet, record | {"case_id": sheet.case_id})
 
 

@@ -131,9 +131,7 @@ class SensitivityStudy:
 
     def why_no_excess(self, system):
         """Say why no edit of a system has an excess over placebos."""
-        edges = self.edges[system]
-        reasons = edges["reason"].where(edges["status"] != OK, edges["no_placebo"])
-        return reasons.mode().get(0, evaluation.NOT_ASSESSED)
+        return self.edges[system]["no_placebo"].mode().get(0, evaluation.NOT_ASSESSED)
 
     def agreement(self):
         """Score every system against the annotations, and a control that knows the fact type alone; empty without any.
