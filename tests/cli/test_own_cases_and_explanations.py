@@ -8,6 +8,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.explain.study import LEAST_SOURCES, check_parameters
+from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
 from casebook.sensitivity.cases import KEYS, own_collection, plant_cases
 from casebook.sensitivity.evaluation import documented_scores
@@ -145,6 +146,13 @@ def test_the_page_shows_a_case_that_is_read_and_all_values():
     assert from_dict(case).parties.petitioner_type == "Policyholder"
     for name in (*PARTY_TYPES, *EVIDENCE_TYPES, *OUTCOMES, *KEYS):
         assert re.search(rf"\b{name}\b", PAGE), name
+
+
+def test_the_page_promises_no_overlap_of_lists_with_ties():
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| rank-biased overlap")]
+    assert "result lists have no ties" in row
+    with pytest.raises(InputError, match="stands at ranks"):
+        rbo(["a", "b", "b"], ["a", "b", "c"])
 
 
 # ---- explanations

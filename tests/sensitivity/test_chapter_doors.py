@@ -158,3 +158,11 @@ def placebo_shares(run):
     yield bands.loc["above 1.5", "share of placebos"]
     yield kinds.loc["placebo", "share above 1.5"]
     yield sizes.loc["all", "above 1.5"]
+
+
+@pytest.mark.slow
+def test_of_a_retriever_that_never_moves_nothing_can_be_measured(material, tmp_path):
+    parameters = material() | {"systems": ["constant"]}
+    headlines = answers(tmp_path, parameters)
+    assert [headline["reason"] for headline in headlines] == ["no_unit_differs"] * 4
+    assert {headline["low"] for headline in headlines} == {None}
