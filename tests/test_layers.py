@@ -10,7 +10,7 @@ import casebook
 from casebook.runs import record
 
 LAYERS = [
-    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins", "progress"},
+    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins", "progress", "verdicts"},
     {"text", "stats", "measures", "frames"},
     {"figures", "tables", "plots"},
     {"data", "runs", "models"},

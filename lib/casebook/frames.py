@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.stats.intervals import cluster_sums, mean_intervals, too_few
+from casebook.stats.intervals import FEWEST, cluster_codes, cluster_sums, mean_intervals, resampled_clusters
 from casebook.stats.samples import paired_differences, score_matrix, system_pairs
 from casebook.stats.tests import (
+    bounds_of_difference,
     effect_sizes,
     holm,
     minimal_detectable_effect,
@@ -21,9 +22,8 @@ from casebook.stats.tests import (
     sign_flips,
     wilcoxon_signed_rank,
 )
+from casebook.verdicts import BETTER, NO_UNIT_DIFFERS, NOT_MEASURED, UNDECIDED, WORSE, verdict_of
 
-BETTER, WORSE, SAME = "better", "worse", "same"
-EQUIVALENT, UNDECIDED = "equivalent", "undecided"
 UNTESTED = "not tested"
 MOST_TUKEY_RESAMPLES = 10_000
 """Permuting systems costs ten times what flipping signs does."""
@@ -62,8 +62,8 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
     pandas.DataFrame
         One row per system: ``system``, ``value``, ``low``, ``high`` (NaN where
         undefined), ``n`` (units), ``groups`` (clusters; units without clusters),
-        ``control`` and ``reason`` (why an interval is missing or degenerate, else
-        None).
+        ``control`` and ``reason`` (why an interval is missing or is one over units,
+        else None).
 
     Raises
     ------
@@ -72,8 +72,9 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
 
     Notes
     -----
-    The interval is the hull of Student's t over clusters and, from twenty clusters,
-    BCa (Efron 1987). With fewer than six clusters there is none.
+    The interval is the hull of Student's t over clusters, from twenty clusters BCa
+    (Efron 1987), and for 0/1 scores without clusters Wilson's. With fewer than six
+    clusters it is one over units (reason ``interval_by_unit``).
 
     Examples
     --------
@@ -86,16 +87,23 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
     frame = pd.DataFrame(scores)
     if control is not None and control not in frame:
         raise InputError(f"unknown control {control!r}: it is no column of the scores")
-    found = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
-    groups = len(cluster_sums(frame.to_numpy(float), clusters)[1])
-    rows = [(name, x.estimate, x.low, x.high, x.n, groups) for name, x in zip(frame, found, strict=True)]
+    intervals = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
+    groups = _count_groups(clusters, len(frame))
+    rows = [(name, x.estimate, x.low, x.high, x.n, groups) for name, x in zip(frame, intervals, strict=True)]
     table = pd.DataFrame(rows, columns=["system", "value", "low", "high", "n", "groups"])
-    beside = np.nan if control is None else frame[control].mean()
-    reasons = pd.Series([x.reason for x in found], dtype=object)
-    return table.astype({"value": float, "low": float, "high": float}).assign(control=beside, reason=reasons)
+    control_mean = np.nan if control is None else frame[control].mean()
+    reasons = pd.Series([x.reason for x in intervals], dtype=object)
+    return table.astype({"value": float, "low": float, "high": float}).assign(control=control_mean, reason=reasons)
 
 
-def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0):
+def _count_groups(clusters, n):
+    """Number of clusters; of units where there are no clusters."""
+    if clusters is None:
+        return n
+    return int(cluster_codes(clusters, n).max(initial=-1)) + 1
+
+
+def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0, not_measured=None):
     """Paired differences of systems, as one family of planned contrasts.
 
     Parameters
@@ -114,16 +122,20 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
         Sign patterns; all of them where those are no more.
     seed : int, default 0
         Seed of the patterns.
+    not_measured : dict of (label, label) to str, optional
+        Pairs whose two systems had the same input on every unit, with the reason. They
+        are no part of the family.
 
     Returns
     -------
     pandas.DataFrame
-        One row per pair: ``system``, ``against``, ``difference``, ``low``, ``high``,
-        ``n``, ``groups``, ``p`` (this contrast alone), ``p_adjusted`` (max-T over the
-        family), ``verdict`` and ``reason``. The verdict is ``"better"`` or ``"worse"``
-        exactly where ``p_adjusted <= 1 - level``, which is exactly where the interval
-        leaves out 0; ``"equivalent"`` where the interval lies within the margin,
-        ``"same"`` where no unit differs, else ``"undecided"``.
+        One row per pair: ``system``, ``against``, ``difference``, ``low``, ``high``
+        (NaN where undefined), ``n``, ``groups``, ``p`` (this contrast alone),
+        ``p_adjusted`` (max-T over the family), ``verdict`` and ``reason``. The verdict
+        is ``"equivalent"`` where the interval lies within the margin; else ``"better"``
+        or ``"worse"`` exactly where ``p_adjusted <= 1 - level``, which is where the
+        interval leaves out 0; ``"cannot be measured"`` where the two systems had the
+        same input or no unit differs; else ``"undecided"``.
 
     Raises
     ------
@@ -135,7 +147,8 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
     -----
     Sign-flip (Fisher randomisation) test over clusters, with single-step max-T of
     Westfall and Young 1993; intervals invert the test (Hartigan 1969). With fewer than
-    six clusters there is no interval and the verdict is undecided.
+    six clusters test and interval are over units (reason ``interval_by_unit``); with
+    fewer than six units there is no interval and the verdict is undecided.
 
     Examples
     --------
@@ -149,45 +162,68 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
     >>> row.verdict
     'better'
     """
-    pairs, (X, names) = list(pairs), score_matrix(pd.DataFrame(scores))
-    if unknown := [name for pair in pairs for name in pair if name not in names]:
+    pairs = [tuple(pair) for pair in pairs]
+    not_measured = not_measured or {}
+    X, names = score_matrix(pd.DataFrame(scores))
+    unknown = [name for pair in pairs for name in pair if name not in names]
+    if unknown:
         raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
     if not len(X):
         raise InputError("there are no units to compare")
-    first, second = np.array([[names.index(name) for name in pair] for pair in pairs], dtype=int).reshape(-1, 2).T
-    differences = np.ascontiguousarray(X[:, first] - X[:, second])
-    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
-    sums, sizes = cluster_sums(differences, clusters)
-    found = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-    reason = too_few(len(sizes), clusters)
+    groups = _count_groups(clusters, len(X))
+    family = [pair for pair in pairs if pair not in not_measured]
+    tested = dict(zip(family, _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed), strict=True))
     rows = []
-    for k, pair in enumerate(pairs):
-        low, high, why = (found.low[k], found.high[k], None) if reason is None else (np.nan, np.nan, reason)
-        if not differences[:, k].any():
-            low, high, why = 0.0, 0.0, "no_variation"
-        elif np.isnan(low):
-            why = reason or "too_few_clusters_for_the_family"
-        row = (*pair, found.difference[k], low, high, len(X), len(sizes), found.p[k], found.p_adjusted[k])
-        rows.append((*row, _verdict(low, high, margin), why))
-    return pd.DataFrame(rows, columns=CONTRASTS).astype({"reason": object})
+    for pair in pairs:
+        row = {"system": pair[0], "against": pair[1], "n": len(X), "groups": groups}
+        if pair in not_measured:
+            row |= {"verdict": NOT_MEASURED, "reason": not_measured[pair]}
+        else:
+            row |= tested[pair]
+        rows.append(row)
+    numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)
+    return pd.DataFrame(rows, columns=CONTRASTS).astype(numbers).assign(reason=reasons)
 
 
-def _verdict(low, high, margin):
-    if low == high == 0:
-        return SAME
-    if -margin < low and high < margin:
-        return EQUIVALENT
-    if low > 0:
-        return BETTER
-    return WORSE if high < 0 else UNDECIDED
+def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
+    """Difference, interval, test, verdict and reason of every pair of a family."""
+    columns = np.array([[names.index(name) for name in pair] for pair in family], dtype=int).reshape(-1, 2)
+    differences = np.ascontiguousarray(X[:, columns[:, 0]] - X[:, columns[:, 1]])
+    differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
+    clusters, reason = resampled_clusters(clusters, len(X))
+    sums, sizes = cluster_sums(differences, clusters)
+    flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
+    rows = []
+    for k in range(len(family)):
+        low, high, why = bounds_of_difference(differences[:, k], flips.low[k], flips.high[k], reason)
+        verdict = verdict_of(low, high, margin)
+        if why == NO_UNIT_DIFFERS:
+            verdict = NOT_MEASURED
+        elif low is None and len(sizes) >= FEWEST and flips.p_adjusted[k] <= 1 - level:
+            verdict = BETTER if flips.difference[k] > 0 else WORSE
+        rows.append(
+            {
+                "difference": flips.difference[k],
+                "low": low,
+                "high": high,
+                "p": flips.p[k],
+                "p_adjusted": flips.p_adjusted[k],
+                "verdict": verdict,
+                "reason": why,
+            }
+        )
+    return rows
 
 
 def count_verdicts(words, what):
     """Say how many differences are decided, and that the others are not."""
     tested = [word for word in words if word != UNTESTED]
-    same, unclear = (tested.count(word) for word in (SAME, UNDECIDED))
-    parts = [f"{len(tested) - same - unclear} decided"]
-    parts += [f"{same} the same throughout"] if same else []
+    unclear = tested.count(UNDECIDED)
+    not_measured = tested.count(NOT_MEASURED)
+    parts = [f"{len(tested) - not_measured - unclear} decided"]
+    if not_measured:
+        parts.append(f"{not_measured} that cannot be measured here")
     return f"Of {len(tested)} {what}: {', '.join(parts)}, {unclear} undecided, which is not to say equal."
 
 

@@ -12,11 +12,12 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 import casebook
-from casebook.book import stated
-from casebook.book.stated import TERM_FIELDS, concordance_page, documents, read_concordance
+from casebook import paths
+from casebook.book import concordance
+from casebook.book.concordance import concordance_page, documents, measured_sentences, read_concordance
 from casebook.cli import app
 from casebook.errors import InputError
-from casebook.paths import ROOT
+from casebook.paths import ROOT, run_dir
 
 ALL = [(name, row) for name in documents() for row in read_concordance(name)["rows"]]
 CODE = re.compile(r"`([^`]+)`")
@@ -75,7 +76,7 @@ def test_every_python_name_can_be_imported(name):
 
 def test_every_link_leads_to_a_page_of_the_book():
     for name, row in ALL:
-        text = " ".join(str(row[field]) for field in TERM_FIELDS)
+        text = " ".join(str(value) for value in row.values())
         for target in re.findall(r"\]\(([^)#]+)", text):
             assert (ROOT / "book" / "documents" / target).resolve().is_file(), f"{name}: {row['term']}: {target}"
 
@@ -83,9 +84,57 @@ def test_every_link_leads_to_a_page_of_the_book():
 def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
     table = {"title": "T", "about": "A", "rows": [ALL[0][1] | {"more": 1}]}
     (tmp_path / "x.yml").write_text(yaml.safe_dump(table))
-    monkeypatch.setattr(stated, "CONCORDANCES", tmp_path)
+    monkeypatch.setattr(concordance, "CONCORDANCES", tmp_path)
     with pytest.raises(InputError, match=r"x\.yml: row 1: give section"):
         concordance_page("x")
+
+
+OF_THIS_REPORT = re.compile(r"default report|this report|on our [a-z]+|in the example", re.IGNORECASE)
+
+
+def test_what_a_page_says_of_the_report_is_read_from_it():
+    """A number of ours stands only in ``measured``, which the run fills."""
+    for name, row in ALL:
+        for field in ("documented", "corrected", "trap", "means"):
+            text = str(row[field])
+            assert not (OF_THIS_REPORT.search(text) and re.search(r"\d\.\d|\.\d\d|\d %", text)), (
+                name,
+                row["term"],
+                field,
+            )
+        for sentence in row.get("measured", {}).get("says", []):
+            assert "{" in sentence, f"{name}: {row['term']}: {sentence}"
+
+
+def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+    folder = tmp_path / "mine"
+    for kind in ("numbers", "contrasts", "tables"):
+        (folder / kind).mkdir(parents=True)
+    share = {"value": 0.5, "ci": [0.4, 0.6], "n": 20, "control": 0.25, "reason": None}
+    (folder / "numbers" / "cell.json").write_text(json.dumps({"chapter": {"votes": {"panel": {"share": share}}}}))
+    (folder / "tables" / "cell.alpha.csv").write_text("scale,alpha,low,high\nclarity,0.1,0.0,0.2\nuse,0.3,0.2,0.4\n")
+    values = {
+        "share": {"number": ["panel", "share"]},
+        "alpha": {"table": "alpha", "row": {"scale": "use"}, "columns": ["alpha", "low", "high"]},
+        "absent": {"table": "alpha", "row": {"scale": "other"}, "columns": ["alpha"]},
+    }
+    says = ["{share.value:.2f} {share.bounds}", "{alpha.value} {alpha.bounds}", "{absent.value}"]
+    row = {"measured": {"experiment": "chapter", "datasets": ["none", "votes"], "values": values, "says": says}}
+    assert measured_sentences("mine", row) == ["0.50 [0.400, 0.600]", "0.3 [0.200, 0.400]"]
+    assert measured_sentences(None, row) == []
+
+
+@pytest.mark.parametrize("run", ["smoke", "report"])
+def test_every_number_of_ours_is_in_the_run(run):
+    """Each path of the concordances leads to a number, in the shipped run and in a default report if one is here."""
+    if not (run_dir(run) / "numbers.json").is_file():
+        pytest.skip(f"no run {run} here: make {run}")
+    numbers = json.loads((run_dir(run) / "numbers.json").read_text())
+    for name, row in ALL:
+        measured = row.get("measured")
+        if measured and set(numbers.get(measured["experiment"], {})) & set(measured["datasets"]):
+            assert len(measured_sentences(run, row)) == len(measured["says"]), f"{name}: {row['term']}"
 
 
 # As the document writes them.

@@ -18,9 +18,9 @@ CELL = "retrieval_ablation-smoke"
 WORDS = {
     "helps": {"better"},
     "hurts": {"worse"},
-    "no effect": {"equivalent", "same", "better", "worse"},
+    "no effect": {"equivalent", "better", "worse"},
     "undecided": {"undecided"},
-    "no better than the baseline": {"undecided"},
+    "cannot be measured": {"cannot be measured"},
 }
 
 
@@ -55,7 +55,7 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"
     assert links["rows"] == f"rows/{CELL}.csv.gz" and links["item by item"] == f"generated/items/{CELL}.html"
-    assert row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine"
+    assert row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
 
 
 def test_rows_of_one_measure_share_an_axis_and_others_do_not(run):
@@ -96,7 +96,7 @@ def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
         headline(value=None, low=None, high=None, reason="no judgements"), headline(low=None, high=None, reason="few_x")
     )
     none, alone = rows_of(answers("mine", [CELL]))
-    assert none.svg is None and "Cannot be measured: no judgements" in none.text
+    assert none.svg is None and "Cannot be measured here: no judgements" in none.text
     assert alone.select_one("svg .interval") is None and "No interval: few x" in alone.text
 
 

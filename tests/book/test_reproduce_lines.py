@@ -38,15 +38,15 @@ def record_with(results, **labels):
 def cell_of(line):
     """Read a command as the command line does."""
     words = shlex.split(line)
-    assert words[:2] + words[3:5] == ["casebook", "run", "--run", "mine"]
-    pairs = [word.partition("=") for word in words[6::2]]
+    assert words[:2] + words[3:5] + words[-1:] == ["casebook", "run", "--run", "mine", "--force"]
+    pairs = [word.partition("=") for word in words[6:-1:2]]
     overrides = {name: yaml.safe_load(value) for name, _, value in pairs}
     (cell,) = select(load_grid(), [words[2]], overrides=overrides)
     return cell
 
 
 def test_a_cell_of_the_grid_needs_its_name_alone():
-    line = f"casebook run {CELL} --run smoke"
+    line = f"casebook run {CELL} --run smoke --force"
     assert command(stored_record("smoke", CELL), "smoke") == line
 
 
@@ -71,7 +71,7 @@ def test_the_reproduce_line_and_provenance_hold_command_and_hashes():
     inputs = record.labels["Inputs"]
     for digest in (inputs["data"]["dataset"], inputs["notebook"], inputs["lock"]):
         assert f"<code>{digest[:12]}</code>" in markup
-    assert f">casebook run {CELL} --run smoke</code>" in markup
+    assert f">casebook run {CELL} --run smoke --force</code>" in markup
     assert f'href="provenance.html#{CELL}"' in markup
     assert f'id="{CELL}"' in pages.generated("smoke", [CELL])["provenance.md"]
 

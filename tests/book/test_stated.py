@@ -34,53 +34,78 @@ def number(value, low=None, high=None, **more):
     return {"value": value, "ci": [low, high], "n": 100, "control": 0.5, "reason": None} | more
 
 
-def judge(rule, *values):
-    """Judge (stated, value, low, high)."""
-    row = {"rule": rule, "values": [{"stated": v[0], "point": len(v) == 2} for v in values]}
+def judge(rule, *values, dataset="mine", **row):
+    """Give the verdict on (stated, value, low, high)."""
+    stated_values = [{"name": "share", "stated": value[0], "rounding": 0.0005} for value in values]
     numbers = [
-        SimpleNamespace(**dict(zip(("value", "low", "high"), (*v[1:], None, None), strict=False))) for v in values
+        SimpleNamespace(**dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False)))
+        for value in values
     ]
-    return verdict(row, numbers)
+    return verdict({"rule": rule, "values": stated_values, **row}, numbers, dataset)
 
 
-def test_the_rule_and_the_interval_give_the_verdict():
-    assert judge("inside", (0.1, 0.2, 0.05, 0.3)) == "confirmed"
-    assert judge("inside", (0.0, 0.65, 0.6, 0.7)) == "not confirmed"
-    assert (
-        judge("inside", (-12, -18, -28, -9), (-8, 0, -3, 3), (-15, 0, 0, 0), (-10, -7, -14, -1)) == "2 of 4 confirmed"
-    )
-    assert judge("above 0", ("above 0", 0.1, 0.02, 0.2)) == "confirmed"
-    assert judge("above 0", (0.13, 0.13, -0.1, 0.4)) == "undecided"
-    assert judge("above 0", (0.1, -0.2, -0.3, -0.1)) == "not confirmed"
-    assert judge("above 0.9", (0.9, 0.95, None, None)) == "undecided"
-    assert judge("below 0.05", (0.0002, 0.165)) == "not confirmed"
-    assert judge("below 0.05", (0.0002, 0.004)) == "confirmed"
-    assert judge("cannot") == "cannot be measured"
+@pytest.mark.parametrize(
+    ("rule", "value", "expected"),
+    [
+        ("inside", (0.1, 0.2, 0.05, 0.3), "not contradicted"),
+        ("inside", (0.0, 0.65, 0.6, 0.7), "contradicted"),
+        ("inside", (0.1, 0.2, None, None), "undecided"),
+        ("inside", (-0.1, None, None, None), "cannot be measured"),
+        ("above 0", ("above 0", 0.1, 0.02, 0.2), "confirmed"),
+        ("above 0", (0.13, 0.13, -0.1, 0.4), "undecided"),
+        ("above 0", (0.1, -0.2, -0.3, -0.1), "contradicted"),
+        ("above 0", (0.1, -0.2, -0.3, 0.0), "contradicted"),
+        ("below 0", ("below 0", -0.1, -0.2, -0.02), "confirmed"),
+        ("below 0", ("below 0", 0.1, 0.02, 0.2), "contradicted"),
+        ("below 0", ("below 0", -0.1, -0.2, 0.02), "undecided"),
+        ("above 0.9", (0.9, 0.95, None, None), "undecided"),
+        ("equal", (0.13, 0.1304), "reproduced"),
+        ("equal", (0.13, 0.1306), "contradicted"),
+    ],
+)
+def test_the_rule_and_the_interval_give_the_verdict(rule, value, expected):
+    assert judge(rule, value) == expected
+
+
+def test_several_values_are_counted_by_verdict():
+    values = [(-12, -18, -28, -9), (-8, 0, -3, 3), (-15, None, None, None), (-10, -7, -14, -1)]
+    assert judge("inside", *values) == "2 not contradicted, 1 contradicted, 1 cannot be measured"
+    assert verdict({"rule": "cannot"}, []) == "cannot be measured"
+
+
+def test_data_that_were_made_to_have_a_value_confirm_nothing():
+    assert judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"]) == "by construction"
+    assert judge("equal", (0.13, 0.13), dataset="votes", constructed=["reconstruction"]) == "reproduced"
 
 
 def test_cells_are_read_from_the_run_and_sentences_filled(run):
-    documented = {"accuracy": number(0.4, 0.3, 0.5), "f1_binary": number(0.0, 0.0, 0.0)}
-    documented["share answered NOT_SUPPORTED"] = number(1.0, 0.9, 1.0)
-    parts = {"decomposition": -0.18, "query diversity": 0.0, "credibility weighting": 0.0, "three stages": -0.07}
-    rows = [
-        {"system": f"without {p}", "against": "pipeline", "difference": d, "low": d - 0.1, "high": d + 0.1, "n": 100}
-        for p, d in parts.items()
-    ]
+    parts = {"decomposition": -0.18, "query diversity": 0.0, "credibility weighting": None, "three stages": -0.07}
+    rows = []
+    for part, difference in parts.items():
+        row = {"system": f"without {part}", "against": "pipeline", "difference": difference, "n": 100, "reason": None}
+        if difference is None:
+            row |= {"low": None, "high": None, "reason": "all sources have one class"}
+        else:
+            row |= {"low": difference - 0.1, "high": difference + 0.1}
+        rows.append(row)
     name = run(
-        {"factcheck_confusion": {"factcheck_claims": {"documented": documented}}},
+        {"factcheck_confusion": {"factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}}},
         {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
     )
     text = BeautifulSoup(stated_section(name), "html.parser").get_text(" ")
-    assert "Stated: -12 / -8 / -15 / -10. Measured: -18 [-28, -8] / 0 [-10, 10] / 0 [-10, 10] / -7 [-17, 3]." in text
-    assert "3 of 4 confirmed" in text
-    assert "answers NOT_SUPPORTED to 100% of 100 claims" in text
-    assert "Fleiss" not in text and "displacement" not in text  # of chapters that the run does not hold
+    measured_values = "-18 [-28, -8] / 0 [-10, 10] / cannot be measured (all sources have one class) / -7 [-17, 3]"
+    assert f"Stated: -12 / -8 / -15 / -10. Measured: {measured_values}." in text
+    assert "3 not contradicted, 1 cannot be measured" in text
+    assert "in our own pipeline on 100 claims" in text
+    assert "Fleiss" not in text  # of a chapter that the run does not hold
+    assert "recall" not in text
 
 
 def test_a_sentence_without_its_number_is_left_out(run):
-    documented = {"accuracy": number(0.4, 0.3, 0.5), "f1_binary": number(0.0, 0.0, 0.0)}
-    section = stated_section(run({"factcheck_confusion": {"factcheck_claims": {"documented": documented}}}))
-    assert "NOT_SUPPORTED to" not in section and "most frequent label has accuracy 0.500" in section
+    votes = {"documented": {"fleiss_kappa": number(0.13)}}
+    section = stated_section(run({"rater_agreement": {"pdpabench_votes": votes}}))
+    assert "reproduced" in section
+    assert "For other raters and questions it runs" not in section
     assert "{" not in section.replace("{raw}", "")
 
 
@@ -93,6 +118,9 @@ def test_statements_name_documents_and_no_number_stands_in_an_explanation():
     for row in read_stated():
         assert row["document"] in known
         assert row["rule"] == "cannot" or row["datasets"], row["statement"]
+        assert set(row.get("constructed", [])) <= set(row["datasets"])
+        if row["rule"] == "equal":
+            assert all(value["rounding"] > 0 for value in row["values"])
     texts = [s for row in read_yaml(stated.STATED) for s in row["why"] if row["rule"] != "cannot"]
     assert all("{" in s for s in texts if any(c.isdigit() for c in s)), texts
 
@@ -101,7 +129,7 @@ def test_statements_name_documents_and_no_number_stands_in_an_explanation():
     "change", [{"rule": "about 3"}, {"why": None, "extra": 1}, {"values": []}], ids=["rule", "field", "values"]
 )
 def test_a_wrong_statement_is_named(tmp_path, change):
-    row = read_stated()[0] | change
+    row = next(row for row in read_stated() if row["rule"] != "cannot") | change
     (tmp_path / "stated.yml").write_text(json.dumps([row]))
     with pytest.raises(InputError, match="statement 1: "):
         read_stated(tmp_path / "stated.yml")

@@ -1,11 +1,14 @@
 """A headline's verdict follows from its interval and margin alone."""
 
+import dataclasses
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from casebook import contrasts, estimates
-from casebook.runs.headlines import Headline
+from casebook.runs.headlines import Headline, headlines_text
 
 NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"}
 
@@ -22,8 +25,8 @@ def verdict(low, high, margin=0.0, n=40, value=0.0, groups=None):
         (0.001, 0.004, 0.005, "no effect"),  # decided, and too small to matter
         (0.001, 0.006, 0.005, "helps"),
         (-0.004, 0.004, 0.005, "no effect"),
-        (-0.005, 0.004, 0.005, "no better than the baseline"),  # the margin itself is not within it
-        (-0.2, 0.004, 0.005, "no better than the baseline"),
+        (-0.005, 0.004, 0.005, "undecided"),  # the margin itself is not within it
+        (-0.2, 0.004, 0.005, "undecided"),
         (-0.2, 0.006, 0.005, "undecided"),
         (-0.2, 0.0, 0, "undecided"),
         (None, None, 0.005, "undecided"),
@@ -33,17 +36,49 @@ def test_the_verdict_follows_from_interval_and_margin(low, high, margin, expecte
     assert verdict(low, high, margin) == expected
 
 
-@pytest.mark.parametrize(
-    ("n", "groups", "expected"),
-    [(5, None, "undecided"), (6, None, "no effect"), (40, 5, "undecided"), (40, 6, "no effect")],
-)
-def test_a_handful_of_equal_rows_proves_nothing(n, groups, expected):
-    assert verdict(0.0, 0.0, n=n, groups=groups) == expected
-
-
 def test_without_a_value_nothing_is_measured():
     unknown = Headline("Better?", value=None, reason="no judgements", **NAMES)
-    assert unknown.verdict == "cannot be measured" and unknown.sentence == "Cannot be measured: no judgements."
+    assert unknown.verdict == "cannot be measured"
+    assert unknown.sentence == "Cannot be measured here: no judgements."
+
+
+def test_a_file_of_headlines_is_json_for_strict_readers():
+    row = pd.Series({"value": 0.5, "low": np.nan, "high": np.nan, "n": 3, "reason": np.nan})
+    text = headlines_text([Headline.of(row, "Better?", **NAMES)])
+    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))[0]["reason"] is None
+
+
+def headline_of(differences, clusters=None, **options):
+    scores = pd.DataFrame({"a": differences, "b": 0.0})
+    row = contrasts(scores, [("a", "b")], clusters, **options).iloc[0]
+    names = {"dataset": "smoke", "measure": "nDCG@10", "cluster": "contracts"}
+    return Headline.of(row, "Better?", **names), row
+
+
+def test_where_no_question_differs_the_answer_says_so():
+    headline, _ = headline_of(np.zeros(40), margin=0.05)
+    assert headline.verdict == "cannot be measured"
+    assert headline.sentence == "Cannot be measured here: no row differs (40 questions)."
+
+
+def test_a_switch_that_changed_no_input_is_no_answer():
+    headline, _ = headline_of(np.zeros(40), not_measured={("a", "b"): "no claim has two parts"})
+    assert headline.sentence == "Cannot be measured here: no claim has two parts (40 questions)."
+
+
+def test_an_interval_by_question_says_of_which_questions_it_speaks():
+    headline, row = headline_of(np.linspace(-0.1, 0.3, 60), np.repeat(range(4), 15))
+    assert headline.low == row["low"]
+    assert headline.sentence.endswith("the interval is by row and speaks of new questions of these contracts.")
+
+
+def test_answer_and_table_cannot_disagree():
+    """The row's own verdict is the answer, whatever margin a page draws."""
+    for shift in (-0.3, -0.05, 0.0, 0.05, 0.3):
+        headline, row = headline_of(np.linspace(-0.2, 0.2, 30) + shift, margin=0.02)
+        words = {"better": "helps", "worse": "hurts", "equivalent": "no effect", "undecided": "undecided"}
+        assert headline.verdict == words[row["verdict"]]
+        assert dataclasses.replace(headline, margin=0.5).verdict == headline.verdict
 
 
 def test_a_headline_agrees_with_the_contrast_that_it_rests_on():

@@ -18,6 +18,7 @@ from casebook.stats.tests import (
     minimal_detectable_effect,
     paired_randomization,
     paired_t,
+    random_signs,
     randomised_tukey_hsd,
 )
 
@@ -92,28 +93,146 @@ def test_one_rule_where_holm_and_max_t_disagree():
         assert apart != bool(labels[row.system_a] & labels[row.system_b])
 
 
-def test_few_clusters_have_no_interval_and_decide_nothing():
-    clusters, d = np.repeat(np.arange(5), 40), 1 + np.random.default_rng(7).normal(size=200) / 10
-    row, found = one(d, clusters), estimates(two(d), clusters).iloc[0]
-    assert (row.verdict, row.reason, found.reason) == ("undecided", *["fewer_than_six_clusters"] * 2)
-    assert np.isnan([row.low, row.high, found.low, found.high]).all()
-    assert found.groups == 5
+def all_patterns(groups):
+    """Every assignment of signs, but for the mirror image of each."""
+    return np.array([(1, *signs) for signs in itertools.product([1, -1], repeat=groups - 1)])
 
 
-def test_equivalence_needs_a_margin_and_same_needs_none():
+def drawn_patterns(groups, n_resamples, seed):
+    """The signs that the library draws, and those of the data."""
+    drawn = np.concatenate(list(random_signs(groups, n_resamples, seed))).astype(int)
+    return np.vstack([np.ones(groups, dtype=int), 2 * drawn - 1])
+
+
+def adjusted_p(sums, sizes, signs, column, value):
+    """The max-T p-value of one column with a value subtracted from it, from its definition."""
+    shifted = sums.copy()
+    shifted[:, column] -= sizes * value
+    units = np.sqrt(np.sum(shifted**2, axis=0))
+    units[units == 0] = 1.0
+    statistics = np.abs(signs @ shifted) / units
+    observed = abs(shifted[:, column].sum()) / units[column]
+    return np.mean(statistics.max(axis=1) >= observed - 1e-9)
+
+
+def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0, steps=400):
+    """Compare every interval of a family with the values of a fine grid that its test does not reject."""
+    differences = np.asarray(differences, dtype=float)
+    labels = np.arange(len(differences)) if clusters is None else np.asarray(clusters)
+    sums = np.array([differences[labels == label].sum(axis=0) for label in dict.fromkeys(labels)])
+    sizes = np.array([(labels == label).sum() for label in dict.fromkeys(labels)])
+    exact = 2 ** (len(sums) - 1) <= n_resamples
+    signs = all_patterns(len(sums)) if exact else drawn_patterns(len(sums), n_resamples, seed)
+    columns = range(differences.shape[1])
+    scores = pd.DataFrame(differences).assign(zero=0.0)
+    table = contrasts(scores, [(k, "zero") for k in columns], clusters, n_resamples=n_resamples, seed=seed)
+    reach = np.abs(differences).max() * 1.5 or 1.0
+    grid = np.linspace(-reach, reach, steps + 1) + 1e-4 * reach  # off the round values, where p jumps
+    intervals = 0
+    for k in columns:
+        row = table.iloc[k]
+        assert row["p_adjusted"] == pytest.approx(adjusted_p(sums, sizes, signs, k, 0.0))
+        if np.isnan(row["low"]):
+            continue
+        intervals += 1
+        kept = np.array([adjusted_p(sums, sizes, signs, k, value) > 0.05 for value in grid])
+        inside = (grid >= row["low"]) & (grid <= row["high"])
+        assert kept.tolist() == inside.tolist()
+    return intervals
+
+
+def test_ties_of_a_contrast_do_not_widen_its_interval():
+    """Published figures of the finding: one, three and two units of 12, 20 and 100 differ."""
+    for differing, n, high in ((1, 12, 0.25), (3, 20, 0.33), (2, 100, 0.044)):
+        row = one([1.0] * differing + [0.0] * (n - differing))
+        assert row["low"] == 0.0
+        assert row["high"] == pytest.approx(high, abs=0.01)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(6, 12), st.integers(1, 3), st.sampled_from(["ties", "zeros", "continuous"]))
+def test_an_interval_is_the_inversion_of_its_test_over_all_patterns(seed, n, columns, kind):
+    rng = np.random.default_rng(seed)
+    differences = rng.normal(0.3, 1, (n, columns))
+    if kind == "ties":
+        differences = np.round(differences)
+    if kind == "zeros":
+        differences = np.where(rng.random((n, columns)) < 0.7, 0.0, np.sign(differences))
+    check_inversion(differences)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(6, 9), st.integers(1, 3), st.booleans())
+def test_an_interval_over_clusters_of_any_size_is_the_inversion_of_its_test(seed, groups, columns, tied):
+    rng = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(groups), rng.integers(1, 5, groups))
+    differences = rng.normal(0.3, 1, (len(clusters), columns)) + rng.normal(size=groups)[clusters, None]
+    check_inversion(np.round(differences) if tied else differences, clusters)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("tied", [True, False])
+def test_an_interval_is_the_inversion_of_its_test_over_drawn_patterns(columns, tied):
+    rng = np.random.default_rng(columns)
+    differences = rng.normal(0.2, 1, (15, columns))
+    assert check_inversion(np.round(differences) if tied else differences, n_resamples=800) == columns
+
+
+def test_few_clusters_have_an_interval_by_unit_that_says_so():
+    clusters, d = np.repeat(np.arange(5), 40), 0.02 + np.random.default_rng(7).normal(size=200) / 10
+    row, mean = one(d, clusters), estimates(two(d), clusters).iloc[0]
+    assert row["reason"] == mean["reason"] == "interval_by_unit"
+    assert row["groups"] == mean["groups"] == 5
+    assert (row["low"], row["high"]) == (one(d)["low"], one(d)["high"])
+    assert (mean["low"], mean["high"]) == tuple(estimates(two(d)).loc[0, ["low", "high"]])
+
+
+def test_few_units_have_no_interval_and_decide_nothing():
+    row = one([1.0, 2, 3, 4, 5], list("aabbc"))
+    assert (row["verdict"], row["reason"]) == ("undecided", "fewer_than_six_units")
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_equivalence_needs_a_margin():
     d = np.random.default_rng(8).normal(0, 0.01, 60)
     assert one(d, margin=0.05).verdict == "equivalent"
     assert one(d).verdict == "undecided"
-    same = one(np.zeros(60), margin=0.05)
-    assert (same.verdict, same.p, same.low, same.high) == ("same", 1.0, 0.0, 0.0)
     assert one(d + 1, margin=0.05).verdict == "better"
     assert one(d - 1, margin=0.05).verdict == "worse"
+
+
+def test_where_no_unit_differs_nothing_is_measured():
+    row = one(np.zeros(60), margin=0.05)
+    assert (row["verdict"], row["reason"], row["difference"]) == ("cannot be measured", "no_unit_differs", 0.0)
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_equal_differences_are_decided_without_an_interval():
+    row = one(np.ones(12))
+    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
+    rng = np.random.default_rng(3)
+    scores = pd.DataFrame(rng.normal(size=(30, 3)), columns=["full", "bm25", "split"])
+    pairs = [("full", "bm25"), ("full", "split")]
+    table = contrasts(scores, pairs, not_measured={("full", "split"): "no claim has two parts"})
+    assert table["verdict"][1] == "cannot be measured"
+    assert table["reason"][1] == "no claim has two parts"
+    assert table.loc[1, ["difference", "low", "high", "p", "p_adjusted"]].isna().all()
+    alone = contrasts(scores, pairs[:1])
+    pd.testing.assert_frame_equal(table[:1], alone)
+    nothing = contrasts(scores, pairs[1:], not_measured={pairs[1]: "no claim has two parts"})
+    assert nothing["verdict"].tolist() == ["cannot be measured"]
+    assert "0 decided, 1 that cannot be measured here" in count_verdicts(nothing["verdict"].tolist(), "contrasts")
 
 
 def test_control_stands_beside_every_system():
     found = estimates(two(np.arange(8.0)), control="old")
     assert found["control"].tolist() == [0.0, 0.0]
-    assert found["reason"].tolist() == [None, "no_variation"]
+    assert found["reason"].tolist() == [None, None]
+    assert estimates(two(np.arange(8.0)) + 0.5)["reason"].tolist() == [None, "no_variation"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +296,7 @@ def test_baseline_twins_and_single_systems(four):
     twins = compare_systems(four[["dense"]].assign(twin=four["dense"]), **OPTIONS)
     [row] = twins.pairs.to_dict("records")
     assert (row["wins"], row["ties"], row["losses"]) == (0, 60, 0)
-    assert (row["reason"], row["p_randomisation"], row["p_tukey"]) == ("no_variation", 1.0, 1.0)
+    assert (row["reason"], row["p_randomisation"], row["p_tukey"]) == ("no_unit_differs", 1.0, 1.0)
     assert np.isnan([row[name] for name in ("p_t", "p_wilcoxon", "dz", "mde")]).all()
     assert twins.systems["tie_class"].tolist() == ["1", "1"]
     few = compare_systems(four[["dense", "chance"]].iloc[:4], **OPTIONS)
@@ -199,8 +318,8 @@ def test_systems_share_a_class_exactly_if_not_told_apart(size, random):
 def test_ties_are_not_transitive_and_undecided_is_not_equal():
     assert tie_classes([[0, 0, 1], [0, 0, 0], [1, 0, 0]]) == ["1", "1,2", "2"]
     assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
-    text = count_verdicts(["not tested", "better", "undecided", "same"], "gains")
-    assert text == "Of 3 gains: 1 decided, 1 the same throughout, 1 undecided, which is not to say equal."
+    text = count_verdicts(["not tested", "better", "undecided", "cannot be measured"], "gains")
+    assert text == "Of 3 gains: 1 decided, 1 that cannot be measured here, 1 undecided, which is not to say equal."
     text = count_verdicts(["better", "undecided"], "gains")
     assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."
 

@@ -90,16 +90,48 @@ def test_clusters_of_unequal_size_follow_the_ratio_estimator():
     [
         ([], None, None, "no_units"),
         ([0.0, 0.0, 0.0, 0.0, 1.0], None, 0.2, "fewer_than_six_units"),
-        ([0.25, 0.75] * 5, list("abcde") * 2, 0.5, "fewer_than_six_clusters"),
+        ([0.25, 0.75, 0.5], list("abb"), 0.5, "fewer_than_six_units"),
+        ([2.0] * 6, None, 2.0, "no_variation"),
+        ([0.37] * 12, list("abcdef") * 2, 0.37, "no_variation"),
     ],
 )
-def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, clusters, estimate, reason):
-    found = bootstrap_mean(values, clusters=clusters)
-    assert (found.estimate, *bounds(found), found.reason) == (estimate, None, None, reason)
-    even = bootstrap_mean([0.0, 1.0] * 10)  # draws that equal the mean count half to either side
+def test_what_has_no_interval_says_why(values, clusters, estimate, reason):
+    mean = bootstrap_mean(values, clusters=clusters)
+    assert (mean.estimate, *bounds(mean), mean.reason) == (
+        pytest.approx(estimate) if values else None,
+        None,
+        None,
+        reason,
+    )
+
+
+def test_draws_that_equal_the_mean_count_half_to_either_side():
+    even = bootstrap_mean([0.0, 1.0] * 10)
     assert even.low + even.high == pytest.approx(1)
-    flat = bootstrap_mean([2.0] * 6)
-    assert (*bounds(flat), flat.reason) == (2.0, 2.0, "no_variation")
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 12), (12, 12), (1, 12), (11, 12), (3, 50), (30, 396)])
+def test_wilsons_interval_joins_the_hull_of_a_share(successes, n):
+    ones = bootstrap_mean([1] * successes + [0] * (n - successes))
+    score = proportion_confint(successes, n, method="wilson")
+    assert ones.low <= score[0] + 1e-12
+    assert ones.high >= score[1] - 1e-12
+    if successes in (0, n):
+        assert bounds(ones) == pytest.approx(score)
+
+
+def test_a_share_that_all_clusters_agree_on_counts_clusters():
+    ones = bootstrap_mean([1] * 40, clusters=np.repeat(range(8), 5))
+    assert bounds(ones) == pytest.approx(proportion_confint(8, 8, method="wilson"))
+    ranks = bootstrap_mean([0] * 40, clusters=np.repeat(range(8), 5), shares=False)
+    assert (*bounds(ranks), ranks.reason) == (None, None, "no_variation")
+
+
+def test_few_clusters_have_the_interval_over_units_and_say_so():
+    values = np.arange(20) / 20
+    mean = bootstrap_mean(values, clusters=np.repeat(range(5), 4))
+    assert mean.reason == "interval_by_unit"
+    assert bounds(mean) == bounds(bootstrap_mean(values))
 
 
 @settings(max_examples=30, deadline=None)
@@ -108,9 +140,11 @@ def test_too_few_units_have_no_bounds_and_constant_ones_no_width(values, cluster
 )
 def test_interval_moves_with_shift_and_scale(values, shift, scale):
     values = np.round(values, 3)
-    plain = bootstrap_mean(values, n_boot=200)
-    moved = bootstrap_mean(shift + scale * values, n_boot=200)
+    plain = bootstrap_mean(values, n_boot=200, shares=False)
+    moved = bootstrap_mean(shift + scale * values, n_boot=200, shares=False)
     assert plain.reason == moved.reason
+    if plain.low is None:
+        return
     expected = [shift + scale * x for x in bounds(plain)]
     assert bounds(moved) == pytest.approx(expected, abs=1e-9 * (abs(shift) + 100 * scale))
     assert values.min() - 1e-12 <= plain.low <= plain.high <= values.max() + 1e-12
@@ -254,7 +288,7 @@ def test_crossed_interval_says_when_it_cannot():
     assert crossed_mean([[1.0, 2.0, 3.0]] * 5).interval.reason == "fewer_than_six_units"
     assert crossed_mean([[np.nan] * 3]).interval.reason == "no_units"
     same = crossed_mean(np.ones((9, 3))).interval
-    assert (*bounds(same), same.reason) == (1.0, 1.0, "no_variation")
+    assert (*bounds(same), same.reason) == (None, None, "no_variation")
     leaning = np.column_stack([np.eye(6)[0], np.zeros(6), np.ones(6)])
     assert bounds(crossed_mean(leaning, limits=(0.0, 1.0)).interval) == (0.0, 1.0)
 

@@ -152,7 +152,7 @@ def test_interval_of_a_difference_is_what_the_test_does_not_reject():
     for bound, inward in ((found.low, 1e-6), (found.high, -1e-6)):
         assert paired_randomization(d - bound - inward).pvalue > 0.05 >= paired_randomization(d - bound + inward).pvalue
     reasons = [difference_intervals(x)[0].reason for x in (np.zeros(8), d[:5], d[:0])]
-    assert reasons == ["no_variation", "fewer_than_six_units", "no_units"]
+    assert reasons == ["no_unit_differs", "fewer_than_six_units", "no_units"]
 
 
 # Families.

@@ -21,6 +21,8 @@ from casebook.stats.intervals import wilson
 
 LEVEL = (0.03, 0.07)  # of a test or an interval of a difference
 COVERAGE = (0.93, 0.98)
+WIDE = (0.93, 1.0)  # few units, discrete scores
+FEW = (0.88, 1.0)  # twelve units or groups of skewed scores: known to be short
 GROUPED = (0.0, 0.07)
 
 
@@ -48,6 +50,15 @@ def ndcg_like(n):
     return draw
 
 
+def tied(n):
+    """Differences of two systems whose scores are 0 or 1 and mostly equal."""
+
+    def draw(rng):
+        return rng.choice([-1.0, 0.0, 1.0], n, p=[0.15, 0.7, 0.15])
+
+    return draw
+
+
 def differences(studies):
     """False positives of test and interval, without groups and with them."""
     plain = {
@@ -59,7 +70,8 @@ def differences(studies):
             ("clipped scores", ndcg_like),
         )
     }
-    designs = plain | {name: grouped(sizes) for name, sizes in GROUPS.items()}
+    ties = {f"70 % ties of 0/1 scores, n = {n}": (tied(n), None) for n in (12, 20, 50, 200)}
+    designs = plain | ties | {name: grouped(sizes) for name, sizes in GROUPS.items()}
     for design, (draw, clusters) in designs.items():
         rng, rejected, excluded = np.random.default_rng(0), 0, 0
         for seed in range(studies):
@@ -68,9 +80,23 @@ def differences(studies):
             row = found.iloc[0]
             rejected += row.p <= 0.05
             excluded += row.low > 0 or row.high < 0
-        bar = LEVEL if clusters is None else GROUPED
+        bar = GROUPED if design in ties or clusters is not None else LEVEL  # discrete tests reject less often
         yield "test rejects", "contrasts", design, rejected, bar
         yield "interval leaves out 0", "contrasts", design, excluded, bar
+
+
+def covered_differences(studies):
+    """Coverage of the interval of a true difference where most units are tied."""
+    for n in (12, 20, 50, 200):
+        rng, covered, defined = np.random.default_rng(4), 0, 0
+        for seed in range(studies):
+            scores = pd.DataFrame({"a": rng.choice([-1.0, 0.0, 1.0], n, p=[0.05, 0.65, 0.3]), "b": 0.0})
+            row = contrasts(scores, [("a", "b")], n_resamples=2000, seed=seed).iloc[0]
+            if np.isnan(row.low):
+                continue
+            defined += 1
+            covered += row.low <= 0.25 <= row.high
+        yield "interval holds the difference", "contrasts", f"65 % ties, n = {n}", covered, WIDE, defined
 
 
 def families(studies):
@@ -90,18 +116,27 @@ def coverage(studies):
     designs = {
         f"{name}, n = {n}": (lambda rng, n=n, share=share: (rng.random(n) < share).astype(float), None, share)
         for name, share in shares.items()
-        for n in (50, 200)
+        for n in (12, 50, 200)
     }
+    designs["exponential, n = 12"] = (lambda rng: rng.exponential(size=12), None, 1.0)
     designs["exponential, n = 50"] = (lambda rng: rng.exponential(size=50), None, 1.0)
     for name, sizes in GROUPS.items():
         designs[name] = (*grouped(sizes), 0.0)
+    sizes = np.array(UNEQUAL + [5, 9])
+    labels = np.repeat(np.arange(12), sizes)
+    designs["12 groups of 1 to 30, exponential"] = (lambda rng: rng.exponential(size=12)[labels], labels, 1.0)
     for design, (draw, clusters, truth) in designs.items():
         rng, covered = np.random.default_rng(2), 0
         for seed in range(studies):
             scores = pd.DataFrame({"a": draw(rng)})
             row = estimates(scores, clusters, n_boot=2000, seed=seed).iloc[0]
             covered += row.low <= truth <= row.high
-        yield "interval holds the mean", "estimates", design, covered, COVERAGE
+        bar = COVERAGE
+        if "n = 12" in design:
+            bar = FEW if "exponential" in design else WIDE
+        elif "12 groups" in design:
+            bar = FEW
+        yield "interval holds the mean", "estimates", design, covered, bar
 
 
 def public_paths(studies):
@@ -147,7 +182,7 @@ class Scored(ScoredSystems):
 def study(studies=2000):
     """Give a row per procedure and design: share of studies, its interval, its bar."""
     rows = []
-    for part in (differences, families, coverage, public_paths):
+    for part in (differences, covered_differences, families, coverage, public_paths):
         for what, path, design, count, bar, *fewer in part(studies):
             n = fewer[0] if fewer else studies
             found = wilson(int(count), n)

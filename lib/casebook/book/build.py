@@ -15,8 +15,8 @@ import yaml
 from casebook import __version__
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
+from casebook.book.concordance import concordance_page, documents
 from casebook.book.front import completed
-from casebook.book.stated import concordance_page, documents
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
@@ -83,7 +83,7 @@ def _stage(run, stage, cells, compare):
     for cell, title in titles(run, cells).items():
         for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell, title)
     for name in documents():
-        write_text(book / "documents" / f"{name}.md", concordance_page(name))
+        write_text(book / "documents" / f"{name}.md", concordance_page(name, run))
     made = pages.generated(run, cells, compare)
     for name, text in made.items():
         write_text(book / "generated" / name, text)

@@ -81,7 +81,7 @@ def _footer(run, cell):
     lines = limits(run, cell, parameters)
     lines += ["## How to repeat or change this", ""]
     if record:
-        again = f"{command(record, run)} --force"
+        again = command(record, run)
         own = record.labels.get("Notebook")
         source = Path(own) if own else next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
         parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
@@ -166,7 +166,7 @@ def command(record, run):
     for key, value in parameters.items():
         if key not in known or known[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
-    return shlex.join(words)
+    return shlex.join([*words, "--force"])  # else an unchanged cell is not run
 
 
 @lru_cache(maxsize=1)

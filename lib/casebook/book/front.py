@@ -12,8 +12,8 @@ from casebook.book.titles import dataset_name, experiment_of
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_yaml
 from casebook.run import stored_record
-from casebook.runs.headlines import HELPS, HURTS, NO_BETTER, NO_EFFECT, NOT_MEASURED, UNDECIDED, read_headlines
-from casebook.tables import reason_text
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, read_headlines
+from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
 VISIBLE = 3  # answers of one experiment; the others are folded
 METHODS = {"factcheck_confusion": "factcheck"}  # pages that are not named after their experiment
@@ -21,7 +21,6 @@ _CLASSES = {
     HELPS: "helps",
     HURTS: "hurts",
     NO_EFFECT: "no-effect",
-    NO_BETTER: "no-better",
     UNDECIDED: "undecided",
     NOT_MEASURED: "not-measured",
 }
@@ -114,9 +113,10 @@ def _row(run, cell, experiment, each, limit, up):
     """Write the row of one headline."""
     names = f"{each.system} against {each.against}" if each.against else each.system
     about = f"{names}, {each.measure.rstrip(',')}; {dataset_name(each.dataset)}"
-    picture = "" if each.value is None else effect_drawing(each, limit)
-    if each.value is not None and each.low is None and each.reason:
-        about += f". No interval: {reason_text(each.reason)}"
+    measured = each.verdict != NOT_MEASURED
+    picture = effect_drawing(each, limit) if measured else ""
+    if measured and each.why:
+        about += f". {'No interval' if each.low is None else 'Note'}: {each.why}"
     links = {"chapter": f"run/notebooks/{cell}.html", "method": method_page(experiment, each.method)}
     if (run_dir(run) / "rows" / f"{cell}.csv.gz").is_file():
         links["rows"] = f"rows/{cell}.csv.gz"
@@ -124,8 +124,9 @@ def _row(run, cell, experiment, each, limit, up):
         links["item by item"] = f"generated/items/{cell}.html"
     linked = " ".join(f'<a href="{up}{html.escape(place)}">{label}</a>' for label, place in links.items())
     within = f" (within ±{each.margin:.3g})" if each.verdict == NO_EFFECT and each.margin else ""
+    result = each.effect if measured else each.why
     text = (
-        f"<strong>{html.escape(each.question)}</strong> {html.escape(f'{each.answer}: {each.effect or each.reason}')}"
+        f"<strong>{html.escape(each.question)}</strong> {html.escape(f'{each.answer}: {result}')}"
         f"<br><small>{html.escape(about)}</small>"
     )
     verdict = _CLASSES[each.verdict], each.word + within

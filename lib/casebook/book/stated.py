@@ -1,15 +1,14 @@
-"""What the four documented systems state, the same quantity measured in a run, and where each of their terms is here.
+"""What the four documented systems state, and what a run measures of it.
 
 ``data/stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``: system, measure) or into
-``contrasts.json`` (``contrast``: measure, system, against); every number of a row is read from there.
-``data/concordance/<document>.yml`` holds the terms of one document.
+``contrasts.json`` (``contrast``: measure, system, against), or in a row of a table that the chapter wrote (``table``,
+``row``, ``columns``: value, low, high); every number of a row is read from there.
 """
 
+import csv
 import html
-import re
 from types import SimpleNamespace
 
-from casebook.book.chapters import code
 from casebook.book.front import answer_row, drawing
 from casebook.book.titles import dataset_name
 from casebook.errors import InputError
@@ -17,17 +16,19 @@ from casebook.paths import DATA, run_dir
 from casebook.readers import read_yaml
 from casebook.runs.outputs import read_contrasts, read_numbers
 from casebook.stats.intervals import bounds_text
+from casebook.tables import reason_text
+from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
 STATED = DATA / "stated.yml"
-CONFIRMED, REFUTED, UNDECIDED = "confirmed", "not confirmed", "undecided"
-NOT_MEASURED = "cannot be measured"
+CONFIRMED = "confirmed"
+NOT_CONTRADICTED = "not contradicted"
+CONTRADICTED = "contradicted"
+REPRODUCED = "reproduced"
+BY_CONSTRUCTION = "by construction"
 _FIELDS = {"system", "document", "section", "statement", "quantity", "experiment", "datasets", "rule", "why"}
-_OPTIONAL = {"values", "also", "points"}
-_RULES = ("inside", "above", "below", "cannot")
-CONCORDANCES = DATA / "concordance"
-TERM_FIELDS = ("section", "term", "aliases", "means", "here", "documented", "corrected", "trap")
-_LABELS = {"here": "In Casebook", "documented": "Original", "corrected": "Standard", "trap": "Pitfall"}
-_PLAIN = re.compile(r"[^\W\d_][\w ,'’()–-]*")  # words; all else is written as code
+_OPTIONAL = {"values", "also", "points", "constructed"}
+_RULES = ("inside", "equal", "above", "below", "cannot")
+_CLASSES = {CONFIRMED: "helps", REPRODUCED: "helps", CONTRADICTED: "hurts", NOT_MEASURED: "not-measured"}
 
 
 def read_stated(path=STATED):
@@ -48,63 +49,93 @@ def measured(run, row):
     """Give data set, cell and measured numbers of a statement, or None where the run does not hold them."""
     for dataset in row["datasets"]:
         for cell in _cells(run):
-            found = [_number(run, cell, row["experiment"], dataset, each) for each in row["values"]]
-            if all(found):
-                also = {
-                    key: _number(run, cell, row["experiment"], dataset, where)
-                    for key, where in row.get("also", {}).items()
-                }
-                return dataset, cell, found, also
+            numbers = [_number(run, cell, row["experiment"], dataset, value) for value in row["values"]]
+            if all(numbers):
+                return dataset, cell, numbers, named_numbers(run, cell, row["experiment"], dataset, row.get("also", {}))
     return None
 
 
-def verdict(row, numbers):
-    """Judge a statement by its rule and the intervals alone."""
+def named_numbers(run, cell, experiment, dataset, paths):
+    """Read the numbers of a cell under the names that sentences give them; None where it has no such number."""
+    return {name: _number(run, cell, experiment, dataset, path) for name, path in paths.items()}
+
+
+def numbers_of(run, experiment, datasets, paths):
+    """Read the numbers of the first data set of which a cell of the run holds any."""
+    for dataset in datasets:
+        for cell in _cells(run):
+            numbers = named_numbers(run, cell, experiment, dataset, paths)
+            if any(numbers.values()):
+                return numbers
+    return {}
+
+
+def verdict(row, numbers, dataset=None):
+    """Give the verdict on a statement: its rule and the intervals alone decide."""
     if row["rule"] == "cannot":
         return NOT_MEASURED
-    each = [_judged(row["rule"], value, number) for value, number in zip(row["values"], numbers, strict=True)]
-    if len(set(each)) == 1:
-        return each[0]
-    return f"{each.count(CONFIRMED)} of {len(each)} {CONFIRMED}"
+    if dataset in row.get("constructed", []):
+        return BY_CONSTRUCTION
+    verdicts = [_verdict(row["rule"], value, number) for value, number in zip(row["values"], numbers, strict=True)]
+    counts = {word: verdicts.count(word) for word in verdicts}
+    if len(counts) == 1:
+        return verdicts[0]
+    return ", ".join(f"{count} {word}" for word, count in counts.items())
 
 
-def _judged(rule, value, number):
+def _verdict(rule, value, number):
+    if number.value is None:
+        return NOT_MEASURED
     name, _, limit = rule.partition(" ")
-    low, high = number.low, number.high
-    if value.get("point"):  # a p-value has no interval
-        low = high = number.value
-    if None in (low, high):
+    if name == "equal":
+        return REPRODUCED if abs(number.value - value["stated"]) <= value["rounding"] else CONTRADICTED
+    if number.low is None or number.high is None:
         return UNDECIDED
     if name == "inside":
-        return CONFIRMED if low <= value["stated"] <= high else REFUTED
-    limit, sign = float(limit), 1 if name == "above" else -1
-    near, far = (low, high) if sign > 0 else (high, low)
-    if (near - limit) * sign > 0:
+        return NOT_CONTRADICTED if number.low <= value["stated"] <= number.high else CONTRADICTED
+    low = number.low - float(limit)
+    high = number.high - float(limit)
+    if name == "below":
+        low, high = -high, -low
+    if low > 0:
         return CONFIRMED
-    return REFUTED if (far - limit) * sign <= 0 else UNDECIDED
+    return CONTRADICTED if high <= 0 else UNDECIDED
 
 
 def _cells(run):
     return sorted({path.stem for kind in ("numbers", "contrasts") for path in (run_dir(run) / kind).glob("*.json")})
 
 
-def _number(run, cell, experiment, dataset, where):
+def _number(run, cell, experiment, dataset, path):
     """Read one number of a cell, or give None."""
-    if "number" in where:
-        system, measure = where["number"]
-        found = read_numbers(run, cell).get(experiment, {}).get(dataset, {}).get(system, {}).get(measure)
-        if not found or found["value"] is None:
-            return None
-        found = found | {"low": found["ci"][0], "high": found["ci"][1]}
-    else:
-        measure, system, against = where["contrast"]
+    if "number" in path:
+        system, measure = path["number"]
+        number = read_numbers(run, cell).get(experiment, {}).get(dataset, {}).get(system, {}).get(measure)
+        row = number and number | {"low": number["ci"][0], "high": number["ci"][1]}
+    elif "contrast" in path:
+        measure, *pair = path["contrast"]
         rows = read_contrasts(run, cell).get(experiment, {}).get(dataset, {}).get(measure, [])
-        found = next((r for r in rows if (r["system"], r["against"]) == (system, against)), None)
-        if not found:
-            return None
-        found = found | {"value": found["difference"], "control": None}
-    chosen = {name: found[name] for name in ("value", "low", "high", "n", "control")}
+        contrast = next((row for row in rows if [row["system"], row["against"]] == pair), None)
+        row = contrast and contrast | {"value": contrast["difference"], "control": None}
+    else:
+        row = _table_number(run, cell, path) if dataset in read_numbers(run, cell).get(experiment, {}) else None
+    if not row:
+        return None
+    chosen = {name: row.get(name) for name in ("value", "low", "high", "n", "control", "reason")}
     return SimpleNamespace(**chosen, bounds=bounds_text(chosen["low"], chosen["high"]))
+
+
+def _table_number(run, cell, path):
+    """Read a value, and perhaps its bounds, from a row of a table that the cell wrote."""
+    file = run_dir(run) / "tables" / f"{cell}.{path['table']}.csv"
+    if not file.is_file():
+        return None
+    with file.open(encoding="utf-8", newline="") as lines:
+        for line in csv.DictReader(lines):
+            if all(line.get(column) == value for column, value in path["row"].items()):
+                columns = dict(zip(("value", "low", "high"), path["columns"], strict=False))
+                return {name: float(line[column]) for name, column in columns.items() if line[column]}
+    return None
 
 
 # --- the section of the front page
@@ -121,18 +152,21 @@ def stated_section(run):
     if not lines:
         return ""
     return (
-        "## What four existing systems state, and the same quantity measured here\n\n"
+        "## What four existing systems state, and what is measured here\n\n"
         "COUNTERCASE, PDPABench, EmbeddingShift and a multi-agent fact-checker publish metrics in their documents. "
-        "Each row compares one statement with the same quantity, measured in this run. The diamond is the stated "
-        "value; the dot is the measured one with its interval.\n\n"
+        "Each row compares one statement with a measurement of this run; where systems or data differ, the row says "
+        "so. *Confirmed* or *contradicted*: the whole interval lies on the stated or on the other side. *Not "
+        "contradicted*: the stated value lies within our interval. *Reproduced*: the same votes give the stated "
+        "value. *By construction*: the data were made to have it. The diamond is the stated value; the dot is the "
+        "measured one with its interval.\n\n"
         f'::::::{{raw}} html\n<ul class="answers stated">{"".join(_row(*line) for line in lines)}</ul>\n::::::\n'
     )
 
 
 def _row(row, found):
     dataset, cell, numbers, also = found or (None, None, [], {})
-    word = verdict(row, numbers)
-    kind = {CONFIRMED: "helps", REFUTED: "hurts", NOT_MEASURED: "not-measured"}.get(word, "undecided")
+    word = verdict(row, numbers, dataset)
+    kind = _CLASSES.get(word, "undecided")
     source = html.escape(f"{row['system']}, {row['section']}")
     text = f"<strong>{html.escape(row['statement'])}</strong>"
     text += f'<br><small><a href="documents/{row["document"]}.html">{source}</a></small>'
@@ -146,7 +180,7 @@ def _row(row, found):
         count = f"n = {max(number.n for number in numbers):,}, {dataset_name(dataset)}"
         link = f'<a href="run/notebooks/{cell}.html">chapter</a>'
     known = {f"value{place}": number for place, number in enumerate(numbers, 1)} | also
-    why = " ".join(filter(None, (_filled(sentence, known) for sentence in row["why"])))
+    why = " ".join(filled(row["why"], known))
     return answer_row(f"{text}<br><small>{html.escape(why)}</small>", picture, (kind, word), count, link)
 
 
@@ -157,18 +191,23 @@ def _stated(value, unit, spec):
 
 
 def _measured(number, unit, spec):
+    if number.value is None:
+        return f"{NOT_MEASURED} ({reason_text(number.reason)})"
     text = f"{unit * number.value:{spec}}"
     if None in (number.low, number.high):
         return text
     return f"{text} {bounds_text(unit * number.low, unit * number.high, spec)}"
 
 
-def _filled(sentence, known):
-    """Fill a sentence with numbers of the run; without one of them it is left out."""
-    try:
-        return sentence.format_map(known)
-    except (KeyError, AttributeError, TypeError, ValueError):
-        return None
+def filled(sentences, numbers):
+    """Fill sentences with numbers of the run; a sentence without one of them is left out."""
+    texts = []
+    for sentence in sentences:
+        try:
+            texts.append(sentence.format_map(numbers))
+        except (KeyError, AttributeError, TypeError, ValueError):
+            continue
+    return texts
 
 
 def pair_drawing(values, numbers, unit=1):
@@ -176,55 +215,11 @@ def pair_drawing(values, numbers, unit=1):
     lines = []
     for value, number in zip(values, numbers, strict=True):
         stated = None if isinstance(value["stated"], str) else value["stated"]
+        if number.value is None:
+            continue
         name = f"{value['name']}: measured {unit * number.value:.3g}"
         name += "" if stated is None else f", stated {unit * stated:.3g}"
         lines.append((name, number.value, number.low, number.high, stated))
     ends = [0.0, *(end for _, *line in lines for end in line if end is not None)]
     ticks = {place: f"{unit * place:z.2g}" for place in sorted({min(ends), 0.0, max(ends)})}
     return drawing(lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values))
-
-
-# --- one page for each document: every term in its order, and where it is here
-
-
-def read_concordance(document):
-    """Read the table of one document; an error names the first wrong row."""
-    path = CONCORDANCES / f"{document}.yml"
-    table = read_yaml(path, "concordance")
-    for place, row in enumerate(table["rows"], 1):
-        if set(row) != set(TERM_FIELDS) or not isinstance(row["aliases"], list):
-            raise InputError(f"{path}: row {place}: give {', '.join(TERM_FIELDS)}; aliases is a list")
-    return table
-
-
-def documents():
-    """Name the documents that have a table."""
-    return sorted(path.stem for path in CONCORDANCES.glob("*.yml"))
-
-
-def concordance_page(document):
-    """Write the page of one document."""
-    table = read_concordance(document)
-    lines = [
-        f"# {table['title']}: terms and metrics",
-        "",
-        table["about"],
-        "",
-        "Terms follow the order of the document. *Original* is the definition or value that the document states, "
-        "*standard* the usual definition or the value that we find. See also the [glossary](../methods/glossary.md).",
-        "",
-    ]
-    for row in table["rows"]:
-        lines += [f"## {_name(str(row['term']))}", ""]
-        section = str(row["section"])
-        also = f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}" if row["aliases"] else ""
-        lines += [f"{'Section ' if section[:1].isdigit() else ''}{section}{also}", "", str(row["means"]), ""]
-        for key, label in _LABELS.items():
-            if row[key]:
-                lines += [f"{label}\n: {' '.join(str(row[key]).split())}", ""]
-    return "\n".join(lines)
-
-
-def _name(text):
-    """Write a term: words as they are, names of files, keys and commands as code."""
-    return text if _PLAIN.fullmatch(text) and "_" not in text else code(text)

@@ -5,17 +5,28 @@ import math
 from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
-from casebook.stats.intervals import FEWEST, bounds_text
+from casebook.stats.intervals import bounds_text
+from casebook.verdicts import (
+    BETTER,
+    EQUIVALENT,
+    INTERVAL_BY_UNIT,
+    NO_UNIT_DIFFERS,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+    verdict_of,
+)
 
-HELPS, HURTS, NO_EFFECT = "helps", "hurts", "no effect"
-NO_BETTER, UNDECIDED, NOT_MEASURED = "no better than the baseline", "undecided", "cannot be measured"
+HELPS = "helps"
+HURTS = "hurts"
+NO_EFFECT = "no effect"
+EFFECTS = {BETTER: HELPS, WORSE: HURTS, EQUIVALENT: NO_EFFECT, UNDECIDED: UNDECIDED, NOT_MEASURED: NOT_MEASURED}
 ANSWERS = {
     HELPS: "Yes",
     HURTS: "No, it is worse",
     NO_EFFECT: "No, the difference is too small to matter",
-    NO_BETTER: "No",
     UNDECIDED: "Undecided",
-    NOT_MEASURED: "Cannot be measured",
+    NOT_MEASURED: "Cannot be measured here",
 }
 
 
@@ -44,38 +55,34 @@ class Headline:
     level: float | None = None  # the system's own mean, and the baseline's
     baseline: float | None = None
     chance: float | None = None  # the effect of a random scorer
-    reason: str | None = None  # why there is no interval
+    reason: str | None = None  # why there is no value or no interval, or why the interval is by unit
+    decision: str | None = None  # verdict of the contrast that it was taken from
     answers: dict | None = None  # verdict -> opening words, where "Yes" and "No" do not fit the question
     words: dict | None = None  # verdict -> word of the front page, where "helps" and "hurts" do not fit
     method: str | None = None  # page below methods/, with anchor; else the experiment's
 
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
-        """Take the effect, interval and counts from a row of `contrasts` or of `estimates`."""
-        contrast = "difference" in row
-        value = row["difference" if contrast else "value"]
-        low, high = (None if math.isnan(bound) else float(bound) - null for bound in (row["low"], row["high"]))
+        """Take effect, interval, counts and verdict from a row of `contrasts` or of `estimates`."""
+        effect = "difference" if "difference" in row else "value"
+        value, low, high = (_around(row[name], null) for name in (effect, "low", "high"))
         groups = row.get("groups")
-        counts = {"n": int(row["n"]), "groups": None if groups is None else int(groups)}
-        names = {"system": row.get("system"), "against": row.get("against"), "reason": row.get("reason")} | names
-        return cls(question, value=float(value) - null, low=low, high=high, null=null, **counts | names)
+        fields = {
+            "system": row.get("system"),
+            "against": row.get("against"),
+            "n": int(row["n"]),
+            "groups": None if groups is None else int(groups),
+            "reason": row["reason"] if isinstance(row.get("reason"), str) else None,
+            "decision": row.get("verdict") if effect == "difference" else None,
+        }
+        return cls(question, value=value, low=low, high=high, null=null, **fields | names)
 
     @property
     def verdict(self):
-        """The verdict, from the interval and the margin alone."""
-        if self.value is None:
+        """The verdict: that of the contrast, else from the interval and the margin alone."""
+        if self.value is None or self.reason == NO_UNIT_DIFFERS:
             return NOT_MEASURED
-        if self.low is None or self.high is None:
-            return UNDECIDED
-        if self.low == self.high == 0:  # no row differs, which a handful of rows does not prove
-            return NO_EFFECT if (self.groups or self.n) >= FEWEST else UNDECIDED
-        if -self.margin < self.low and self.high < self.margin:
-            return NO_EFFECT
-        if self.low > 0:
-            return HELPS
-        if self.high < 0:
-            return HURTS
-        return NO_BETTER if self.high < self.margin else UNDECIDED
+        return EFFECTS.get(self.decision) or EFFECTS[verdict_of(self.low, self.high, self.margin)]
 
     @property
     def answer(self):
@@ -103,25 +110,43 @@ class Headline:
         return f"{self.n:,} {self.unit}" + (f" in {self.groups:,} {self.cluster}" if grouped else "")
 
     @property
+    def why(self):
+        """The reason in words; None where there is none."""
+        if not self.reason:
+            return None
+        if self.reason == INTERVAL_BY_UNIT:
+            groups = self.cluster or "groups"
+            return f"fewer than six {groups}: the interval is by row and speaks of new {self.unit} of these {groups}"
+        from casebook.tables import reason_text  # who only reads headlines needs no tables
+
+        return reason_text(self.reason)
+
+    @property
     def sentence(self):
         """The answer in one sentence."""
-        if self.value is None:
-            return f"{self.answer}: {self.reason}."
+        if self.verdict == NOT_MEASURED:
+            count = f" ({self.count})" if self.n else ""
+            return f"{self.answer}: {self.why or 'nothing was compared'}{count}."
         names = f"{self.measure} against {self.against}" if self.against else self.measure
         text = f"{self.answer}: {self.effect} {names} ({self.count})"
+        if self.reason == INTERVAL_BY_UNIT:
+            return f"{text}; {self.why}."
         if self.low is None and self.reason:
-            from casebook.tables import reason_text  # who only reads headlines needs no tables
-
-            return f"{text}. No interval: {reason_text(self.reason)}."
+            return f"{text}. No interval: {self.why}."
         return f"{text}."
 
     def _repr_markdown_(self):
         return f"**{self.sentence}**"
 
 
+def _around(value, null):
+    """A number relative to the one that means nothing; None where it is undefined."""
+    return None if value is None or math.isnan(value) else float(value) - null
+
+
 def headlines_text(headlines):
     """Give the content of a cell's file of headlines."""
-    return json.dumps([asdict(each) for each in headlines], indent=1, ensure_ascii=False) + "\n"
+    return json.dumps([asdict(each) for each in headlines], indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_headlines(run, cell):

@@ -9,6 +9,7 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.stats.samples import ROUNDING, check_count, check_share, number_or_none, score_matrix, stream
+from casebook.verdicts import INTERVAL_BY_UNIT
 
 FEWEST = 6
 """Units, or clusters of units, below which no interval is given."""
@@ -64,7 +65,7 @@ def bounded(name, interval):
 # Means over units or clusters.
 
 
-def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
+def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0, shares=True):
     """Interval of a mean over units, or over whole clusters of units.
 
     Parameters
@@ -79,14 +80,19 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
         Bootstrap draws.
     seed : int, default 0
         Seed of the draws.
+    shares : bool, default True
+        Take the mean of values that are all 0 or 1 for a share. False for values on
+        another scale, such as displacements in ranks, that happen to be 0 or 1.
 
     Returns
     -------
     Interval or list of Interval
         One for a list of values, a list for the columns of a table. The hull of Student's t
         over clusters and, from twenty clusters, the BCa bootstrap: t fails on skewed scores,
-        BCa on few. Bounds lie within the range of the values; with fewer than six units or
-        clusters there are none.
+        BCa on few. Wilson's interval joins the hull of scores of 0 and 1 without clusters.
+        Bounds lie within the range of the values. With fewer than six clusters the interval is
+        one over units and says so (reason ``interval_by_unit``); with fewer than six units,
+        or where all values are equal and not 0 or 1, there is none.
 
     Raises
     ------
@@ -95,7 +101,8 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
 
     References
     ----------
-    Efron, Journal of the American Statistical Association 82:171-185, 1987 (BCa). Clusters
+    Efron, Journal of the American Statistical Association 82:171-185, 1987 (BCa); Wilson,
+    Journal of the American Statistical Association 22:209-212, 1927. Clusters
     of unequal size count as ``(sum m)^2 / sum m^2`` equal ones (Kish).
 
     Examples
@@ -104,11 +111,11 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0):
     >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}], n = {found.n}"
     '0.5 [0.053, 0.947], n = 8'
     """
-    found = mean_intervals(values, clusters, level=level, n_boot=n_boot, seed=seed)
-    return found[0] if np.ndim(values) == 1 else found
+    intervals = mean_intervals(values, clusters, level=level, n_boot=n_boot, seed=seed, shares=shares)
+    return intervals[0] if np.ndim(values) == 1 else intervals
 
 
-def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0):
+def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, shares=True):
     """Interval of the mean of every column, as `bootstrap_mean`."""
     check_share("level", level)
     check_count("n_boot", n_boot)
@@ -117,22 +124,29 @@ def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0):
         return [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
     # Summing from the first row keeps the digits of scores with a common offset.
     origin = X[0]
+    clusters, reason = resampled_clusters(clusters, len(X))
     sums, sizes = cluster_sums(X - origin, clusters)
     means = sums.sum(axis=0) / sizes.sum()
-    reason = too_few(len(sizes), clusters)
     flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
     bounds = np.full((2, X.shape[1]), np.nan)
-    if reason is None and not flat.all():
+    if len(sizes) >= FEWEST and not flat.all():
         bounds = _mean_bounds(sums, sizes, means, level, n_boot, seed)
         bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
-    found = []
+    intervals = []
     for k, mean in enumerate(origin + means):
-        low, high = (number_or_none(x) for x in bounds[:, k])
+        low, high = bounds[:, k]
         why = reason
-        if reason is None and flat[k]:
-            low, high, why = float(mean), float(mean), "no_variation"
-        found.append(Interval(float(mean), low, high, level, len(X), "hull", why))
-    return found
+        is_share = shares and np.isin(X[:, k], (0, 1)).all()
+        if is_share and len(sizes) >= FEWEST and (clusters is None or flat[k]):
+            share = float(np.clip(mean, 0, 1))
+            score = wilson(share * len(sizes), len(sizes), level)
+            low = score.low if flat[k] else min(low, score.low)
+            high = score.high if flat[k] else max(high, score.high)
+        elif flat[k]:
+            low = high = np.nan
+            why = too_few(len(sizes), clusters) or "no_variation"
+        intervals.append(Interval(float(mean), number_or_none(low), number_or_none(high), level, len(X), "hull", why))
+    return intervals
 
 
 def _mean_bounds(sums, sizes, means, level, n_boot, seed):
@@ -204,6 +218,16 @@ def ratio_draws(sums, sizes, n_boot, seed):
     return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
 
 
+def resampled_clusters(clusters, n):
+    """Clusters to resample, and the reason where none, or other than the given ones, are: too few of them."""
+    if clusters is None:
+        return None, too_few(n, None)
+    groups = int(cluster_codes(clusters, n).max(initial=-1)) + 1
+    if groups >= FEWEST:
+        return clusters, None
+    return None, too_few(n, None) or INTERVAL_BY_UNIT
+
+
 def too_few(groups, clusters):
     """Say why so few units or clusters get no interval; None if there are enough."""
     kind = "units" if clusters is None else "clusters"
@@ -258,8 +282,9 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
         why = "undefined_in_resamples"
     else:
         low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-        why = "no_variation" if np.ptp(draws) == 0 else None
-        return Interval(estimate, float(low), float(high), level, n, "percentile", why)
+        if low < high:
+            return Interval(estimate, float(low), float(high), level, n, "percentile")
+        why = "no_variation"
     return Interval(estimate, None, None, level, n, "percentile", why)
 
 
@@ -374,7 +399,7 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     gaps = shares * (np.nan_to_num(values) - mean)
     spread, df, by_rater = (float(x) for x in crossed_variance(gaps))
     if spread <= 1e-18:
-        return Crossed(Interval(mean, mean, mean, level, n, method, "no_variation"), None, None)
+        return Crossed(Interval(mean, None, None, level, n, method, "no_variation"), None, None)
     errors, dfs = np.sqrt([spread, by_rater]), np.array([df, raters - 1])
     reach = float((special.stdtrit(dfs, (1 + level) / 2) * errors).max())
     low, high = (float(np.clip(x, *limits)) for x in (mean - reach, mean + reach))

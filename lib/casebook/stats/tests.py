@@ -11,18 +11,18 @@ import numpy as np
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, too_few
+from casebook.stats.intervals import BLOCK_ELEMENTS, Interval, cluster_sums, resampled_clusters
 from casebook.stats.samples import (
     ROUNDING,
     check_choice,
     check_count,
-    number_or_none,
     paired_differences,
     paired_scores,
     score_matrix,
     stream,
     system_pairs,
 )
+from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 LEAST_BLOCK_ROWS = 16
 MOST_EXACT_UNITS = 24
@@ -45,56 +45,118 @@ class SignFlips:
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     """Test that mean differences are 0 by turning the signs of whole clusters.
 
-    The columns of `sums` are one family: p_adjusted is max-T of Westfall and Young 1993. The
-    intervals are the values that the same test does not reject (Hartigan 1969).
+    The columns of `sums` are one family: p_adjusted is single-step max-T of Westfall and Young 1993 on
+    ``|sum| / sqrt(sum of squares)``. An interval holds the values that the same test does not reject when they
+    are subtracted from its column (Hartigan 1969); it is NaN where no value, or every value, is rejected.
     """
-    groups, columns = sums.shape
-    total, scale = sums.sum(axis=0), np.sqrt(np.sum(sums**2, axis=0))
+    subset, subset_sizes = _drawn_subsets(sums, sizes, n_resamples, seed)
+    total = sums.sum(axis=0)
+    size = sizes.sum()
     slack = 1e-9 * np.abs(sums).sum(axis=0)
-    unit = np.where(scale > 0, scale, 1.0)
+    rest = total - subset
+    subset[np.abs(subset) <= slack] = 0.0
+    rest[np.abs(rest) <= slack] = 0.0
+    norm = np.sqrt(np.sum(sums**2, axis=0))
+    unit = np.where(norm > 0, norm, 1.0)
+    statistic = np.abs(total) / unit
+    # A pattern turns one of two halves. Its |sum| reaches that of the data where 0 lies between the halves' means.
+    extreme = subset * rest <= 0
+    others = _largest_of_others(np.abs(rest - subset) / unit)
+    extreme_in_family = extreme | (others >= statistic - slack / unit)
+    n_patterns = len(subset) + 1  # and the pattern of the data
+    p = (extreme.sum(axis=0) + 1) / n_patterns
+    p_adjusted = (extreme_in_family.sum(axis=0) + 1) / n_patterns
+    low = np.full(len(total), np.nan)
+    high = np.full(len(total), np.nan)
+    # A value is rejected unless more than this many patterns, less that of the data, are as extreme as the data.
+    rank = int(np.floor((1 - level) * n_patterns + 1e-9))
+    if rank > 0:
+        for k in np.flatnonzero(norm > 0):
+            halves = _half_means(subset[:, k], rest[:, k], subset_sizes, size)
+            reach = _family_reach(others[:, k], sums[:, k], sizes)
+            mean = total[k] / size
+            # Where a pattern is as extreme as the data: between these two values.
+            lows = np.minimum(halves[0], mean - reach[0])
+            highs = np.maximum(halves[1], mean + reach[1])
+            low[k] = _kth_smallest(lows, rank)
+            high[k] = -_kth_smallest(-highs, rank)
+    # Rounding must not let an interval contradict its test.
+    kept = p_adjusted > 1 - level
+    low[kept] = np.minimum(low[kept], 0.0)
+    high[kept] = np.maximum(high[kept], 0.0)
+    return SignFlips(total / size, low, high, p, p_adjusted)
+
+
+def _drawn_subsets(sums, sizes, n_resamples, seed):
+    """Sums and sizes of the clusters whose sign stays, a row per pattern: all patterns where they are few."""
+    groups, columns = sums.shape
     exact = groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples
     # One cluster alone has no pattern besides the data and their mirror image.
-    subsets, weights = [np.empty((0, columns))], [np.empty(0)]
+    subsets = [np.empty((0, columns))]
+    subset_sizes = [np.empty(0)]
     for bits in _patterns(groups, n_resamples, exact, seed):
         subsets.append(bits @ sums)
-        weights.append(bits @ sizes)
-    subsets, weights = np.concatenate(subsets), np.concatenate(weights)
-    subsets[np.abs(subsets) <= slack] = 0.0
-    rest = total - subsets
-    rest[np.abs(rest) <= slack] = 0.0
-    flipped = np.abs(rest - subsets)  # |T| of a pattern and of its complement
-    seen = np.abs(total)
-    hits = np.count_nonzero(flipped >= seen - slack, axis=0)
-    largest = np.sort((flipped / unit).max(axis=1, initial=0.0))
-    reached = np.searchsorted(largest, (seen - slack) / unit, side="left")
-    drawn = len(subsets) + 1  # and the pattern of the data
-    p, adjusted = (hits + 1) / drawn, (len(largest) - reached + 1) / drawn
-    p[scale == 0] = adjusted[scale == 0] = 1.0
-    alpha = 1 - level
-    # Rejected is what exceeds the largest statistic of all but `spare` patterns.
-    spare = int(np.floor(alpha * drawn + 1e-9)) - 1
-    critical = largest[len(largest) - 1 - spare] if 0 <= spare < len(largest) else np.inf
-    allowed = np.count_nonzero(flipped > critical * unit + slack, axis=0)
-    low, high = np.where(scale > 0, np.nan, np.zeros((2, columns)))
-    if spare >= 0:
-        for k in np.flatnonzero(scale > 0):
-            sides = (subsets[:, k], rest[:, k], total[k])
-            low[k], high[k] = _subset_bounds(sides, weights, sizes.sum(), allowed[k], adjusted[k] <= alpha)
-    return SignFlips(total / sizes.sum(), low, high, p, adjusted)
+        subset_sizes.append(bits @ sizes)
+    return np.concatenate(subsets), np.concatenate(subset_sizes)
 
 
-def _subset_bounds(sides, weight, size, allowed, rejected):
-    """Order statistics of the subset means, `allowed` of them cut off at either end."""
-    subset, rest, total = sides
-    values = np.concatenate([subset, rest, [total]])
-    weights = np.concatenate([weight, size - weight, [size]])
-    means = np.sort(values[weights > 0] / weights[weights > 0])
-    # Rounding at the critical value must not let the interval contradict the test.
-    beyond = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    allowed = min(allowed, beyond - 1) if not rejected else max(allowed, beyond)
-    if allowed < 0 or 2 * allowed >= len(means):
-        return np.nan, np.nan
-    return means[allowed], means[-1 - allowed]
+def _largest_of_others(statistics):
+    """For every pattern and column the largest statistic of the other columns; -inf without others."""
+    others = np.full_like(statistics, -np.inf)
+    if statistics.shape[1] < 2 or not len(statistics):
+        return others
+    order = np.argsort(statistics, axis=1)
+    rows = np.arange(len(statistics))
+    others[:] = statistics[rows, order[:, -1]][:, None]
+    others[rows, order[:, -1]] = statistics[rows, order[:, -2]]
+    return others
+
+
+def _half_means(subset, rest, subset_sizes, size):
+    """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
+    low = np.full(len(subset), -np.inf)
+    high = np.full(len(subset), np.inf)
+    both = (subset_sizes > 0) & (subset_sizes < size)
+    first = subset[both] / subset_sizes[both]
+    second = rest[both] / (size - subset_sizes[both])
+    low[both] = np.minimum(first, second)
+    high[both] = np.maximum(first, second)
+    return low, high
+
+
+def _family_reach(others, sums, sizes):
+    """How far from the mean, down and up, the statistic of a column is no larger than that of the others.
+
+    With a value g below the mean subtracted, the statistic is ``g N / sqrt(a + 2 b g + c g^2)``; it is solved for g.
+    """
+    deviations = sums - sizes * sums.sum() / sizes.sum()
+    a = np.sum(deviations**2)
+    b = np.sum(sizes * deviations)
+    c = np.sum(sizes**2)
+    if a <= ROUNDING * np.sum(sums**2):  # equal differences: the statistic is the same at every distance
+        reach = np.where(np.square(others) * c * (1 + 1e-9) >= sizes.sum() ** 2, np.inf, 0.0)
+        reach[np.isneginf(others)] = 0.0
+        return reach, reach
+    squares = np.square(np.maximum(others, 0.0))
+    discriminant = b**2 * squares**2 + (sizes.sum() ** 2 - squares * c) * squares * a
+    root = np.sqrt(np.maximum(discriminant, 0.0))
+    reaches = []
+    for slope in (b, -b):
+        divisor = root - slope * squares
+        reach = np.full(len(others), np.inf)
+        met = (discriminant >= 0) & (divisor > 0)
+        reach[met] = squares[met] * a / divisor[met]
+        reach[squares == 0] = 0.0
+        reaches.append(reach)
+    return reaches
+
+
+def _kth_smallest(values, k):
+    """The k-th smallest value, from 1; NaN where there is none or it is infinite."""
+    if k > len(values):
+        return np.nan
+    value = np.partition(values, k - 1)[k - 1]
+    return value if np.isfinite(value) else np.nan
 
 
 def _patterns(groups, n_resamples, exact, seed):
@@ -129,17 +191,27 @@ def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=
     X, _ = score_matrix(differences)
     if not len(X):
         return [Interval(None, None, None, level, 0, "sign-flip", "no_units")] * X.shape[1]
-    found = []
+    clusters, reason = resampled_clusters(clusters, len(X))
+    intervals = []
     for column in X.T:
         sums, sizes = cluster_sums(column[:, None], clusters)
         flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
-        reason, low, high = too_few(len(sizes), clusters), None, None
-        if not column.any():
-            low, high, reason = 0.0, 0.0, "no_variation"
-        elif reason is None:
-            low, high = (number_or_none(x[0]) for x in (flips.low, flips.high))
-        found.append(Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", reason))
-    return found
+        low, high, why = bounds_of_difference(column, flips.low[0], flips.high[0], reason)
+        intervals.append(Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", why))
+    return intervals
+
+
+def bounds_of_difference(differences, low, high, reason):
+    """Bounds of a mean difference, None where there is no interval, and the reason."""
+    if not differences.any():
+        return None, None, NO_UNIT_DIFFERS
+    if np.ptp(differences) <= ROUNDING * np.abs(differences).max():
+        return None, None, "no_variation"
+    if reason is not None and reason != INTERVAL_BY_UNIT:
+        return None, None, reason
+    if math.isnan(low) or math.isnan(high):
+        return None, None, "too_few_clusters_for_the_family"
+    return float(low), float(high), reason
 
 
 # All pairs of systems at once.
