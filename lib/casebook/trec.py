@@ -379,5 +379,8 @@ def run_lines(run, tag="casebook"):
 
 
 def _check_token(text, kind):
-    if text.split() != [text] or (kind == "query id" and text.startswith("#")):
-        raise InputError(f"{kind} {text!r} is empty, holds white space or would start a comment line: rename it")
+    if text.split() != [text]:
+        remedy = "a TREC file cannot hold white space within an id: rename it in the collection and in its judgements"
+        raise InputError(f"{kind} {text!r} is empty or holds white space: {remedy}")
+    if kind == "query id" and text.startswith("#"):
+        raise InputError(f"{kind} {text!r} would start a comment line: rename it")

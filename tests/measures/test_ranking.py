@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError, MeasureNote
-from casebook.measures.ranking import describe, evaluate, tie_bounds
+from casebook.measures import ranking_measures
+from casebook.measures.ranking import describe, evaluate, list_measures, tie_bounds
+from casebook.measures.ranking_measures import FAMILIES, NOT_DESCRIBED
 from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
@@ -300,3 +302,20 @@ def test_the_order_in_which_documents_are_given_changes_no_value(tmp_path, seed)
 
     for given_run in (run, frame, file):
         pd.testing.assert_frame_equal(evaluate(qrels, given_run, names).frame(), expected, check_exact=True)
+
+
+def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatch):
+    described = {info.name for info in list_measures()}
+    assert {describe(name if "@" in name else f"{name}@10").name for name in ("nDCG", "AP", "RR")} <= described
+    for family in FAMILIES:
+        cutoff = {"required": "@0.5" if family == "IPrec" else "@5"}.get(FAMILIES[family].cutoff, "")
+        assert describe(f"{family}{cutoff}").definition != NOT_DESCRIBED
+    monkeypatch.setitem(FAMILIES, "ERR", FAMILIES["RR"])
+    monkeypatch.setitem(ranking_measures._CASE, "err", "ERR")
+    assert describe("ERR@10").name == "ERR@10"
+
+
+def test_what_is_printed_of_an_evaluation_is_its_means():
+    text = repr(evaluate(QRELS, RUN, ["RR", "P@4"]))
+    assert text == "Evaluation(4 queries: RR 0.1667, P@4 0.1875)", text
+    assert "lambda" not in repr(evaluate(QRELS, RUN, ["nDCG@3"]).measures)

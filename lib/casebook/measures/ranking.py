@@ -63,6 +63,10 @@ class Evaluation:
     matrix: np.ndarray
     accounting: Accounting
 
+    def __repr__(self):
+        means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.mean.items())
+        return f"Evaluation({len(self.query_ids)} queries: {means})"
+
     @property
     def names(self):
         """Names of the measures as requested."""
