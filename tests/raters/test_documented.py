@@ -22,6 +22,7 @@ from casebook.raters.analysis import analyse
 from casebook.raters.documented import (
     AGGREGATE,
     AGREEMENT,
+    DEALT,
     PER_RATER,
     RATINGS,
     SUFFIX,
@@ -29,6 +30,7 @@ from casebook.raters.documented import (
     documented_lines,
     example_votes,
     impossible,
+    published_tables,
     read_records,
     records_of,
     votes_of,
@@ -183,6 +185,38 @@ def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.data
+def test_what_was_dealt_at_random_has_no_p_and_no_interval():
+    """Only what the published tallies and patterns fix is left of the reconstruction."""
+    tables = analyse(example_votes(), resamples=200, permutations=19).tables
+    published = published_tables(tables)
+    gone = {"cohen_kappa", "position", "order", "rating_tests", "rating_agreement", "duplicates", "consistency"}
+    assert gone < tables.keys() and not gone & published.keys()
+
+    def line(frames, table, column, row):
+        return frames[table].set_index(column).loc[row]
+
+    for table, column, row in (("lines", "scope", NEW_RATERS), ("win_rates", "who", "other raters")):
+        assert line(published, table, column, row)["reason"] == DEALT
+        assert pd.isna(line(published, table, column, row)["p"])
+    these = line(published, "lines", "scope", THESE_RATERS)
+    assert these["p"] == line(tables, "lines", "scope", THESE_RATERS)["p"] and these["reason"] is None
+    agreement = published["agreement"].set_index("coefficient")
+    assert np.isnan(agreement.loc["light_kappa", "estimate"]) and agreement["new_panel_low"].isna().all()
+    assert agreement.loc["fleiss_kappa", "estimate"] == pytest.approx(0.13, abs=5e-4)
+
+
+def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_vote(reconstruct, tmp_path, monkeypatch):
+    """Another draw of the same published figures gives the same numbers."""
+    first = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    reconstruct(seed=5).to_csv(tmp_path / "other.csv", index=False)
+    monkeypatch.setattr(documented, "EXAMPLE", tmp_path / "other.csv")
+    second = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    for name in ("preference", "lines", "win_rates", "item_tests", "vote_shares"):
+        pd.testing.assert_frame_equal(first[name], second[name], check_exact=False, rtol=1e-9)
+    estimates = [tables["agreement"]["estimate"] for tables in (first, second)]
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
 def test_the_documented_numbers_follow_from_the_real_votes(found):
     printed = documented_analysis(records_of(found.votes, SUFFIX))
     pooled = printed[AGGREGATE]
