@@ -14,7 +14,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
 from casebook.raters.forms import SCALES
-from casebook.raters.preference import NEW_RATERS, OTHER_RATERS, count_votes
+from casebook.raters.preference import count_votes
 from casebook.raters.read import BASE, RAG, SHOWN_AS, Votes, judgements, key_column, renamed
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
@@ -200,26 +200,18 @@ _DEALT = (
     *("correlation", "position", "length", "order", "duplicates", "consistency"),
     *("arm_guess", "telling_words", "guesses"),
 )
-_UNCERTAINTY = ["se", "low", "high", "ci_low", "ci_high", "panel_low", "panel_high", "p"]
 
 
 def published_tables(tables):
-    """Tables of the reconstruction without what random assignment made: left out, or undefined with that reason."""
-    kept = {name: table.copy() for name, table in tables.items() if name not in _DEALT}
-    kept["agreement"][["new_panel_low", "new_panel_high"]] = np.nan
-    kept["agreement"]["reason"] = DEALT
-    kept["agreement"].loc[kept["agreement"]["coefficient"] == "light_kappa", "estimate"] = np.nan
-    dealt = {
-        "agreement": kept["agreement"]["coefficient"] == "light_kappa",
-        "win_rates": kept["win_rates"]["who"] == OTHER_RATERS,
-        "lines": kept["lines"]["scope"] == NEW_RATERS,
-        "intervals": kept["intervals"]["unit"] == "item and rater",
-    }
-    for name, rows in dealt.items():
-        table = kept[name]
-        table.loc[rows, table.columns.intersection(_UNCERTAINTY)] = np.nan
-        table.loc[rows, "reason"] = DEALT
-    return kept
+    """Tables of the reconstruction without what random assignment made: left out, or undefined with that reason.
+
+    The win rates stay, those of new raters too: tallies of raters, patterns of items and the total fix all their parts.
+    """
+    kept = {name: table for name, table in tables.items() if name not in _DEALT}
+    agreement = kept["agreement"].assign(new_panel_low=np.nan, new_panel_high=np.nan, reason=DEALT)
+    pairwise = agreement["coefficient"] == "light_kappa"
+    agreement.loc[pairwise, ["estimate", "se", "panel_low", "panel_high"]] = np.nan
+    return kept | {"agreement": agreement}
 
 
 def example_votes():

@@ -28,7 +28,6 @@ from casebook.stats.tests import PairedTest, exact_sign_test, holm, paired_t, po
 TIES = ("drop", "half")
 UNITS = ("vote", "item", "rater", "item and rater")
 THESE_RATERS, NEW_RATERS = "these raters, new items", "new raters and items"
-OTHER_RATERS = "other raters"  # row of the table of win rates
 MARGIN = (0.45, 0.55)
 """Win rates that count as no difference."""
 
@@ -179,7 +178,7 @@ def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
     own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
     table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
     counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
-    table = table.join(pd.DataFrame(counts)).assign(who=[*map(str, judged), "these raters together", OTHER_RATERS])
+    table = table.join(pd.DataFrame(counts)).assign(who=[*map(str, judged), "these raters together", "other raters"])
     names = {"win_rate": "value", "ci_low": "low", "ci_high": "high", "items": "groups"}
     table = table.rename(columns=names).assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
     kept = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "n", "groups", "reason"]
