@@ -248,10 +248,10 @@ class CrossFit:
         if (self.scales[:, None] * self.moves).any():
             return None
         if not self.moves.any():
-            return "no shift was learned, so no query was moved"
+            return "no shift was learned, so no question was moved"
         if len(self.folds) == 1:
-            return "scale 0 was chosen, so no query was moved"
-        return "every fold chose scale 0, so no query was moved"
+            return "scale 0 was chosen, so no question was moved"
+        return "every fold chose scale 0, so no question was moved"
 
     def choices(self):
         """What was chosen in each fold."""

@@ -196,7 +196,7 @@ def drift_table(rows, n_resamples=10_000, seed=0):
             line |= {"gain": mean.estimate, "gain low": mean.low, "gain high": mean.high, "reason": mean.reason}
             line |= {"lowest": gain_of_seed.min(), "highest": gain_of_seed.max()}
         else:
-            line["reason"] = "every fold chose scale 0, so no query was moved"
+            line["reason"] = "every fold chose scale 0, so no question was moved"
         lines.append(line | {"moved": part["moved"].sum(), "seeds": len(gain_of_seed), "n": mean.n})
     columns = ["system", "stage", "baseline", "gain", "gain low", "gain high", "lowest", "highest"]
     table = pd.DataFrame(lines, columns=[*columns, "moved", "seeds", "n", "reason"])
