@@ -61,6 +61,11 @@ def test_where_no_question_differs_the_answer_says_so():
     assert headline.sentence == "Cannot be measured here: no row differs (40 questions)."
 
 
+def test_one_question_is_no_questions():
+    headline, _ = headline_of(np.zeros(1))
+    assert headline.sentence == "Cannot be measured here: no row differs (1 question)."
+
+
 def test_a_switch_that_changed_no_input_is_no_answer():
     headline, _ = headline_of(np.zeros(40), not_measured={("a", "b"): "no claim has two parts"})
     assert headline.sentence == "Cannot be measured here: no claim has two parts (40 questions)."

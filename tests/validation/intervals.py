@@ -122,7 +122,7 @@ def coverage(studies):
     designs["exponential, n = 50"] = (lambda rng: rng.exponential(size=50), None, 1.0)
     for name, sizes in GROUPS.items():
         designs[name] = (*grouped(sizes), 0.0)
-    sizes = np.array(UNEQUAL + [5, 9])
+    sizes = np.array([*UNEQUAL, 5, 9])
     labels = np.repeat(np.arange(12), sizes)
     designs["12 groups of 1 to 30, exponential"] = (lambda rng: rng.exponential(size=12)[labels], labels, 1.0)
     for design, (draw, clusters, truth) in designs.items():

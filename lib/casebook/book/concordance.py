@@ -1,5 +1,6 @@
 """A page for each of the four documents: every term in its order, where it is here, and what the run measures of it."""
 
+import json
 import re
 
 from casebook.book.chapters import code
@@ -10,6 +11,7 @@ from casebook.readers import read_yaml
 
 CONCORDANCES = DATA / "concordance"
 TERM_FIELDS = ("section", "term", "aliases", "means", "here", "documented", "corrected", "trap")
+OPTIONAL_FIELDS = {"in_code", "measured", "example"}
 MEASURED_FIELDS = {"experiment", "datasets", "values", "says"}
 _LABELS = {
     "here": "In Casebook",
@@ -26,10 +28,11 @@ def read_concordance(document):
     path = CONCORDANCES / f"{document}.yml"
     table = read_yaml(path, "concordance")
     for place, row in enumerate(table["rows"], 1):
-        fields = set(row) - {"in_code", "measured"}
+        fields = set(row) - OPTIONAL_FIELDS
         if fields != set(TERM_FIELDS) or not isinstance(row["aliases"], list):
             raise InputError(
-                f"{path}: row {place}: give {', '.join(TERM_FIELDS)}, perhaps in_code and measured; aliases is a list"
+                f"{path}: row {place}: give {', '.join(TERM_FIELDS)}, perhaps {', '.join(sorted(OPTIONAL_FIELDS))}; "
+                "aliases is a list"
             )
         if "measured" in row and set(row["measured"]) != MEASURED_FIELDS:
             raise InputError(f"{path}: row {place}: measured holds {', '.join(sorted(MEASURED_FIELDS))}")
@@ -48,6 +51,14 @@ def measured_sentences(run, row):
     measured = row["measured"]
     numbers = numbers_of(run, measured["experiment"], measured["datasets"], measured["values"])
     return filled(measured["says"], numbers)
+
+
+def example_sentences(document, row):
+    """What the example of a document gives for a term; ``data/make`` has the script that made its numbers."""
+    path = CONCORDANCES / f"{document}_example.json"
+    if "example" not in row:
+        return []
+    return filled(row["example"], json.loads(path.read_text(encoding="utf-8")))
 
 
 def concordance_page(document, run=None):
@@ -71,9 +82,12 @@ def concordance_page(document, run=None):
         for key, label in _LABELS.items():
             if row.get(key):
                 lines += [f"{label}\n: {' '.join(str(row[key]).split())}", ""]
-        sentences = measured_sentences(run, row)
-        if sentences:
-            lines += [f"Measured in this run\n: {' '.join(sentences)}", ""]
+        for label, sentences in (
+            ("In the example", example_sentences(document, row)),
+            ("Measured in this run", measured_sentences(run, row)),
+        ):
+            if sentences:
+                lines += [f"{label}\n: {' '.join(sentences)}", ""]
     return "\n".join(lines)
 
 

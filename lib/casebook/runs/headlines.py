@@ -106,8 +106,10 @@ class Headline:
     @property
     def count(self):
         """The number of rows, and of groups where they are fewer."""
-        grouped = self.groups and self.cluster and self.groups != self.n
-        return f"{self.n:,} {self.unit}" + (f" in {self.groups:,} {self.cluster}" if grouped else "")
+        text = counted(self.n, self.unit)
+        if self.groups and self.cluster and self.groups != self.n:
+            text += f" in {counted(self.groups, self.cluster)}"
+        return text
 
     @property
     def why(self):
@@ -137,6 +139,11 @@ class Headline:
 
     def _repr_markdown_(self):
         return f"**{self.sentence}**"
+
+
+def counted(number, plural):
+    """Write a number of things; one question, two questions."""
+    return f"{number:,} {plural.removesuffix('s') if number == 1 else plural}"
 
 
 def _around(value, null):
