@@ -34,6 +34,30 @@ TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 _DRIFT = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
 
 
+_NAMES = {
+    AS_DOCUMENTED: "EmbeddingShift's shift, scale 1",
+    DOCUMENTED: "EmbeddingShift's shift, chosen scale",
+    "posneg-unit": "unit directions",
+    "posneg-violation": "only violating negatives",
+    "posneg-relative": "clipped to relative length",
+    "posneg-contrast": "contrast of means",
+    RIDGE: "ridge map",
+    BASELINE: "no shift",
+    CHANCE: "random order",
+}
+
+
+def reader_names():
+    """Give what readers call each system."""
+    names = dict(_NAMES)
+    for system in SHOWN_APART:
+        name = names[system]
+        names[RANDOM.format(system)] = f"random direction, length of {name}"
+        names[IN_SAMPLE.format(system)] = f"{name}, in sample"
+        names[CEILING.format(system)] = f"{name.removesuffix(', chosen scale')}, oracle scale"
+    return names
+
+
 @dataclass(frozen=True, eq=False)
 class ShiftStudy(ScoredSystems):
     """Scores of all systems on all queries, and the shifts behind them."""
