@@ -1,5 +1,6 @@
 """The experiment as a whole: gains, controls, bounds, drift, and the chapter's draws."""
 
+import json
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -12,7 +13,8 @@ from simulated import Simulated
 from casebook import frames, paths
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
-from casebook.shift.learn import AS_DOCUMENTED, DOCUMENTED, LEARNERS, SELECTION
+from casebook.shift.embedded import embed, group_labels
+from casebook.shift.learn import AS_DOCUMENTED, DOCUMENTED, LEARNERS, SELECTION, cross_fit
 from casebook.shift.study import BASELINE, CHANCE, drift_table, gains, planned_gains, run_drift, run_study
 from casebook.stats import intervals, tests
 from casebook.verdicts import NOT_MEASURED
@@ -60,9 +62,38 @@ def test_a_shift_of_scale_0_was_not_measured(study):
     assert f"{DOCUMENTED}-oracle-scale" not in still.unmoved
 
 
+def test_with_few_groups_the_one_verdict_is_by_question(study):
+    """Table, headline and count of verdicts take the same rows, so no page has two verdicts on one shift."""
+    few = replace(study)
+    few.__dict__["clusters"] = [k % 4 for k in range(len(study.data))]
+    planned = planned_gains(few, n_resamples=500)
+    gained = gains(few, planned, n_resamples=500).set_index("system")
+    row = planned.set_index("system").loc[AS_DOCUMENTED]
+    assert (row["reason"], row["groups"], row["verdict"]) == ("interval_by_unit", 4, "worse")
+    assert row["high"] < 0
+    assert (
+        gained.loc[AS_DOCUMENTED, ["gain high", "verdict", "reason"]].tolist()
+        == row[["high", "verdict", "reason"]].tolist()
+    )
+
+
+@pytest.mark.slow
+def test_insurance_as_documented_is_no_zero():
+    """Scale 0, which our selection chooses there, is no result; scale 1 and 2 are."""
+    data = embed(load("insurance"))
+    fit = cross_fit(data, LEARNERS[AS_DOCUMENTED], scales=(1.0,))
+    base = data.score(data.queries, [SELECTION])[SELECTION]
+    expected = {1.0: (-0.012, -0.028, 0.004), 2.0: (-0.045, -0.072, -0.019)}
+    for scale, numbers in expected.items():
+        gain = data.score(fit.shifted(data, scale), [SELECTION])[SELECTION] - base
+        [interval] = tests.difference_intervals(gain, group_labels(data), n_resamples=2_000)
+        assert (interval.estimate, interval.low, interval.high) == pytest.approx(numbers, abs=0.0015)
+
+
 class OneWord:
     """An encoder with one dimension for each word of its list, so that every question finds its document."""
 
+    name = model_hash = "one word"
     words = ("fox", "ship", "tower", "violin", "harbour", "kettle", "meadow", "ladder")
 
     def encode_queries(self, texts):
@@ -81,6 +112,33 @@ def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
     gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index("system")
     assert gained.loc[AS_DOCUMENTED, "verdict"] == NOT_MEASURED
     assert gained.loc[AS_DOCUMENTED, ["gain", "gain low", "gain high"]].isna().all()
+
+
+def test_the_chapter_says_why_where_nothing_is_informative(monkeypatch, tmp_path):
+    lines = "".join(json.dumps({"_id": word, "text": word}) + "\n" for word in OneWord.words)
+    judged = "".join(f"{word}\t{word}\t1\n" for word in OneWord.words)
+    (tmp_path / "easy" / "qrels").mkdir(parents=True)
+    (tmp_path / "easy" / "corpus.jsonl").write_text(lines)
+    (tmp_path / "easy" / "queries.jsonl").write_text(lines)
+    (tmp_path / "easy" / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    names = execute(monkeypatch, tmp_path, dataset=tmp_path / "easy", encoder=OneWord(), draws=2, resamples=120)
+    documented, chosen, ridge = names["answers"]
+    assert "no shift was learned, so no question was moved" in documented.sentence
+    assert documented.verdict == chosen.verdict == NOT_MEASURED
+    assert ridge.low != ridge.high or ridge.low is None
+
+
+def execute(monkeypatch, tmp_path, **parameters):
+    """Execute the chapter's cells with some parameters."""
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    names = {}
+    for cell in nbformat.read(paths.NOTEBOOKS / "02_embedding_shift.ipynb", 4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+            if "parameters" in cell.metadata.get("tags", ()):
+                names.update(parameters)
+    plt.close("all")
+    return names
 
 
 def test_bounds_lie_above_what_they_bound(study):
@@ -131,7 +189,6 @@ def test_drift_scores_every_question_at_every_stage():
 
 
 def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     seen = []
 
     def recorded(function, count):
@@ -146,13 +203,8 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     for module in (tests, frames):
         monkeypatch.setattr(module, "sign_flips", flips)
     monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_boot"))
-    names = {}
-    for cell in nbformat.read(paths.NOTEBOOKS / "02_embedding_shift.ipynb", 4).cells:
-        if cell.cell_type == "code":
-            exec(cell.source, names)
-            if "parameters" in cell.metadata.get("tags", ()):
-                names.update(encoder=Simulated("semantic-hash"), draws=2, drift_seeds=[1337], seed=7, resamples=120)
-    plt.close("all")
+    settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "resamples": 120}
+    names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
     assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
     assert {(count, seed) for _, count, seed in seen} == {(120, 7)}
     gained, numbers = names["gained"].set_index("system"), names["numbers"]
