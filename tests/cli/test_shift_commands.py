@@ -41,7 +41,7 @@ def read_json(path):
 
 
 def test_run_records_two_comparable_runs(casebook, trained):
-    code, out, _ = casebook("shift", "run", "smoke", "--json")
+    code, out, _ = casebook("shift", "run", "smoke", "--scale", 1, "--json")
     found = json.loads(out)
     assert code == 0
     records = [read_record(f"{path}/run.json") for path in found["runs"]]
@@ -87,7 +87,7 @@ def test_training_says_when_there_was_nothing_to_learn(casebook, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     code, out, _ = casebook("shift", "train", "./easy", *FAST)
     assert code == 0 and "nothing to learn" in out
-    assert "the two runs are equal" in casebook("shift", "run", "./easy", "--latest")[1]
+    assert "nothing was measured" in casebook("shift", "run", "./easy", "--latest")[1]
 
 
 def test_training_chooses_stores_and_prints_one_score(casebook):
@@ -169,6 +169,9 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
             assert code in (0, 4) and "no shift was applied" in out and why in out
             found = json.loads(casebook("shift", command, *options, *further, "--json")[1])
             assert why in found["note"]
+            if command == "run":
+                assert "delta not measured (no shift was applied)" in out
+                assert found["values"]["DeltaMap"] is None and found["values"]["DeltaMapCi"] == [None, None]
     folder.write_text(json.dumps(values))
     assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 

@@ -284,7 +284,7 @@ def unapplied(result, scale):
     why = "the scale is 0, which training chooses if no scale raises the selection score of the development questions"
     if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
-    return f"no shift was applied, so the two runs are equal: {why}"
+    return f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
 
 
 RunReport = namedtuple("RunReport", "folder records metrics values note")
@@ -298,10 +298,13 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
         vectors[name], used = shift_queries(test, result, amount)
         trained[name] = parts["train"].score(shift_queries(parts["train"], result, amount)[0], KEYS).mean()
+    note = unapplied(result, used)
     groups = group_labels(test)
     metrics, scores = {}, [test.score(v) for v in vectors.values()]
     for measure in MEASURES:
         means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        if note:
+            gains = [gains[0] | {"value": None, "reason": "no shift was applied"}]
         metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
@@ -326,7 +329,7 @@ def run(setup, result, layout, *, scale=None, arguments=None):
             metrics=means,
         )
         records.append(record_run(layout, record, frames[name], arguments))
-    return RunReport(folder, records, metrics, values, unapplied(result, used))
+    return RunReport(folder, records, metrics, values, note)
 
 
 def _documented(data, metrics, trained, started):
@@ -352,7 +355,8 @@ def text_of(number):
     """Write a number with its interval, or why it has none."""
     low, high = number["ci"]
     why = (number.get("reason") or "no interval").replace("_", " ")
-    return f"{number['value']:.3f}" + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
+    value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
+    return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
 
 
 def _utc(moment):
