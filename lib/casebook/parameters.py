@@ -48,11 +48,12 @@ TOGETHER = {
 """Parameter to what checks it with all others that belong to it."""
 QUESTIONS = {
     "embedding_shift": "casebook.shift.study:check_questions",
+    "explanation_quality": "casebook.explain.study:check_questions",
     "query_length": "casebook.parameters:check_lengths",
 }
 """Experiment to what refuses data from whose questions it can learn nothing."""
 LISTS = {"datasets", "measures", "modes", "systems"}
-MANY = LISTS | {"forms", "reported", "retriever"}  # one name, or a list of them
+MANY = LISTS | {"forms", "log", "reported", "retriever"}  # one name, or a list of them
 LEAST = {"folds": 2, "k": 1, "resamples": 100, "seed": 0}
 """Whole number to the least that it may be."""
 
@@ -72,19 +73,19 @@ def check(cell, source):
     for name in READERS.keys() & paths.keys():
         for path in named_files(values[name]):
             plugin(READERS[name])(Path(path))
+    notes = []
     for name in TOGETHER.keys() & paths.keys():
         if name == "forms" or named_files(values[name]):
-            plugin(TOGETHER[name])(values)
+            notes.append(plugin(TOGETHER[name])(values))
     for own in {"cases", "claims"} & values.keys():
         if (values[own] is None) != (values.get("corpus") is None):
             raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
     for name in values.get("datasets") or ():
         if own := data_folder(name):
             plugin("casebook.audits.sources:read_labels")(own[1])
-    if not values.get("dataset") or data_folder(values["dataset"]) is None:
-        return ""
-    found = _loaded(values)
-    return "; ".join(f"{data.name}: {data.missing}" for data in found if data.missing)
+    if values.get("dataset") and data_folder(values["dataset"]) is not None:
+        notes += [f"{data.name}: {data.missing}" for data in _loaded(values) if data.missing]
+    return "; ".join(filter(None, notes))
 
 
 def check_before_running(cell, source):
@@ -124,6 +125,8 @@ def check_lengths(data, _values):
 def _check_name(name, value, usual, optional, ours):
     """Refuse what is no name where one has to stand."""
     many = isinstance(value, list) and (name in MANY or isinstance(usual, list) or not ours)
+    if name in TOGETHER and value == [] != usual:
+        raise InputError(f"{name}: [] is no name: give text, or leave it out")
     for each in value if many else [value]:
         lacking = each is None and isinstance(usual, str) and usual and not optional
         if not isinstance(each, str | None) or (each == "" and name in PLUGINS) or lacking:

@@ -1,5 +1,6 @@
 """Objects of the user's own, by the name ``module:object`` wherever a name of ours may stand."""
 
+import contextlib
 import importlib
 import os
 import sys
@@ -22,13 +23,17 @@ def is_plugin(name):
 
 
 def plugin(name):
-    """Import ``module:object``; modules in the folder of the command's caller are found as Python finds them."""
+    """Import ``module:object``; modules in the folder of the command's caller are found as Python finds them.
+
+    They are imported in that folder too, so that files that they open then are found from a kernel as from the command.
+    """
     module, _, target = name.partition(":")
     here = os.environ.get(CALLER) or str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
     try:
-        found = importlib.import_module(module)
+        with contextlib.chdir(here) if module not in sys.modules else contextlib.nullcontext():
+            found = importlib.import_module(module)
         for part in target.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:

@@ -172,12 +172,12 @@ def read_records(path, *, tolerate_truncation=False):
     """Read objects as [(line or element, object)], and how many broke off at the end (0 or 1)."""
     path = Path(path)
     kind = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
-    if kind not in (".csv", ".json", ".jsonl"):
+    if kind not in (".csv", ".tsv", ".json", ".jsonl"):
         raise InputError(f"{path}: name a .csv, .json or .jsonl file")
     lines = list(read_lines(path))
     truncated = 0
-    if kind == ".csv":
-        rows = _csv_records(path, "\n".join(text for _, text in lines))
+    if kind in (".csv", ".tsv"):
+        rows = _csv_records(path, "\n".join(text for _, text in lines), "," if kind == ".csv" else "\t")
     elif kind == ".json":
         rows = _json_records(path, "\n".join(text for _, text in lines))
     else:
@@ -196,8 +196,8 @@ def read_records(path, *, tolerate_truncation=False):
     return rows, truncated
 
 
-def _csv_records(path, text):
-    (_, names), *rows = csv_rows(path, text) or [(1, [])]
+def _csv_records(path, text, delimiter):
+    (_, names), *rows = csv_rows(path, text, delimiter) or [(1, [])]
     if len(set(names)) < len(names):
         raise InputError.at(path, 1, "a column stands twice in the header")
     rows = [(line, row) for line, row in rows if row]

@@ -124,6 +124,9 @@ def inputs_of(cell, common, needed=None):
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
     own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
+    data = {name: _hashed(values[name]) for name in DATA if values.get(name)}
+    if cell.experiment == "assistant" and own["log"]:  # which is evaluated instead of a data set
+        data = {f"log {Path(path).name}": records.tree_digest(path) for path in own["log"]}
     own |= {name: [source_of(value) for value in values] for name, values in plugged(cell.parameters).items()}
     own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
     return (
@@ -132,11 +135,24 @@ def inputs_of(cell, common, needed=None):
         | {
             **common,
             "notebook": digest(code),
-            "parameters": cell.parameters,
-            "data": {name: _hashed(values[name]) for name in DATA if values.get(name)},
+            "parameters": without_folders(cell.parameters, source),
+            "data": data,
             "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
         }
     )
+
+
+def without_folders(parameters, source):
+    """Give parameters in which one's own files stand by their names: a report shows no folder of its author."""
+    files = [name for name in path_parameters(source) if name not in DATA and named_files(parameters.get(name))]
+    return parameters | {name: _names(parameters[name]) for name in files}
+
+
+def _names(value):
+    """Names of files without their folders, of one or of a list."""
+    if isinstance(value, list):
+        return [_names(each) for each in value]
+    return Path(value).name if isinstance(value, str) else value
 
 
 def _hashed(value):
@@ -401,7 +417,13 @@ def data_folders(run):
 
 def keep_planned(run, planned):
     """Remember which cells a batch was asked for, before any of them starts."""
-    cells = {p.cell.name: {"experiment": p.cell.experiment, "parameters": p.cell.parameters} for p in planned}
+    cells = {
+        p.cell.name: {
+            "experiment": p.cell.experiment,
+            "parameters": without_folders(p.cell.parameters, NOTEBOOKS / p.cell.notebook),
+        }
+        for p in planned
+    }
     write_json(run_dir(run) / "planned.json", read_planned(run) | cells)
 
 
@@ -532,7 +554,17 @@ def execute(notebook, cell, run, parameters, timeout=None):
     import nbformat
 
     nbformat.write(normalised(result), partial)
+    _hide_folders(partial, [path for name in path_parameters(source) for path in named_files(parameters.get(name))])
     return partial.replace(folder / f"{cell}.ipynb")
+
+
+def _hide_folders(notebook, files):
+    """Leave of the paths of one's own files their names, in what an executed notebook was given and shows."""
+    text = notebook.read_text(encoding="utf-8")
+    for path in sorted(files, key=len, reverse=True):
+        # The notebook is JSON, and what was injected is Python inside it: a path without quotes reads the same in both.
+        text = text.replace(path, Path(path).name)
+    notebook.write_text(text, encoding="utf-8")
 
 
 def normalised(notebook):

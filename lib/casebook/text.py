@@ -20,13 +20,17 @@ _FOLD = str.maketrans(
         **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\t\r\f\v", " "),
     }
 )
+_SCRIPTS = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+UNSPACED = re.compile(f"[{_SCRIPTS}]")
+"""A character of Chinese, Japanese or Thai, which put no blanks between words: each counts as a word."""
 _TOKEN = re.compile(
     r"\d+[A-Za-z]{0,3}(?:\([0-9A-Za-z]{1,5}\))+"  # 26C(3)(a), 482(2)
     r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
-    r"|[^\W\d_]+(?:'[^\W\d_]+)*"
+    rf"|[{_SCRIPTS}]"
+    rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
 _LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
-_PARAGRAPH = re.compile(r"\n\s*\n")
+_PARAGRAPH = re.compile(r"\n\s*\n|(?<=[。！？])")  # or the end of a sentence without a blank after it
 
 
 def fold(text):
@@ -88,7 +92,8 @@ def tokens(text):
 @lru_cache(maxsize=65_536)
 def content_words(text):
     """Give the distinct content words of a text."""
-    return frozenset(word for word in tokens(text) if word not in STOP_LIST and (len(word) > 1 or word.isdigit()))
+    words = (word for word in tokens(text) if word not in STOP_LIST)
+    return frozenset(word for word in words if len(word) > 1 or word.isdigit() or UNSPACED.match(word))
 
 
 def passages(text, max_words):

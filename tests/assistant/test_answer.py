@@ -1,10 +1,11 @@
 """Logs made with an endpoint: a server on this machine answers well, badly, or not at all."""
 
 import json
+import time
 from contextlib import ExitStack
 
 import pytest
-from serving import _Quiet, answering
+from serving import _Quiet, answering, chatting
 
 from casebook.assistant.answer import answer_questions, read_asked
 from casebook.errors import BatchFailed, InputError
@@ -110,11 +111,13 @@ def test_a_file_that_is_no_log_of_ours_stays_as_it_is(kitchen, content, message)
     ("reply", "cause"),
     [
         ((200, "<html>"), "no chat completion"),
-        ((401, '{"error": {"message": "bad key"}}'), "the server answers 401"),
+        ((401, '{"error": {"message": "bad\\nkey sk-secret"}}'), r"the server answers 401: bad key \*\*\*"),
+        ((422, '{"detail": "temperature is not supported"}'), "answers 422: temperature is not supported"),
         ((429, "{}"), "the server answers 429"),
     ],
 )
-def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, reply, cause):
+def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, monkeypatch, reply, cause):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     url, asked = endpoint(WELL, reply)
     with pytest.raises(BatchFailed, match=f"5 of 6 answers are missing: m?.*({cause}).*the same command asks again"):
         ask(kitchen, url, retries=0)
@@ -128,6 +131,75 @@ def test_a_server_that_is_down(kitchen):
     with pytest.raises(BatchFailed, match="6 of 6 answers are missing: endpoint:m: cannot be reached"):
         ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
     assert not (kitchen / "answers.jsonl").exists()
+
+
+def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, monkeypatch):
+    with pytest.raises(InputError, match=r"address 'localhost:8000/v1' .*: begin it with http:// or https://"):
+        ask(kitchen, "localhost:8000/v1")
+    url, _ = endpoint((404, '{"error": "Not Found"}'))
+    with pytest.raises(BatchFailed, match=r"answers 404: Not Found; most servers answer below /v1: try http.*/v1"):
+        ask(kitchen, url.removesuffix("/v1"), retries=0)
+    monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint(WELL)[0])
+    assert len(ask(kitchen, None)) == 6
+
+
+def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
+    def without_times(path):
+        rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+
+    logs, seconds = [], []
+    with chatting("Four egg whites.", delay=0.5) as (url, asked):
+        for parallel in (6, 1):
+            began = time.monotonic()
+            ask(kitchen, url, parallel=parallel)
+            seconds.append(time.monotonic() - began)
+            logs.append(without_times(kitchen / "answers.jsonl"))
+            (kitchen / "answers.jsonl").unlink()
+    assert len(asked) == 12
+    assert logs[0] == logs[1]
+    assert seconds[0] < seconds[1]
+
+
+def test_prompt_temperature_and_seed_are_those_of_the_user(kitchen, endpoint):
+    prompt = kitchen / "prompt.txt"
+    prompt.write_text('Antworte als {"answer": ...}. {passages} Frage: {question}', encoding="utf-8")
+    with chatting("Vier.") as (url, asked):
+        log = ask(kitchen, url, prompt=prompt, temperature=0.7, seed=3)
+    assert len(log) == 6
+    first = asked[0]["messages"][0]["content"]
+    assert first.startswith('Antworte als {"answer": ...}. [1] Meringue') and first.endswith("Frage: What is whisked?")
+    assert "Antworte" not in asked[1]["messages"][0]["content"]  # without retrieval there are no passages to give
+    assert (asked[0]["temperature"], asked[0]["seed"]) == (0.7, 3)
+    with pytest.raises(InputError, match="was made with another model"):
+        ask(kitchen, endpoint(WELL)[0])
+    prompt.write_text("Question: {question}")
+    with pytest.raises(InputError, match=r"prompt\.txt: the prompt lacks \{passages\}"):
+        ask(kitchen, endpoint(WELL)[0], prompt=prompt)
+
+
+def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
+    cut_off = json.dumps({"choices": [CHOICE | {"finish_reason": "length"}]})
+    said = []
+    log = ask(kitchen, endpoint((200, cut_off), WELL)[0], report=said.append)
+    assert said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
+    assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "thinking"),
+    [
+        ("<think>Whites?\nFour.</think>\n\nFour egg whites.", "Four egg whites.", "Whites?\nFour."),
+        ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
+        ("<think>Whites, or", "", "Whites, or"),
+        ("Four egg whites.", "Four egg whites.", None),
+    ],
+)
+def test_what_a_model_thinks_is_kept_apart_from_its_answer(kitchen, text, answer, thinking):
+    with chatting(text) as (url, _):
+        assert ask(kitchen, url)["answer"][0] == answer
+    assert json.loads(lines(kitchen)[0]).get("thinking") == thinking
 
 
 def test_questions_come_with_what_a_log_may_hold(tmp_path):

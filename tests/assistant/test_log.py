@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -38,6 +40,11 @@ def write(path, content):
         ("openai.json", EXPORTS["openai"], "gpt-4o-mini", "5"),
         ("openai.jsonl", EXPORTS["openai"]["data"], "gpt-4o-mini", "5"),
         ("deepeval.json", [EXPORTS["deepeval"]], "deepeval", "May I cancel?"),
+        ("run.json", EXPORTS["deepeval run"], "run", "May I cancel?"),
+        ("promptfoo.json", EXPORTS["promptfoo"], "openai:gpt-4o", "0"),
+        ("langchain.jsonl", [EXPORTS["langchain"]], "langchain", "May I cancel?"),
+        ("chat.jsonl", [EXPORTS["chat"]], "chat", "May I cancel?"),
+        ("headings.jsonl", [EXPORTS["headings"]], "headings", "May I cancel?"),
     ],
 )
 def test_exports_say_the_same(tmp_path, name, content, system, named):
@@ -51,6 +58,97 @@ def test_exports_say_the_same(tmp_path, name, content, system, named):
 def test_a_csv_of_ragas_holds_lists_as_python_wrote_them(tmp_path):
     pd.DataFrame([EXPORTS["ragas"]]).to_csv(tmp_path / "ragas.csv", index=False)
     assert read_log(tmp_path / "ragas.csv")["contexts"][0] == ["You may cancel."]
+
+
+@pytest.mark.parametrize(
+    ("printed", "texts"),
+    [
+        ("['You may' 'cancel, he said']", ["You may", "cancel, he said"]),
+        ("['You may'\n \"tenant's cat\"]", ["You may", "tenant's cat"]),
+        ("array(['You may', 'cancel it'], dtype=object)", ["You may", "cancel it"]),
+        ('["You may", "cancel it"]', ["You may", "cancel it"]),
+    ],
+)
+def test_texts_that_numpy_printed_stay_apart(tmp_path, printed, texts):
+    """F30: Python joins texts without a comma, so two contexts became one."""
+    log = read_log(write(tmp_path / "a.jsonl", [OURS | {"contexts": printed}]))
+    assert log["contexts"][0] == texts
+
+
+@pytest.mark.parametrize("printed", ["['You may' 'cancel', 'it']", "['You may' 'or' ... 'cancel it']"])
+def test_a_list_of_which_nobody_knows_the_parts_is_refused(tmp_path, printed):
+    with pytest.raises(InputError, match=r"a\.jsonl:1: field contexts: .*without a comma.*write a list as JSON"):
+        read_log(write(tmp_path / "a.jsonl", [OURS | {"contexts": printed}]))
+
+
+def test_a_workbook_a_table_and_parquet_say_what_a_csv_says(tmp_path):
+    frame = pd.DataFrame([OURS | {"contexts": '["You may cancel."]', "seconds": 2}, OURS | {"id": 7, "answer": "30"}])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_csv(tmp_path / "log.tsv", index=False, sep="\t")
+    frame.to_excel(tmp_path / "log.xlsx", index=False)
+    expected = read_log(tmp_path / "log.csv")
+    assert expected["id"].tolist() == ["q1", "7"]
+    for kind in ("tsv", "xlsx"):
+        pd.testing.assert_frame_equal(read_log(tmp_path / f"log.{kind}"), expected)
+
+
+def test_parquet_is_read_where_pyarrow_is(tmp_path, monkeypatch):
+    path = tmp_path / "log.parquet"
+    try:
+        pd.DataFrame([OURS]).to_parquet(path)
+    except ImportError:
+        path.write_bytes(b"PAR1")
+    else:
+        assert read_log(path).loc[0, ["answer", "contexts"]].tolist() == [OURS["answer"], OURS["contexts"]]
+        path.write_bytes(b"no parquet")
+        with pytest.raises(InputError, match=r"log\.parquet: is no parquet file, or is damaged"):
+            read_log(path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(InputError, match=r"log\.parquet: parquet needs the package pyarrow"):
+        read_log(path)
+
+
+def test_an_archive_of_inspect_says_what_its_json_says(tmp_path):
+    expected = read_log(write(tmp_path / "inspect.json", EXPORTS["inspect"]))
+    path = tmp_path / "inspect.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = {name: value for name, value in EXPORTS["inspect"].items() if name != "samples"}
+        archive.writestr("header.json", json.dumps(header))
+        for sample in EXPORTS["inspect"]["samples"]:
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+    pd.testing.assert_frame_equal(read_log(path), expected)
+    for content in (b"no archive", path.read_bytes()[:300]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"inspect\.eval: is no Inspect log: .*inspect log convert"):
+            read_log(path)
+
+
+def test_what_is_not_read_is_said(tmp_path):
+    scored = OURS | {"faithfulness": 0.9, "answer_relevancy": 0.8, "relevant": ["d1"]}
+    log = read_log(write(tmp_path / "a.jsonl", [scored, scored]))
+    assert log.attrs["notes"] == [
+        "1 repeated rows are left out",
+        "the log's own scores are not read: answer_relevancy, faithfulness",
+    ]
+    assert read_log(write(tmp_path / "b.jsonl", [OURS])).attrs["notes"] == []
+    chat = read_log(write(tmp_path / "c.jsonl", [EXPORTS["chat"]]))
+    assert chat.attrs["notes"] == ["of 1 conversations the last question and its answer are read"]
+
+
+def test_all_references_are_kept_and_the_first_is_shown(tmp_path):
+    for references in (["Yes.", "You may."], "['Yes.', 'You may.']"):
+        row = read_log(write(tmp_path / "a.jsonl", [OURS | {"ground_truths": references}])).iloc[0]
+        assert (row["reference"], row["references"]) == ("Yes.", ["Yes.", "You may."])
+    row = read_log(write(tmp_path / "a.jsonl", [OURS | {"reference": "[1] says so."}])).iloc[0]
+    assert row["references"] == ["[1] says so."]
+
+
+def test_texts_of_scripts_without_blanks_are_no_ids(tmp_path):
+    line = OURS | {"contexts": ["租客可以解除合同。"], "answer": "可以。"}
+    log = checked_log(write(tmp_path / "a.jsonl", [line]))
+    assert log["contexts"][0] == line["contexts"]
+    assert "Latin letters only" in log.attrs["notes"][0]
 
 
 def test_epochs_are_rows_of_one_group_and_a_failed_run_has_an_empty_answer(tmp_path):
@@ -121,7 +219,7 @@ def test_the_door(tmp_path, lines, message):
     [
         ("a.json", "{}", "holds no answers"),
         ("b.json", "[1]", "b.json:1: is not an object"),
-        ("c.txt", "x", "name a .csv, .json or .jsonl file"),
+        ("c.txt", "x", "name a .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .eval file"),
         ("d.json", '[{"question": "x"', "is not JSON"),
         ("absent/e.jsonl", None, "No such file"),
     ],

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from casebook.assistant.log import read_log
 from casebook.assistant.study import (
+    BM25_TEMPLATE,
+    GOLD_TEMPLATE,
+    OWN,
     abstains,
     against_foreign,
+    demonstration,
     differences,
     gate_logs,
     normalised,
@@ -20,9 +24,11 @@ from casebook.assistant.study import (
     shipped_log,
     summary,
     token_f1,
+    weakest_defect,
 )
 from casebook.book.items import view
 from casebook.errors import InputError
+from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
 WORDS = st.lists(
     st.sampled_from(("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")), max_size=8
@@ -89,6 +95,17 @@ def test_agreement_is_that_of_squad(answer, reference):
         ("There is not enough information to answer.", True),
         ("No. The tenant may not sublet.", False),
         ("The landlord cannot enter without notice.", False),
+        ("Das weiß ich leider nicht.", True),
+        ("Ich kann diese Frage anhand der Passagen nicht beantworten.", True),
+        ("Nein, der Mieter darf die Wohnung nicht untervermieten.", False),
+        ("Je ne sais pas.", True),
+        ("Le contexte ne mentionne pas la caution.", True),
+        ("Le locataire ne peut pas sous-louer.", False),
+        ("No puedo responder a esta pregunta.", True),
+        ("El texto no menciona la fianza.", True),
+        ("El inquilino no puede subarrendar.", False),
+        ("我不知道。", True),
+        ("租客不得转租。", False),
     ],
 )
 def test_abstentions(answer, expected):
@@ -104,9 +121,9 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     assert means.loc[("good", "faithfulness"), "control"] < 0.2
     assert means.loc[("bad", "faithfulness"), "value"] == 0
     assert means.loc[("good", "mentions"), ["value", "control"]].tolist() == [1, 0]
-    worst = against_foreign(rows, "good")
-    assert worst["baseline"].is_monotonic_decreasing
-    assert set(worst["against"]) >= {"contexts of other questions", "the question repeated"}
+    baselines = against_foreign(rows, "good")
+    assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
+    assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
     row = differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == ("good", "bad", 1.0, "better")
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
@@ -120,7 +137,7 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
     for measure in ("exact", "token F1"):
         assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
     found = differences(rows, ["token F1"]).set_index(["system", "against"])
-    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [1, 1, "same"]
+    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [1, 1, NOT_MEASURED]
     assert found.loc[("good", "other"), "p_adjusted"] == pytest.approx(3 * 2 / 2**8)
 
 
@@ -132,6 +149,40 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert rates.loc[("negation turned", "polarity"), "noticed"] == 1
     assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
     assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
+    assert rates.loc[("negation turned", OWN), "noticed"] == 0  # a tie is not noticed
+    blind = rates.loc[("negation turned", OWN)]
+    assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
+    assert not (rates["low"] == rates["high"]).any()
+    assert rates.loc[("negation turned", OWN), "noticed_high"] > 0.2  # Wilson's: few copies prove little
+
+
+def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_path):
+    """F1: the best of six detectors said "mostly" where the chapter's own measure sees nothing."""
+    defects = planted_defects(read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good")
+    weakest = weakest_defect(defects)
+    own = defects[(defects["detector"] == OWN) & (defects["judged"] >= 5)]
+    assert weakest["detector"] == OWN and weakest["value"] == own["noticed"].min() == 0
+    assert weakest_defect(defects.iloc[:0]) is None
+
+
+def test_of_several_references_the_closest_counts(tmp_path):
+    path = tmp_path / "log.jsonl"
+    line = {"question": "Who pays?", "answer": "The tenant.", "ground_truths": ["The landlord.", "The tenant."]}
+    path.write_text(json.dumps(line))
+    row = score_answers(read_log(path)).iloc[0]
+    assert (row["exact"], row["token F1"]) == (1, 1)
+
+
+def test_chinese_answers_are_read_by_character(tmp_path):
+    """F30: verbatim copies had faithfulness 0."""
+    context = "押金最多为五周租金。房东必须在三十天内保护押金。"
+    rows = [{"question": "押金是多少？", "answer": context, "contexts": [context], "system": "copy"}]
+    rows.append(rows[0] | {"answer": "自行车停放在地下室，走廊必须保持畅通。", "system": "other"})
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    assert score_answers(read_log(path))["faithfulness"].tolist() == [1, 0]
+    assert token_f1("五周租金。", "最多五周租金") == pytest.approx(0.8)
+    assert token_f1("五周租金", "three months") == 0
 
 
 def test_a_single_group_swaps_its_own_answers(tmp_path):
@@ -223,10 +274,21 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     log, name = shipped_log("pdpabench")
     assert name == "consumer_contracts_qa"
-    assert len(set(log["system"])) == 2
+    assert log["system"].unique().tolist() == [GOLD_TEMPLATE, BM25_TEMPLATE]
+    assert all("Template" in system for system in log["system"].unique())
     assert (log.groupby("system")["id"].nunique() > 300).all()
-    quoted = log[log["system"] == "First clause of BM25, quoted"].iloc[0]
+    quoted = log[log["system"] == BM25_TEMPLATE].iloc[0]
     assert quoted["answer"].split() == quoted["contexts"][0].split()[:60]
+    assert "Each answer is a template" in demonstration(name) and demonstration("pdpabench") is None
+
+
+def test_what_a_template_says_before_its_quotation_is_no_claim(require):
+    """F1: q002 had .5 grounded sentences, because the question that the template repeats was one of two."""
+    require("consumer_contracts_qa")
+    log, _ = shipped_log("consumer_contracts_qa")
+    gold = log[log["system"] == GOLD_TEMPLATE]
+    assert not gold["answer"].str.contains("It was found for").any()
+    assert (score_answers(gold.head(60), foreign=0)["faithfulness"] == 1).all()
 
 
 def test_a_question_is_shown_with_every_answer():

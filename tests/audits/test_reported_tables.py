@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from casebook.audits.tables import MEASURES, check_row, check_tables, conflicts, mean_improvement, read_tables, summary
+from casebook.audits.tables import (
+    MEASURES,
+    check_means,
+    check_row,
+    check_tables,
+    conflicts,
+    mean_improvement,
+    read_tables,
+    summary,
+)
 from casebook.errors import InputError
+from casebook.paths import DATA
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +62,54 @@ def test_conflicts_between_tables_and_the_claimed_mean(known):
     improvement = mean_improvement(pairs, claimed)
     assert improvement["mean"] == pytest.approx(0.118, abs=5e-4)
     assert not improvement["agrees"]
+
+
+def test_the_documents_figures_are_shipped_and_checked():
+    """36 rows of the fact-checker, of which 13 are impossible on ten claims; and 24 means that are all possible."""
+    rows = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
+    found = summary(rows).set_index("table")["impossible"].to_dict()
+    document = "document: accuracy lost without a part"
+    assert found == {document: 3, "paper": 6, "results file": 0, "console output": 0, "README": 4}
+    impacts = rows[rows["table"] == document]
+    assert impacts["accuracy"].tolist() == [0.12, 0.08, 0.15, 0.1]
+    assert impacts["verdict"].tolist() == ["impossible"] * 3 + ["possible"]
+    means = check_means(pd.read_csv(DATA / "audits" / "means.csv", dtype={"mean": str}))
+    assert means.groupby("document").size().to_dict() == {"COUNTERCASE": 3, "PDPABench": 21}
+    assert (means["verdict"] == "possible").all()
+
+
+@pytest.mark.data
+def test_the_shipped_figures_are_those_of_the_repository(known):
+    shipped = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
+    shipped = shipped[~shipped["table"].str.startswith("document")]
+    assert shipped[list(MEASURES)].to_numpy() == pytest.approx(known[1][list(MEASURES)].to_numpy(), nan_ok=True)
+
+
+def test_means_of_whole_ratings_and_of_ranks():
+    """Of 50 ratings a mean ends on an even second decimal; of five ranks 1, 1, 1/2, 0, 0 it is .5."""
+    ratings = [("4.26", 50, "1 to 5"), ("4.25", 50, "1 to 5"), ("5.02", 50, "1 to 5")]
+    ranks = [("0.99", 5, "reciprocal rank to 10"), ("0.5", 5, "reciprocal rank to 10")]
+    votes = [("0.507", 300, "0 or 1"), ("0.505", 300, "0 or 1")]
+    rows = pd.DataFrame([*ratings, *ranks, *votes], columns=["mean", "n", "values"])
+    found = check_means(rows)
+    assert [verdict[0] for verdict in found["verdict"]] == list("piiippi")
+    assert found["nearest"].tolist() == pytest.approx([4.26, 4.24, 5.0, 1.0, 0.5, 152 / 300, 151 / 300], abs=0.02)
+    with pytest.raises(InputError, match="unknown values 'stars'"):
+        check_means(rows.assign(values="stars"))
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=30), st.integers(1, 3))
+def test_every_real_mean_of_ratings_is_possible(ratings, decimals):
+    mean = f"{np.mean(ratings):.{decimals}f}"
+    rows = pd.DataFrame({"mean": [mean], "n": len(ratings), "values": "1 to 5"})
+    assert check_means(rows)["verdict"].tolist() == ["possible"]
+
+
+def test_the_summary_says_how_many_invented_rows_would_be_impossible():
+    rows = pd.DataFrame({"table": "t", "row": ["a", "b"], "n": 10, "positives": 5, "accuracy": ["0.80", "0.85"]})
+    (row,) = summary(check_tables(rows)).to_dict("records")
+    assert (row["rows"], row["impossible"], row["named"]) == (2, 1, "b")
+    assert row["if invented"] == pytest.approx(2 * (1 - 11 / 101))  # eleven of 101 values are tenths
 
 
 @given(st.data())

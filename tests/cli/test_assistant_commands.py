@@ -1,15 +1,27 @@
 """Exit codes of the gate on logs, the workflow of the methods page, and the chapter on one's own log."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
+import pytest
 import yaml
 from serving import chatting
 
-from casebook.paths import DATA, ROOT
+from casebook.assistant.log import check_parameters
+from casebook.book.chapters import command, hashes
+from casebook.book.items import item_pages
+from casebook.data.registry import load
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.grid import Cell
+from casebook.parameters import check
+from casebook.paths import DATA, NOTEBOOKS, ROOT
+from casebook.runs.record import read_record
 
 LOG = DATA / "assistant" / "answers.jsonl"
 RECIPES = ("sponge", "pie", "loaf", "tart", "crumble", "flan")
@@ -81,3 +93,141 @@ def test_a_log_is_refused_before_a_kernel_starts(casebook, tmp_path, monkeypatch
     Path("bare.jsonl").write_text('{"question": "A?", "answer": "B."}')
     code, _, err = casebook("run", "assistant", "--run", "refused", "-p", "log=bare.jsonl")
     assert code == 1 and "nothing can be measured" in err
+
+
+MEASURED = {
+    "question": "Who pays?",
+    "answer": "The tenant pays.",
+    "contexts": ["The tenant pays the rent."],
+    "id": "q0",
+}
+OTHERS = ("boiler", "garden", "deposit", "bicycle", "cellar", "notice", "window")
+
+
+def own_log(path, **fields):
+    rows = [
+        MEASURED
+        | {"id": f"q{number}", "question": f"Who looks after the {thing}?", "answer": f"The {thing} is ours."}
+        | {"contexts": [f"The {thing} is ours, and the landlord looks after it."]}
+        for number, thing in enumerate(OTHERS)
+    ]
+    path.write_text("".join(json.dumps(row | fields) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def headlines_of(folder):
+    return [row for path in (folder / "headlines").glob("*.json") for row in json.loads(path.read_text())]
+
+
+@pytest.mark.parametrize("notebook", ["06_rater_agreement.ipynb", "10_assistant.ipynb"])
+def test_a_log_is_one_file_or_a_list(tmp_path, notebook):
+    """F25: a list was no name."""
+    paths = [str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in "ab"]
+    for value in (paths, paths[0]) if "assistant" in notebook else (paths,):
+        note = check(Cell("mine", notebook, {"log": value}), NOTEBOOKS / notebook)
+        assert note == "the log's own scores are not read: score"
+
+
+def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path, monkeypatch):
+    """F2: "yes" for a token F1 of .19 against references of other questions."""
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)
+    assert not [each for each in chapter["headlines"] if "agree" in each.question]
+    assert [text for text in chapter["bullets"] if text.startswith("Agreement with the references: token F1 0.")]
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200, agreement_level=0.8)
+    (each,) = [each for each in chapter["headlines"] if "agree" in each.question]
+    assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
+    with pytest.raises(InputError, match="agreement_level: give a token F1 between 0 and 1, not 'high'"):
+        check_parameters({"log": str(path), "collection": None, "agreement_level": "high"})
+
+
+def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
+    (each, *_) = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)["headlines"]
+    assert each.sentence == "Cannot be measured here: no row differs (7 questions)."
+
+
+def test_templates_have_no_headline(tmp_path, monkeypatch):
+    """F1: the front page had answers of an assistant that there was not."""
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", resamples=200)
+    assert chapter["headlines"] == [] and not list(tmp_path.rglob("headlines/*"))
+    assert "A demonstration on templates" in chapter["answer"]
+
+
+@pytest.mark.slow
+def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require):
+    """F21: 93,000 characters of texts that other pages show by their ids only."""
+    require("consumer_contracts_qa")
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    cells_of("10_assistant.ipynb", run="t", cell="templates", dataset="consumer_contracts_qa", resamples=200)
+    written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json"))
+    for text in load("consumer_contracts_qa", titles=False).documents["text"]:
+        assert json.dumps(text[:60], ensure_ascii=False)[1:-1] not in written
+    assert "A quotation, not repeated here." in written
+    page = item_pages("t", ["templates"])["items/templates.md"]
+    assert "by our rule, a report repeats no texts whose licence is non-commercial or unknown" in page
+
+
+@pytest.mark.slow
+def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
+    """F25 and F32."""
+    own_log(tmp_path / "a.jsonl")
+    own_log(tmp_path / "b.jsonl", answer="Nobody knows the pudding.", faithfulness=0.5)
+    words = ["run", "assistant", "--run", "mine", "-p", "log=[a.jsonl,b.jsonl]", "-p", "resamples=200"]
+    environment = os.environ | {"CASEBOOK_ROOT": str(tmp_path / "out")}
+    done = subprocess.run(
+        [sys.executable, "-m", "casebook", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the log's own scores are not read: faithfulness" in done.stderr
+    folder = tmp_path / "out" / "results" / "mine"
+    first, *_ = headlines_of(folder)
+    assert first["question"] == "Are the answers grounded in their contexts?"
+    assert (first["dataset"], first["system"]) == ("log a.jsonl, b.jsonl", "a")
+    assert (first["value"] + first["null"], first["n"]) == (1, 7)
+    assert first["against"].startswith("contexts of other questions (0.")
+    (path,) = (folder / "runs").glob("*/run.json")
+    record = read_record(path)
+    assert record.labels["Inputs"]["data"] == {
+        f"log {name}": sha256_file(tmp_path / name) for name in ("a.jsonl", "b.jsonl")
+    }
+    assert hashes(record)["data"].startswith("log a.jsonl, log b.jsonl ")
+    assert "dataset" not in command(record, "mine") and "a.jsonl" in command(record, "mine")
+    for file in folder.rglob("*"):
+        if file.is_file():
+            content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+            assert str(tmp_path).encode() not in content, file
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [MEASURED],
+        [{"question": "Who pays?", "answer": "The tenant.", "reference": "The tenant."}],
+        [MEASURED, {"question": "Who pays?", "answer": "The landlord.", "system": "b", "id": "q0"}],
+        [MEASURED | {"answer": "I do not know."}],
+        [{"question": "Who?", "answer": "", "system": name} for name in "ab"],
+    ],
+    ids=["one", "reference", "closed", "abstained", "empty"],
+)
+def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, rows):
+    """F26: a list of one question, and answers that nothing can be held against, ended in an IndexError."""
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)
+    assert not [each for each in chapter["headlines"] if each.verdict in ("helps", "hurts")]
+    assert chapter["numbers"]
+
+
+def cells_of(notebook, **parameters):
+    """Execute the code of a notebook in this process, with other parameters."""
+    values = {"display": lambda *_: None}
+    for cell in nbformat.read(NOTEBOOKS / notebook, 4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, values)
+            values |= parameters if "parameters" in cell.metadata.get("tags", []) else {}
+    return values

@@ -157,7 +157,7 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     assert code == 0 and scores["true"]["faithfulness"] == scores["two"]["faithfulness"] == 1.0
     assert scores["made up"]["faithfulness"] == 0.0 and scores["true"]["foreign"] < 0.5
     assert report["documented"]["faithfulness"]["value"] == pytest.approx(2 / 3)
-    assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_clusters"
+    assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_units"
     foreign = [item["corrected"]["foreign"] for item in report["items"]]
     assert report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
     code, out, _ = casebook("explain", "score", path, "--sources", kitchen)

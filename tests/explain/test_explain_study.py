@@ -1,26 +1,37 @@
 """The study of explanations: what is explained, spoilt and detected."""
 
+import json
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.explain.study import (
+    CONTRASTS,
     DETECTORS,
+    FAITHFULNESS,
     Explained,
+    check_questions,
     cited_provisions,
     corrupt,
     detect,
     detection_contrasts,
+    detection_headline,
     explain,
     explanation_truth,
+    score,
+    score_parts,
+    score_report,
     scored_copies,
     scores,
 )
-from casebook.measures.faithfulness import inverse_frequency
+from casebook.measures.faithfulness import RULES, inverse_frequency
 from casebook.measures.quotations import quote_states
 from casebook.sensitivity.cases import read_gold
+from casebook.verdicts import verdict_of
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
@@ -50,7 +61,7 @@ def test_templates_quote_their_own_source(explained):
 def test_each_detector_sees_its_defect():
     weights = inverse_frequency([SOURCE, "Nine men are on boats."])
     right = scores(RIGHT, SOURCE, weights)
-    assert tuple(right) == DETECTORS
+    assert tuple(right) == tuple(DETECTORS)
     assert right["mentions"] == right["quotes"] == right["polarity"] == 1.0
     other = {"b": "It is so. It says: “Nine men are on 3 boats.”"}
     spoilt = {k: v["a"] for k, v in corrupt({"a": RIGHT} | other).items()}
@@ -61,15 +72,29 @@ def test_each_detector_sees_its_defect():
     assert scores(spoilt["foreign sentence"], SOURCE, weights)["corrected"] < right["corrected"]
     nothing = scores("It is so.", SOURCE, weights)
     assert nothing["corrected"] is None and nothing["mentions"] is None
+    assert nothing["documented faithfulness"] is None and nothing["code faithfulness"] == 0.0
+
+
+def test_faithfulness_is_the_share_of_grounded_sentences_and_not_the_mean_share():
+    """Of three sentences two have half of their words in the source and one none: 2/3 grounded, mean share 1/3."""
+    source = "The tenant pays. The insurer refunds."
+    text = "Tenant sings. Insurer sings. Whales sing."
+    found = scores(text, source, inverse_frequency([source]))
+    for rule in ("documented", "code", "corrected"):
+        assert found[f"{rule} faithfulness"] == pytest.approx(2 / 3)
+        assert found[rule] == pytest.approx(1 / 3)
 
 
 def test_no_count_of_words_sees_a_turned_negation(detected):
     """A finding of the chapter, held here on the shipped data."""
     area = detected["auroc"]
-    for detector in ("documented", "corrected", "weighted"):
+    for detector in [*FAITHFULNESS, "documented", "corrected", "weighted"]:
         assert abs(area["negation turned", detector] - 0.5) < 0.1
+    for detector in FAITHFULNESS:  # every copy scores as its original
+        row = detected.loc[("negation turned", detector)]
+        assert np.isnan(row["low"]) and np.isnan(row["high"]) and row["reason"] == "no_unit_differs"
     assert area["negation turned", "polarity"] > 0.8
-    assert area["number changed", "documented"] == 0.5
+    assert area["number changed", "documented"] == pytest.approx(0.5, abs=1e-12)
     assert area["number changed", "mentions"] > 0.9
     assert (detected["judged"] <= detected["n"]).all()
     assert ((detected["judged"] == 0) == area.isna()).all()
@@ -173,9 +198,129 @@ def test_the_last_place_that_allows_a_defect_gets_it(defect, text, other, wrong)
 def test_a_swapped_source_is_noticed_and_contrasted_on_the_same_copies(explained):
     copies = scored_copies(explained, inverse_frequency(list(explained.sources.values())))
     table = detect(copies).set_index(["defect", "detector"])
-    assert table.loc[("source swapped", "corrected"), "auroc"] > 0.9
+    assert table.loc[("source swapped", "corrected faithfulness"), "auroc"] > 0.9
     assert (copies.groupby(["defect", "key"])["original"].sum() == 1).all()
-    for row in detection_contrasts(copies).itertuples():
-        ours, rule = (table.loc[(row.defect, name), "auroc"] for name in ("corrected", "documented"))
+    contrasts = detection_contrasts(copies, margin=0.05)
+    assert len(contrasts) == 5 * len(CONTRASTS)
+    for row in contrasts.itertuples():
+        ours, rule = (table.loc[(row.defect, name), "auroc"] for name in (row.system, row.against))
         assert (row.level, row.baseline) == pytest.approx((ours, rule))
         assert row.difference == pytest.approx(ours - rule) and not row.low > row.difference
+        assert np.isnan(row.low) or row.low < row.high  # no interval of width 0
+        assert (row.verdict == "cannot be measured") == (row.reason == "no_unit_differs")
+
+
+def made_copies(defect, pairs, rows=12):
+    """Scored copies of which the detectors give each original and its copy the scores of a pair."""
+    table = []
+    for i in range(rows):
+        for original in (True, False):
+            known = {"defect": defect, "key": f"e{i}", "source": f"s{i}", "original": original}
+            table.append(known | {name: float(pair(i)[not original]) for name, pair in pairs.items()})
+    return pd.DataFrame(table, columns=["defect", "key", "source", "original", *DETECTORS]).astype(
+        dict.fromkeys(DETECTORS, float)
+    )
+
+
+def blind(i):
+    return (0.5 + i / 100, 0.5 + i / 100)
+
+
+def seeing(i):
+    return (0.9, 0.1) if i % 6 else (0.5, 0.5)
+
+
+def headline(pairs, against="code faithfulness", margin=0.05, rows=12):
+    found = detection_contrasts(made_copies("negation turned", pairs, rows), margin).set_index("against")
+    row = found.loc[against].to_dict() | {"against": against}
+    return detection_headline(row, "a turned negation", "mine", margin)
+
+
+def test_the_answer_tells_both_sides():
+    """Where COUNTERCASE's measure is better, the answer says so, and no less loudly than where ours is."""
+    ours = headline({"corrected faithfulness": seeing, "code faithfulness": blind})
+    theirs = headline({"corrected faithfulness": blind, "code faithfulness": seeing})
+    assert ours.verdict == "helps" and ours.sentence.startswith("Yes: +0.")
+    assert theirs.verdict == "hurts" and theirs.sentence.startswith("No, COUNTERCASE's notices it better: -0.")
+    assert theirs.value == pytest.approx(-ours.value) and theirs.word == "COUNTERCASE better"
+    assert "AUROC of faithfulness against COUNTERCASE's rule in its code (standard 0.500" in theirs.sentence
+
+
+def test_two_measures_that_notice_nothing_or_rank_alike_are_no_success_of_either():
+    neither = headline({"corrected faithfulness": blind, "code faithfulness": blind})
+    both = headline(dict.fromkeys(["corrected faithfulness", "code faithfulness"], lambda i: (0.9, 0.1)))
+    assert neither.verdict == both.verdict == "cannot be measured"
+    assert neither.sentence.startswith("Neither notices it: AUROC of faithfulness 0.500 each")
+    assert both.sentence.startswith("Both notice it: AUROC of faithfulness 1.000 each")
+    assert "[" not in neither.sentence + both.sentence
+
+
+THEIRS = "No, COUNTERCASE's notices it better"
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "opening"),
+    [
+        (0.046, 0.021, 0.071, "Yes, but by less than the difference that matters (0.05)"),
+        (0.060, 0.021, 0.099, "Yes, though perhaps by less than the difference that matters (0.05)"),
+        (0.200, 0.100, 0.300, "Yes"),
+        (-0.046, -0.071, -0.021, f"{THEIRS}, but by less than the difference that matters (0.05)"),
+        (0.010, -0.020, 0.040, "No, the difference is too small to matter"),
+    ],
+)
+def test_better_and_margin_agree(difference, low, high, opening):
+    row = {"difference": difference, "low": low, "high": high, "level": 0.855, "baseline": 0.855 - difference}
+    row |= {"against": "code faithfulness", "verdict": verdict_of(low, high, 0.05), "reason": None}
+    found = detection_headline(row | {"n": 100, "groups": 96}, "a swapped source", "mine", 0.05)
+    assert found.answer == opening
+
+
+def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
+    """Copies that score as their originals, several to a source: no detector has an interval, and no contrast."""
+    copies = made_copies("negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90)
+    copies = copies.assign(source="s" + (copies.index // 2 % 13).astype(str))
+    row = detection_contrasts(copies, 0.05).set_index("against").loc["code faithfulness"]
+    assert row["verdict"] == "cannot be measured" and np.isnan(row["low"]) and row["difference"] == 0
+    three = headline({"corrected faithfulness": blind, "code faithfulness": blind}, rows=3)
+    assert three.sentence.startswith("Neither notices it: ") and "[" not in three.sentence
+
+
+def seeing_none(i):
+    return (i % 7 / 10, i % 7 / 10)
+
+
+def test_with_few_sources_detection_is_by_explanation_and_says_so():
+    copies = made_copies("negation turned", {"corrected faithfulness": seeing, "code faithfulness": blind})
+    table = detect(copies.assign(source="one")).set_index(["defect", "detector"])
+    row = table.loc[("negation turned", "corrected faithfulness")]
+    assert row["reason"] == "interval_by_unit" and row["low"] < row["auroc"] < row["high"] and row["groups"] == 1
+    few = detect(copies[copies["key"].isin(["e0", "e1", "e2"])]).set_index(["defect", "detector"])
+    row = few.loc[("negation turned", "corrected faithfulness")]
+    assert row["reason"] == "fewer_than_six_units" and np.isnan(row["low"])
+
+
+def test_the_two_areas_under_a_curve_have_two_names(explained):
+    """One is over sentences against foreign sources, the other over explanations against spoilt copies."""
+    found = score(explained, n_boot=200)
+    assert set(found.numbers) == set(RULES)
+    for numbers in found.numbers.values():
+        assert set(numbers) == {"AUROC of sentences", "faithfulness"}
+    _, numbers, _ = score_parts(score_report(explained, found))
+    assert set(numbers["measure"]) == {"AUROC of sentences", "faithfulness"}
+    assert set(numbers["rule"]) == set(RULES.values())
+
+
+@pytest.mark.parametrize("texts", [["one text"] * 8, [f"text {i}" for i in range(4)]])
+def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, texts):
+    """Eight documents of one text are one source; so is the source of a single question."""
+    (tmp_path / "qrels").mkdir()
+    documents = [json.dumps({"_id": f"d{i}", "text": text}) for i, text in enumerate(texts)]
+    queries = [json.dumps({"_id": f"q{i}", "text": f"What of {i}?"}) for i in range(len(texts))]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(documents))
+    (tmp_path / "queries.jsonl").write_text("\n".join(queries))
+    judged = "".join(f"q{i}\td{i}\t1\n" for i in range(len(texts)))
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    with pytest.raises(InputError, match=r"different source\(s\) with an explanation, 5 are the fewest"):
+        check_questions(load(str(tmp_path)), {"explanations": "template"})
+    check_questions(load("smoke"), {"explanations": "template"})
+    check_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})

@@ -79,6 +79,15 @@ def test_any_text_keeps_its_letters(text):
         assert letters <= set(joined) | set("and but while whereas yet")
 
 
+GRAMMAR_WORDS = ["the", "roof", "Prussia", "it", "its", "was", "may", "sold", "annexed", "by", "in", "1866", "leaks"]
+GRAMMAR_WORDS += ["and", "but", "while", ",", ";", "not", "which", "If", "also", "May"]
+
+
+@given(st.lists(st.sampled_from(GRAMMAR_WORDS), min_size=1, max_size=14))
+def test_no_order_of_verbs_and_connectors_is_too_hard(tokens):
+    assert all(part.strip(" .,;") or not " ".join(tokens).strip(" .,;") for part in split(" ".join(tokens)))
+
+
 GOOD = {"text": "Hail is covered. ", "logical_form": "c(h)", "verifiability": "vague"}
 
 

@@ -18,6 +18,7 @@ from casebook.factcheck.stance import (
     ModelStance,
     PlaceholderStance,
     PublicJudge,
+    exchanged,
     features,
     fitted_stance,
     joint_features,
@@ -78,6 +79,20 @@ def test_the_default_judge_on_one_sentence(claim, stance):
     ((found, p),) = PublicJudge().judge(claim, [passage(FIRE, "")])
     assert found == stance
     assert p is None if stance == NEUTRAL else (0 < p < 1 and (p >= 0.5) == (stance == SUPPORTS))
+
+
+@pytest.mark.parametrize(("claim", "text", "stance"), CASES["exchanges"])
+def test_another_word_in_the_same_place_is_no_support(claim, text, stance):
+    beside = ["It was much admired.", text, "Nobody knows who paid for it."]
+    ((found, p), *_) = PublicJudge().judge(claim, [passage(sentence, "") for sentence in beside])
+    assert found == stance
+    assert p is None if stance == NEUTRAL else (p >= 0.5) == (stance == SUPPORTS)
+
+
+def test_a_word_is_only_exchanged_where_no_sentence_has_it():
+    texts = ("The first tower fell in a storm.", "The second tower fell in a storm.")
+    assert exchanged("The second tower fell in a storm.", texts) == ()
+    assert exchanged("The second tower fell in a storm.", texts[:1]) == (("second", "first", True),)
 
 
 def test_sentences_of_one_document_support_together_and_documents_can_contradict_each_other():

@@ -30,29 +30,49 @@ LEASE = (
 )
 
 
-def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
-    """Of three "sentences" one has no word; function words ground, and the wrong section number is not seen."""
-    shares = documented_shares("Under Sec. 302 I.P.C. he paid.", "under sec he paid")
-    assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
+def test_the_document_says_content_words_and_its_code_counts_all():
+    """Three function words ground the sentence in the code; they are no content words, which the document asks for."""
     source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
-    assert documented_shares(claim, source)[0][0] == pytest.approx(4 / 6)
-    assert documented_faithfulness(claim, source) == 1.0
+    assert documented_shares(claim, source, in_code=True)[0][0] == pytest.approx(4 / 6)
+    assert documented_faithfulness(claim, source, in_code=True) == 1.0
+    assert documented_shares(claim, source)[0][0] == pytest.approx(1 / 3)  # held, section, applies
+    assert documented_faithfulness(claim, source) == 0.0
     corrected = faithfulness(claim, source)
-    assert (corrected.score, corrected.sentences[0].n_words) == (0.0, 4)
+    assert (corrected.score, corrected.sentences[0].n_words) == (0.0, 4)  # and 999
+
+
+def test_a_sentence_of_function_words_is_not_grounded_by_them():
+    source = "Whales migrate. It is so, and that was it."
+    mixed = "It was so. Whales sing loudly of love."
+    assert documented_faithfulness("It was so.", source, in_code=True) == 1.0
+    assert documented_faithfulness("It was so.", source) is None
+    assert documented_faithfulness("It was so.", "Snow.", in_code=True) == 0.0
+    assert [share for share, _ in documented_shares(mixed, source)] == [None, pytest.approx(1 / 4)]
+    assert documented_faithfulness(mixed, source) == 0.0
+
+
+def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
+    """Of three "sentences" of the code one has no word, which is grounded, and the wrong section number is not seen."""
+    text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
+    shares = documented_shares(text, source, in_code=True)
+    assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
+    assert documented_shares(text, source) == [(1.0, "Under Sec."), (None, "302 I.P.C."), (1.0, "he paid.")]
 
 
 @pytest.mark.parametrize(
-    ("explanation", "sources", "score"),
+    ("explanation", "sources", "in_code", "document"),
     [
-        *(("", "x", 1.0), ("  \n", [], 1.0), ("302. 304!", [], 1.0), ("He paid the rent.", [], 0.0)),
+        *(("", "x", 1.0, None), ("  \n", [], 1.0, None), ("302. 304!", [], 1.0, None)),
+        ("He paid the rent.", [], 0.0, 0.0),
         # 2 of 5 words are exactly 40 %, and one single source must hold them.
-        ("aa bb cc dd ee", "aa bb zz", 1.0),
-        *(("aa bb cc dd ee", "aa zz", 0.0), ("aa bb cc dd ee", ["aa zz", "bb zz"], 0.0)),
-        ("302nd 21", "second nd", 1.0),  # [a-z][a-z0-9]+ finds "nd" in 302nd
+        ("aa bb cc dd ee", "aa bb zz", 1.0, 1.0),
+        *(("aa bb cc dd ee", "aa zz", 0.0, 0.0), ("aa bb cc dd ee", ["aa zz", "bb zz"], 0.0, 0.0)),
+        ("302nd 21", "second nd", 1.0, 1.0),  # [a-z][a-z0-9]+ finds "nd" in 302nd
     ],
 )
-def test_documented_edges(explanation, sources, score):
-    assert documented_faithfulness(explanation, sources) == score
+def test_documented_edges(explanation, sources, in_code, document):
+    assert documented_faithfulness(explanation, sources, in_code=True) == in_code
+    assert documented_faithfulness(explanation, sources) == document
 
 
 def test_a_long_source_grounds_anything_under_the_documented_rule():
@@ -95,7 +115,9 @@ def test_weights_count_rare_words_more():
 @few
 @given(text, st.lists(text, max_size=3))
 def test_any_text_gives_a_score_in_0_to_1_or_a_reason(explanation, sources):
-    assert 0 <= documented_faithfulness(explanation, sources) <= 1
+    assert 0 <= documented_faithfulness(explanation, sources, in_code=True) <= 1
+    documented = documented_faithfulness(explanation, sources)
+    assert documented is None or 0 <= documented <= 1
     found = faithfulness(explanation, sources, max_words=5)
     assert (found.score is None) == (found.reason is not None)
     if found.score is not None:
@@ -142,12 +164,12 @@ def test_foreign_sources_are_never_the_own_one(topics):
 def test_own_sources_are_told_from_foreign_ones(topics):
     rows = sentence_rows(topics)
     assert set(rows["condition"]) == {"matched", "mismatched"}
-    assert rows.groupby("rule", sort=False).size().tolist() == [12 * 3 * 3] * 2
+    assert rows.groupby("rule", sort=False).size().to_dict() == dict.fromkeys(RULES, 12 * 3 * 3)
     for rule in RULES:
         assert separation(rows, rule).estimate > 0.95
     sweep = threshold_sweep(rows).set_index(["rule", "condition", "threshold"]).sort_index()
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
-    scores = sweep.loc[("documented", "mismatched"), "score"]
+    scores = sweep.loc[("code", "mismatched"), "score"]
     assert (list(scores.index), scores[0.4], scores[0.6]) == ([0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], 1.0, 0.0)
     assert (sweep["n"] == 12).all() and (sweep["without_claim"] == 0).all()
 
@@ -167,6 +189,7 @@ def test_the_threshold_of_a_sweep_is_inclusive():
     pairing = pair_sources(texts, {"x": "alpha beta", "y": "three four five"}, {"a": "x", "b": "y"})
     sweep = threshold_sweep(sentence_rows(pairing), [0.4]).set_index(["rule", "condition"])
     assert sweep.loc[("documented", "matched"), "score"] == 0.5
+    assert sweep.loc[("code", "matched"), "score"] == 0.5
     assert sweep.loc[("documented", "mismatched"), "score"] == 0.0
 
 
@@ -176,5 +199,16 @@ def test_sweeps_over_lengths(topics):
     matched = found[(found["rule"] == "documented") & (found["condition"] == "matched")]
     assert matched["score"].is_monotonic_increasing
     by_words = by_sentence_length(sentence_rows(topics))
-    assert by_words["n"].sum() == 12 * 3 * 3 * 2
+    assert by_words["n"].sum() == 12 * 3 * 3 * len(RULES)
     assert by_words["share"].between(0, 1).all()
+
+
+def test_with_few_sources_an_interval_is_by_explanation_and_says_so(topics):
+    """Twelve explanations of three sources: the interval speaks of new explanations of these sources."""
+    sources = {f"s{i}": " ".join(topics.sources[f"s{j}"] for j in range(i, 12, 3)) for i in range(3)}
+    own = {f"e{i}": f"s{i % 3}" for i in range(12)} | {"e0": "s1"}
+    found = separation(sentence_rows(pair_sources(topics.explanations, sources, own)), "corrected")
+    assert found.reason == "interval_by_unit" and found.low < found.estimate < found.high
+    few = {key: topics.explanations[key] for key in list(own)[:5]}
+    found = separation(sentence_rows(pair_sources(few, sources, own)), "corrected")
+    assert (found.low, found.reason) == (None, "fewer_than_six_units")

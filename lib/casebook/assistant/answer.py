@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import re
 import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from casebook.assistant.log import ALIASES, documents_of, read_log
@@ -24,6 +28,7 @@ PROMPTS = {
     ),
 }
 """What the model is asked, with passages of the collection (RAG) and without (base)."""
+_PART = re.compile(r"\{(passages|question)\}")
 IN_A_ROW = 3  # failures after which the rest is not tried
 KEPT = ("reference", "relevant", "group")  # of a question, if it has them
 
@@ -64,14 +69,20 @@ def answer_questions(
     timeout=60.0,
     retries=4,
     max_tokens=512,
+    temperature=0.0,
+    seed=0,
+    prompt=None,
+    parallel=1,
     prices=None,
     report=print,
 ):
     """Ask a model every question, with retrieval (if there is a corpus) and without, and give the log.
 
-    Each answer is written at once: a second call asks only what ``out`` lacks. ``prices`` are those of a million tokens
-    of prompt and of answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a
-    `BatchFailed` at the end.
+    Each answer is written at once: a second call asks only what ``out`` lacks. ``prompt`` is a file that replaces the
+    prompt with retrieval, or without a corpus that without: it holds ``{question}``, and ``{passages}`` where there is
+    a corpus. ``parallel`` is the number of requests at a time. ``prices`` are those of a million tokens of prompt and
+    of answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a `BatchFailed` at
+    the end.
     """
     out, asked = Path(out), read_asked(questions)
     refuse_overwriting(out, questions)
@@ -79,9 +90,11 @@ def answer_questions(
         raise InputError(f"{out}: the folder's documents are read from a file of this name: name another file")
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
-    settings = json.dumps([model, k, mode, max_tokens, PROMPTS, documents is not None and documents["text"].tolist()])
-    settings = hashlib.sha256(settings.encode()).hexdigest()[:12]
     kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
+    prompts = PROMPTS | ({kinds[0]: read_prompt(prompt, kinds[0])} if prompt else {})
+    texts = documents is not None and documents["text"].tolist()
+    settings = json.dumps([model, k, mode, max_tokens, temperature, seed, prompts, texts])
+    settings = hashlib.sha256(settings.encode()).hexdigest()[:12]
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
         try:
@@ -89,8 +102,10 @@ def answer_questions(
             left = [(one, kind) for one in asked for kind in kinds if (one["id"], f"{model}, {kind}") not in done]
             if done:
                 report(f"{out}: {len(done)} answers are there, {len(left)} are left")
-            hits, known = _found(left, documents, k, mode), {"settings": settings}
-            causes = _ask(left, hits, out, known, endpoint, model, max_tokens, prices, report)
+            sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
+            hits = _found(left, documents, k, mode)
+            asker = _Asker(endpoint, model, prompts, hits, settings, sampling, prices)
+            causes = _ask(left, asker, out, parallel, report)
             missing = len(asked) * len(kinds) - len(_done(out, settings))
         finally:
             lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
@@ -99,7 +114,27 @@ def answer_questions(
             f"{missing} of {len(asked) * len(kinds)} answers are missing: {'; '.join(causes)}; "
             "the same command asks again"
         )
-    return read_log(out)
+    log = read_log(out)
+    cut_off = [row for _, row in read_records(out)[0] if row.get("cut_off")]
+    if cut_off:
+        names = ", ".join(dict.fromkeys(row["system"] for row in cut_off))
+        report(
+            f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens ({names}): raise --max-tokens"
+        )
+    return log
+
+
+def read_prompt(path, kind):
+    """Read a prompt of one's own; it must say where the question stands, and the passages where there are some."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    needed = ("passages", "question") if kind == "retrieval" else ("question",)
+    missing = [f"{{{name}}}" for name in needed if f"{{{name}}}" not in text]
+    if missing:
+        raise InputError(f"{path}: the prompt lacks {' and '.join(missing)}: write it where that text is to stand")
+    return text
 
 
 def _found(left, documents, k, mode):
@@ -129,33 +164,70 @@ def _done(out, settings):
     return {(row["id"], row["system"]) for _, row in rows}
 
 
-def _ask(left, hits, out, known, endpoint, model, max_tokens, prices, report):
-    """Ask what is left, write each answer, and give the causes of those that failed."""
+@dataclass(frozen=True)
+class _Asker:
+    """Asks a model one question at a time and makes the row of the log."""
+
+    endpoint: Endpoint
+    model: str
+    prompts: dict  # kind of answer: prompt
+    hits: dict  # id of the question: documents found
+    settings: str  # hash of all settings
+    sampling: dict
+    prices: tuple | None
+
+    def row(self, question, kind):
+        """Row of the log; `NoAnswer` if the model gives none."""
+        hits = self.hits.get(question["id"], []) if kind == "retrieval" else []
+        passages = "\n\n".join(f"[{place}] {hit.text}" for place, hit in enumerate(hits, 1))
+        texts = {"passages": passages, "question": question["question"]}
+        began = time.monotonic()
+        reply = self.endpoint.reply(_PART.sub(lambda part: texts[part[1]], self.prompts[kind]), **self.sampling)
+        answer, thinking = without_thinking(reply.text)
+        row = question | {"answer": answer, "system": f"{self.model}, {kind}"}
+        if thinking:
+            row["thinking"] = thinking
+        if kind == "retrieval":
+            row |= {"contexts": [hit.text for hit in hits], "context_ids": [hit.doc_id for hit in hits]}
+        row |= {"settings": self.settings, "seconds": round(time.monotonic() - began, 3), "cut_off": reply.cut_off}
+        row |= {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+        if self.prices and None not in (reply.prompt_tokens, reply.completion_tokens):
+            cost = self.prices[0] * reply.prompt_tokens + self.prices[1] * reply.completion_tokens
+            row["cost"] = cost / 1e6
+        return row
+
+
+def without_thinking(text):
+    """Answer, and what a reasoning model thought aloud before it; of thoughts that broke off nothing is an answer."""
+    thinking, end, answer = text.rpartition("</think>")
+    if end:
+        return answer.strip(), thinking.replace("<think>", "", 1).strip()
+    if text.lstrip().startswith("<think>"):
+        return "", text.replace("<think>", "", 1).strip()
+    return text.strip(), ""
+
+
+def _ask(left, asker, out, parallel, report):
+    """Ask what is left, write each answer in the order of the questions, and give the causes of those that failed."""
     causes, in_a_row, answered = [], 0, 0
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", encoding="utf-8") as stream:
-        for one, kind in track(left, "answers"):
-            found = hits.get(one["id"], []) if kind == "retrieval" else []
-            passages = "\n\n".join(f"[{place}] {hit.text}" for place, hit in enumerate(found, 1))
-            began = time.monotonic()
+    with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(parallel) as pool:
+        waiting, running = deque(left), deque()
+        for question, _ in track(left, "answers"):
+            while waiting and len(running) < parallel:
+                running.append(pool.submit(asker.row, *waiting.popleft()))
             try:
-                reply = endpoint.reply(PROMPTS[kind].format(passages=passages, question=one["question"]), max_tokens)
+                row = running.popleft().result()
             except NoAnswer as error:
                 causes.append(str(error))
                 in_a_row += 1
-                report(f"no answer to {one['id'][:60]!r}: {error}")
+                report(f"no answer to {question['id'][:60]!r}: {error}")
                 if in_a_row == IN_A_ROW:
                     report(f"{IN_A_ROW} failures in a row: the rest is not asked")
+                    waiting.clear()
                     break
                 continue
             in_a_row, answered = 0, answered + 1
-            row = one | {"answer": reply.text.strip(), "system": f"{model}, {kind}"}
-            if kind == "retrieval":
-                row |= {"contexts": [hit.text for hit in found], "context_ids": [hit.doc_id for hit in found]}
-            row |= known | {"seconds": round(time.monotonic() - began, 3), "cut_off": reply.cut_off}
-            row |= {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
-            if prices and None not in (reply.prompt_tokens, reply.completion_tokens):
-                row["cost"] = (prices[0] * reply.prompt_tokens + prices[1] * reply.completion_tokens) / 1e6
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             stream.flush()
     if left:

@@ -1,15 +1,21 @@
 """Logs of an assistant's answers: our own form, and the exports of widely used evaluation tools.
 
-Read are JSON lines, JSON and CSV, plain, .gz or .xz. Versions whose columns were looked up: RAGAS 0.1 (``question``,
-``answer``, ``contexts``, ``ground_truth``) and 0.2 to 0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2, written
-with ``--log-format json``), LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs, the body of
-``upload-experiment``), OpenAI Evals API of 2025 (output items), DeepEval 3 (test cases).
+Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, if pyarrow is there; Inspect's ``.eval``.
+Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``, ``contexts``, ``ground_truth``) and 0.2 to
+0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2), LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs,
+the body of ``upload-experiment``), OpenAI Evals API of 2025 (output items), DeepEval 3 (test cases, saved test runs),
+promptfoo 0.100 and later (results JSON), LangChain (``query``, ``result``, ``source_documents``), chat ``messages``.
 """
 
 import ast
+import io
 import json
 import math
+import re
+import tokenize
+import zipfile
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -21,13 +27,14 @@ from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import data_folder
-from casebook.readers import OPENERS, read_json, read_records
+from casebook.readers import OPENERS, parse_json, read_json, read_records, unreadable
+from casebook.text import UNSPACED
 
 ALIASES = {
     "id": ("id", "question_id", "query_id", "qid", "example_id", "row_id"),
     "question": ("question", "user_input", "query", "input", "prompt"),
-    "answer": ("answer", "response", "actual_output", "output", "output_text", "completion", "prediction"),
-    "contexts": ("contexts", "retrieved_contexts", "retrieval_context", "context", "documents"),
+    "answer": ("answer", "response", "actual_output", "output", "output_text", "completion", "prediction", "result"),
+    "contexts": ("contexts", "retrieved_contexts", "retrieval_context", "context", "documents", "source_documents"),
     "context_ids": ("context_ids", "retrieved_context_ids"),
     "reference": ("reference", "ground_truth", "ground_truths", "expected_output", "ideal", "target", "gold_answer"),
     "relevant": ("relevant", "reference_context_ids", "relevant_ids"),
@@ -38,7 +45,7 @@ ALIASES = {
     "cost": ("cost",),
 }
 """Each column and the names under which tools export it, ours first."""
-COLUMNS = tuple(ALIASES)
+COLUMNS = (*ALIASES, "references")
 
 # Where tools nest them. A text is named by the part that holds it: an answer among expected outputs is a reference.
 _PARTS = {
@@ -57,7 +64,20 @@ PATHS = {
 PATHS["id"].insert(0, "datasource_item_id")
 PATHS["answer"] += ["output.choices.message.content", "sample.output"]
 PATHS["system"].append("sample.model")
-_NESTED = {part.rstrip(".") for part in _ANYWHERE} | {"choices", "message", "sample"}
+
+
+def spelling(name):
+    """Name of a field as it is compared: ``Ground Truth``, ``groundTruth`` and ``ground_truth`` are one."""
+    return re.sub(r"[\s_-]", "", str(name)).lower()
+
+
+PATHS = {column: list(dict.fromkeys(map(spelling, names))) for column, names in PATHS.items()}
+_NESTED = {spelling(part.rstrip(".")) for part in _ANYWHERE} | {"choices", "message", "sample"}
+_SCORES = re.compile(
+    "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback|metrics"
+)
+ALIASES_OF = {column: [spelling(name) for name in names] for column, names in ALIASES.items()}
+_KNOWN = {name for names in ALIASES.values() for name in names}
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
@@ -68,8 +88,8 @@ def read_log(paths, collection=None):
     Parameters
     ----------
     paths : path-like or list of path-like
-        JSON lines, JSON or CSV; see `ALIASES` for the names of columns that are understood. Without a column
-        ``system``, the name of a file is that of its system.
+        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `ALIASES` for the names of columns
+        that are understood, in any letter case. Without a column ``system``, the name of a file is that of its system.
     collection : str or path-like, optional
         Data set or BEIR folder, where the contexts are ids of it instead of texts.
 
@@ -78,9 +98,10 @@ def read_log(paths, collection=None):
     pandas.DataFrame
         A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of texts, None without
         retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids), ``system``, ``group`` (the question's id
-        where none is named), ``abstained``, ``seconds``, ``cost``. ``attrs["copies"]`` lists rows left out because they
-        repeat another one, ``attrs["named"]`` says whether questions have ids, and ``attrs["unread"]`` names a context
-        that is an id where no collection was named.
+        where none is named), ``abstained``, ``seconds``, ``cost``, ``references`` (all, where a question has several).
+        ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]`` says what was not
+        read, ``attrs["named"]`` whether questions have ids, and ``attrs["unread"]`` names a context that is an id where
+        no collection was named.
 
     Raises
     ------
@@ -114,13 +135,27 @@ def read_log(paths, collection=None):
                 problem = "has a field of another form than the tool writes: compare it with the table of columns"
                 raise InputError.at(path, place, problem) from error
     given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
-    ids = given and not collection and not any(text.strip().count(" ") for _, text in given)
-    for row in rows if ids else ():  # no text has a blank
+    ids = given and not collection and not any(" " in text.strip() or UNSPACED.search(text) for _, text in given)
+    for row in rows if ids else ():  # no text has a blank, though its script would put some
         row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
     kept, copies = _distinct(rows)
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
     log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "unread": given[0] if ids else None}
+    log.attrs["notes"] = _notes(kept, copies)
     return log
+
+
+def _notes(rows, copies):
+    """What is to be said of a log: what was left out, and what is not read as somebody might think."""
+    scores = sorted({name for row in rows for name in row["scores"]})
+    turns, cut_off = (sum(row[name] for row in rows) for name in ("several_turns", "cut_off"))
+    notes = [f"{len(copies)} repeated rows are left out"] if copies else []
+    notes += [f"the log's own scores are not read: {', '.join(scores)}"] if scores else []
+    notes += [f"of {turns} conversations the last question and its answer are read"] if turns else []
+    notes += [f"{cut_off} answers were cut off at the model's limit"] if cut_off else []
+    if any(UNSPACED.search(row["answer"]) for row in rows):
+        notes.append("COUNTERCASE's definition reads Latin letters only: it counts other sentences as grounded")
+    return notes
 
 
 def checked_log(paths, collection=None):
@@ -141,12 +176,17 @@ def checked_log(paths, collection=None):
 
 
 def check_parameters(values):
-    """Read the log that a notebook's parameters name, and look for the systems that they name."""
+    """Read the log that a notebook's parameters name, and look for the systems that they name; gives its notes."""
     read = checked_log if "collection" in values else read_log
-    systems = read(values["log"], values.get("collection"))["system"].unique().tolist()
+    log = read(values["log"], values.get("collection"))
+    systems = log["system"].unique().tolist()
     for name in ("focus", "against") if "collection" in values else ():
         if values.get(name) and values[name] not in systems:
             raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
+    level = values.get("agreement_level")
+    if level is not None and not (isinstance(level, int | float) and 0 < level < 1):
+        raise InputError(f"agreement_level: give a token F1 between 0 and 1, not {level!r}")
+    return "; ".join(log.attrs["notes"])
 
 
 def documents_of(name):
@@ -161,10 +201,17 @@ def documents_of(name):
 
 
 def _records(path):
+    """Records of a file with their lines, rows or places."""
     kind = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
-    if kind != ".json" or path.suffix in OPENERS:
+    if kind == ".xlsx":
+        return _workbook_records(path)
+    if kind == ".parquet":
+        return _parquet_records(path)
+    if kind not in (".csv", ".tsv", ".json", ".jsonl", ".eval"):
+        raise InputError(f"{path}: name a .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .eval file")
+    if kind not in (".json", ".eval") or path.suffix in OPENERS:
         return read_records(path)[0]
-    content = read_json(path)
+    content = _inspect_archive(path) if kind == ".eval" else read_json(path)
     if isinstance(content, dict):
         content = _listed(path, content)
     if not isinstance(content, list) or not content:
@@ -175,22 +222,106 @@ def _records(path):
     return list(enumerate(content, 1))
 
 
+def _workbook_records(path):
+    """Rows of the first sheet; cells are text, as in CSV."""
+    from casebook.sheets import read_book, sheet_records
+
+    rows = sheet_records(path, read_book(path).sheets[0])
+    texts = [(number, {name: _cell_text(cell) for name, cell in row.items()}) for number, row in rows]
+    return [(number, row) for number, row in texts if any(row.values())]
+
+
+def _cell_text(cell):
+    """Text of a cell; a whole number has no decimal point."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return None
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _parquet_records(path):
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(f"{path}: parquet needs the package pyarrow: install it, or write JSON lines") from None
+    try:
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InputError(f"{path}: is no parquet file, or is damaged: {' '.join(str(error).split())[:200]}") from error
+    return list(enumerate(rows, 1))
+
+
+LARGEST_ARCHIVE = 2 << 30  # bytes that an Inspect log may unpack to
+
+
+def _inspect_archive(path):
+    """Content of Inspect's ``.eval``, a zip of JSON: its header, and a file a sample."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > LARGEST_ARCHIVE:
+                raise InputError(f"{path}: unpacks to more than {LARGEST_ARCHIVE:,} bytes")
+            names = archive.namelist()
+            header = "header.json" if "header.json" in names else "_journal/start.json"  # of a run that was stopped
+            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            content = parse_json(archive.read(header))
+            return {"eval": content["eval"], "samples": [parse_json(archive.read(name)) for name in samples]}
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, ValueError, TypeError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'") from error
+
+
 def _listed(path, content):
-    """The samples of an Inspect log, the output items of an OpenAI eval, the results of a LangSmith experiment."""
-    rows, system = content.get("data", content.get("samples")), None  # a page of OpenAI's list, or RAGAS's data set
+    """Records of an Inspect log, an OpenAI eval, a LangSmith experiment, a DeepEval test run or promptfoo's results."""
+    nested = content.get("results")
+    if isinstance(nested, dict) and isinstance(nested.get("results"), list):
+        return _promptfoo(nested["results"])
+    rows = next((content[name] for name in ("data", "samples", "testCases", "test_cases") if name in content), None)
+    system = None
     if "samples" in content and isinstance(content.get("eval"), dict):
         system = content["eval"].get("model", path.stem)
     elif "experiment_name" in content:
-        rows, system = content.get("results"), content["experiment_name"]
+        rows, system = nested, content["experiment_name"]
     if system and isinstance(rows, list):
         rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
     return rows
 
 
+def _promptfoo(results):
+    """Results of promptfoo as records: the variables of a test, and what a provider answered to a prompt."""
+    results = [row for row in results if isinstance(row, dict)]
+    several = len({row.get("promptIdx") for row in results}) > 1
+    records = []
+    for row in results:
+        provider, response, prompt = (row.get(name) or {} for name in ("provider", "response", "prompt"))
+        system = provider if isinstance(provider, str) else provider.get("label") or provider.get("id")
+        output = response.get("output")
+        record = {"question": prompt.get("raw"), **_variables(row), "answer": output, "cost": row.get("cost")}
+        if output is not None and not isinstance(output, str):
+            record["answer"] = json.dumps(output, ensure_ascii=False)
+        record["system"] = f"{system}, prompt {row['promptIdx'] + 1}" if several else system
+        record["error"] = row.get("error") or response.get("error")
+        if row.get("testIdx") is not None:
+            record["id"] = str(row["testIdx"])
+        if row.get("latencyMs") is not None:
+            record["seconds"] = row["latencyMs"] / 1000
+        records.append(record | {"score": row.get("score")})
+    return records
+
+
+def _variables(row):
+    """Variables of a promptfoo test; the one that is a question stands under that name."""
+    variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
+    spelled = {spelling(name): value for name, value in variables.items()}
+    question = next((spelled[name] for name in ALIASES_OF["question"] if name in spelled), None)
+    return variables | ({"question": question} if question else {})
+
+
 def _flat(record, part=""):
-    """Fields of a record by their paths; of several choices the first."""
+    """Fields of a record by the spelling of their paths; of several choices the first."""
     found = {}
-    for name, value in record.items():
+    for name, value in sorted(record.items(), key=lambda field: field[0] in _KNOWN):  # an exact name counts most
+        name = spelling(name)
         if name == "choices" and isinstance(value, list):
             value = value[0] if value else {"message": {"content": ""}}
         if isinstance(value, dict) and name in _NESTED:
@@ -217,24 +348,49 @@ def _said(value):
 
 
 def _list(value):
-    """List of a cell: as JSON or as Python wrote it, ids with their grades, or a single one."""
+    """List of a cell: as JSON, as Python or as numpy wrote it, ids with their grades, or a single one."""
+    if isinstance(value, str) and (array := _ARRAY.fullmatch(value.strip())):
+        value = array[1]
     if isinstance(value, str) and value.lstrip().startswith("["):
-        for parse in (json.loads, ast.literal_eval):
-            with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-                return list(parse(value))
-        raise ValueError("begins like a list and is none: write a list as JSON")
+        with suppress(ValueError, RecursionError):
+            return list(json.loads(value))
+        return _printed_list(value.strip())
     if isinstance(value, dict):
         return [name for name, grade in value.items() if grade]
     return [value] if isinstance(value, str | int) else value
+
+
+_ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[^)]*)?\)", re.DOTALL)
+_LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+
+
+def _printed_list(text):
+    """List that Python printed, or numpy, which puts no commas: Python would join its texts into one."""
+    with suppress(tokenize.TokenError, SyntaxError):
+        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in _LAYOUT]
+        kinds = [token.type == tokenize.STRING for token in tokens]
+        if any(first and second for first, second in pairwise(kinds)):
+            if not all(kinds[1:-1]):
+                raise ValueError("holds texts without a comma between them: write a list as JSON")
+            return [ast.literal_eval(token.string) for token in tokens[1:-1]]
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return list(ast.literal_eval(text))
+    raise ValueError("begins like a list and is none: write a list as JSON")
 
 
 def _objects(value):
     return [value] if isinstance(value, dict) else _list(value)
 
 
-def _first(value):
-    """Reference of several, as Inspect's targets and the ground_truths of RAGAS 0.1."""
-    return next(iter(value), None) if isinstance(value, list) else value
+def _references(value):
+    """Reference answers: one, or several as Inspect's targets and the ground_truths of RAGAS 0.1."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            value = _list(value)
+    if isinstance(value, list) and not all(isinstance(each, dict) for each in value):
+        return [each for each in value if not _missing(each)] or None
+    text = _said(value)
+    return None if _missing(text) else [text]
 
 
 Ids = Annotated[list[str] | None, BeforeValidator(_list)]
@@ -251,7 +407,7 @@ class _Answer(BaseModel):
     answer: Annotated[StrictStr, BeforeValidator(_said)]
     contexts: Annotated[list[StrictStr | int | dict] | None, BeforeValidator(_objects)]
     context_ids: Ids
-    reference: Annotated[StrictStr | None, BeforeValidator(_said), BeforeValidator(_first)]
+    reference: Annotated[list[StrictStr] | None, BeforeValidator(_references)]
     relevant: Ids
     system: str | None
     group: str | None
@@ -265,6 +421,7 @@ def _row(path, place, record, texts):
     if not isinstance(record.get("output"), dict):  # of all metadata only Inspect's hold contexts and the like
         record = record | {"metadata": None}
     flat, where = _flat(record), f"{path}:{place}"
+    flat = _last_turn(flat) | flat
     row = {
         column: next((flat[name] for name in names if not _missing(flat.get(name))), None)
         for column, names in PATHS.items()
@@ -273,11 +430,17 @@ def _row(path, place, record, texts):
         row["answer"] = ""  # a run that failed has no answer
     for column, remedy in (("question", "the question's text"), ("answer", '"" where none was given')):
         if row[column] is None:
-            known, there = ", ".join(ALIASES[column][:5]), ", ".join(sorted(flat)[:8]) or "none"
+            known, there = ", ".join(ALIASES[column][:5]), ", ".join(sorted(map(str, record))[:8]) or "none"
             raise InputError(f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}")
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     row = _Answer.model_validate(row).model_dump() | {"where": where}
+    row["references"] = row["reference"]
+    row["reference"] = row["references"][0] if row["references"] else None
+    row["scores"] = [
+        name for name in map(str, record) if spelling(name) not in _READ and _SCORES.search(spelling(name))
+    ]
+    row |= {"several_turns": bool(flat.get("severalturns")), "cut_off": flat.get("cutoff") is True}
     row["named"] = row["id"] is not None
     row["id"] = row["id"] if row["named"] else row["question"]
     row["group"] = row["id"] if row["group"] is None else row["group"]
@@ -286,9 +449,26 @@ def _row(path, place, record, texts):
     return row | _contexts(where, row["contexts"], row["context_ids"], texts)
 
 
+_READ = {path for paths in PATHS.values() for path in paths}
+
+
+def _last_turn(flat):
+    """Question and answer of a chat that has no fields of these names: the last answer, and what was asked before."""
+    said = flat.get("messages")
+    named = any(name in flat for column in ("question", "answer") for name in PATHS[column])
+    if named or not (isinstance(said, list) and all(isinstance(each, dict) for each in said)):
+        return {}
+    answered = [place for place, each in enumerate(said) if each.get("role") == "assistant" and each.get("content")]
+    if not answered:
+        return {}
+    asked = [each for each in said[: answered[-1]] if each.get("role") == "user"]
+    return {"question": asked[-1:] or None, "answer": [said[answered[-1]]], "severalturns": len(asked) > 1}
+
+
 def _contexts(where, given, ids, texts):
     """Contexts as texts and as ids."""
     if given and all(isinstance(one, dict) for one in given):
+        given = [one["kwargs"] if isinstance(one.get("kwargs"), dict) else one for one in given]  # LangChain's dump
         ids = ids or [next((str(one[name]) for name in ID_OF if name in one), None) for one in given]
         given = [next((one[name] for name in TEXT_OF if name in one), None) for one in given]
         ids = None if None in ids else ids
@@ -313,10 +493,10 @@ def _distinct(rows):
     kept, copies, questions = {}, [], {}
     for row in rows:
         first = questions.setdefault(row["id"], row)
-        for column in ("question", "reference", "relevant"):
+        for column in ("question", "references", "relevant"):
             if None not in (first[column], row[column]) and first[column] != row[column]:
                 raise InputError(
-                    f"{row['where']}: {column} of id {row['id']!r} differs from that in {first['where']}: "
+                    f"{row['where']}: {column.rstrip('s')} of id {row['id']!r} differs from that in {first['where']}: "
                     "one id names one question"
                 )
         earlier = kept.setdefault((row["id"], row["system"]), row)

@@ -28,17 +28,26 @@ from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl, read_yaml
 from casebook.runs.decide import judge
+from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
+from casebook.text import UNSPACED
+from casebook.verdicts import NO_UNIT_DIFFERS
 
 _NAMES = read_yaml(DATA / "assistant" / "names.yml")
 MEASURES = {key: row["name"] for key, row in _NAMES["measures"].items()}
 """Key in the files to the name that readers see."""
 CONTROLS = {key: row.get("baseline") for key, row in _NAMES["measures"].items()}
 DEFECTS, DETECTORS = _NAMES["defects"], _NAMES["detectors"]
+COMPARISONS = _NAMES["comparisons"]
+OWN = "faithfulness"  # of the detectors the measure that the chapter itself reports
 MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
 
 
 # --- logs that are shipped or published
+
+GOLD_TEMPLATE = "Template, gold clause quoted"
+BM25_TEMPLATE = "Template, first clause of BM25 quoted"
+_QUOTED = re.compile(r"“[^“”]*”$")
 
 
 def shipped_log(name):
@@ -53,6 +62,11 @@ def shipped_log(name):
         return _published_answers(folder), name
     name = TEMPLATES if name == ANSWERED else name
     return _templates(name), name
+
+
+def demonstration(name):
+    """What wrote the answers of a shipped log, where no language model did; else None."""
+    return None if name == ANSWERED else _NAMES["demonstrations"].get(name, _NAMES["demonstrations"]["templates"])
 
 
 def _published_answers(folder):
@@ -79,7 +93,7 @@ def _published_answers(folder):
 
 
 def _templates(name):
-    """Answers that quote a clause: the one that answers the question, or the first one that BM25 finds."""
+    """Templates that quote a clause: the one that answers the question, or the first one that BM25 finds."""
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
@@ -89,10 +103,12 @@ def _templates(name):
     rows = []
     for number, (key, text) in enumerate(made.explanations.items()):
         hits = found.hits(number)
-        lists = {"Gold clause, quoted": [made.own[key]], "First clause of BM25, quoted": [hit.doc_id for hit in hits]}
+        lists = {GOLD_TEMPLATE: [made.own[key]], BM25_TEMPLATE: [hit.doc_id for hit in hits]}
         for system, ids in lists.items():
             texts = [clauses[one] for one in ids]
-            answer = text if system.startswith("Gold") else " ".join((texts or [""])[0].split()[:60])
+            opening = " ".join((texts or [""])[0].split()[:60])
+            # Without what stands before the quotation: the question repeated is no claim about the clause.
+            answer = _QUOTED.search(text).group() if system == GOLD_TEMPLATE else opening
             known = {"id": key, "question": asked[key], "answer": answer, "contexts": texts, "context_ids": ids}
             known |= {"reference": None, "relevant": [made.own[key]], "system": system, "abstained": None}
             rows.append(known | {"group": (data.groups or {}).get(key, key), "seconds": math.nan, "cost": math.nan})
@@ -101,16 +117,10 @@ def _templates(name):
 
 # --- scores of single answers
 
-_ABSTAINS = re.compile(
-    r"\b(?:i|we)(?: am|'m| are|'re) (?:not sure|unable|unsure|sorry)|"
-    r"\b(?:i|we) (?:do not|don't|cannot|can't|could not) (?:know|answer|find|say|tell|determine)|"
-    r"(?:no|not enough|insufficient) (?:relevant )?(?:information|context)\b|"
-    r"\b(?:is|are) not (?:mentioned|stated|provided|specified|covered|contained) in the (?:provided |given )?"
-    r"(?:context|source|document|passage|text)|outside the (?:provided|given)|cannot be (?:answered|determined) from",
-    re.IGNORECASE,
-)
+_ABSTAINS = re.compile("|".join(part for parts in _NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
-_ARTICLES, _PUNCTUATION = re.compile(r"\b(a|an|the)\b"), str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、（）")
 
 
 def abstains(answer):
@@ -119,8 +129,12 @@ def abstains(answer):
 
 
 def normalised(text):
-    """Text as SQuAD compares it: lower case, without punctuation, articles and spare blanks."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    """Text as SQuAD compares it: lower case, without punctuation, articles and spare blanks.
+
+    Where a script has no blanks between words, each character counts as a word, as in MLQA's evaluation.
+    """
+    bare = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
+    return " ".join(UNSPACED.sub(r" \g<0> ", bare).split())
 
 
 def token_f1(answer, reference):
@@ -190,7 +204,7 @@ def score_answers(log, *, foreign=3, seed=0):
     first = log["id"].drop_duplicates().tolist()
     groups = dict(zip(log["id"], log["group"], strict=True))
     contexts = {row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}  # of the first that has them
-    references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
+    references = {row.id: _references(row) for row in log.itertuples() if row.reference is not None}
     order, others = np.random.Generator(stream(seed, "other questions")), {}
     for key in first:
         apart = [other for other in first if groups[other] != groups[key]] or [k for k in first if k != key]
@@ -200,16 +214,20 @@ def score_answers(log, *, foreign=3, seed=0):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
         gone = abstains(row.answer) if row.abstained is None else row.abstained
         known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
-        known |= {"closed": row.contexts is None, "answered": float(not gone), "words": len(row.answer.split())}
+        known |= {
+            "closed": row.contexts is None,
+            "answered": float(not gone),
+            "words": len(UNSPACED.sub(r" \g<0> ", row.answer).split()),
+        }
         known["seconds"] = row.seconds
         known["question repeated"] = faithfulness(row.question, own).score if own else None
         if own is not None and not gone:
             known |= grounding(row.answer, own)
             known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
         if row.reference is not None:
-            known |= _agreement(row.answer, row.reference)
+            known |= _agreement(row.answer, _references(row))
             known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
-            known["words baseline"] = len(row.reference.split())
+            known["words baseline"] = len(UNSPACED.sub(r" \g<0> ", row.reference).split())
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
@@ -220,8 +238,15 @@ _COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question
 _COLUMNS += [name for key in MEASURES if "@" not in key for name in (key, f"{key} baseline")]
 
 
-def _agreement(answer, reference):
-    return {"token F1": token_f1(answer, reference), "exact": float(normalised(answer) == normalised(reference))}
+def _references(row):
+    """All reference answers to a question; logs of our own making have one."""
+    return getattr(row, "references", None) or [row.reference]
+
+
+def _agreement(answer, references):
+    """Agreement with the reference that is closest, as SQuAD counts several."""
+    exact = any(normalised(answer) == normalised(reference) for reference in references)
+    return {"token F1": max(token_f1(answer, reference) for reference in references), "exact": float(exact)}
 
 
 def _means(found):
@@ -259,6 +284,15 @@ def measured(rows):
     return [key for key in MEASURES if rows[key].notna().any()]
 
 
+def _table(rows):
+    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
+    table = pd.DataFrame(rows)
+    for name in ("reason", "noticed_reason"):
+        if name in table:
+            table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
+    return table
+
+
 def summary(rows, *, n_boot=10_000, seed=0):
     """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
     found = []
@@ -271,7 +305,7 @@ def summary(rows, *, n_boot=10_000, seed=0):
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
                 found.append(row | {"undefined": len(part) - len(known)})
-    return pd.DataFrame(found)
+    return _table(found)
 
 
 def _contrast(pair, groups, **options):
@@ -282,21 +316,19 @@ def _contrast(pair, groups, **options):
     return row | {"level": pair[first].mean(), "baseline": pair[second].mean()}
 
 
-def against_foreign(rows, system, key="faithfulness", *, seed=0):
-    """Contrast of one system's measure with each simple baseline on the same answers, strongest baseline first.
+def against_foreign(rows, system, *, seed=0):
+    """Contrasts of one system's faithfulness with simple baselines on the same answers, that of foreign contexts first.
 
-    Baselines are what belongs to other questions, the question repeated as an answer (of faithfulness), and the answers
-    of each system that saw no contexts.
+    The others are the question repeated as an answer, and the answers of each system that saw no contexts. A baseline
+    that no answer has is left out.
     """
+    key = "faithfulness"
     part = rows[rows["system"] == system].set_index("id")
-    baselines = {CONTROLS[key]: part[f"{key} baseline"]}
-    if key == "faithfulness":
-        baselines["the question repeated"] = part["question repeated"]
-        for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
-            baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
+    baselines = {CONTROLS[key]: part[f"{key} baseline"], "the question repeated": part["question repeated"]}
+    for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
+        baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
     pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
-    found = pd.DataFrame([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
-    return found.sort_values("baseline", ascending=False, ignore_index=True) if len(found) else found
+    return _table([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
 def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
@@ -321,7 +353,7 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
             counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
             found.append(row | counts)
-    return pd.DataFrame(found)
+    return _table(found)
 
 
 # --- a new log against an old one
@@ -400,6 +432,8 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
     for row in found:
         low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+        if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+            low = high = row["difference"]  # every question changes by the same amount
         row["verdict"] = judge(low, high, -margin, inclusive=True)
     verdicts = {row["verdict"] for row in found}
     verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
@@ -419,38 +453,78 @@ def _partners(new, old):
 # --- planted defects
 
 
-def planted_defects(log, system, *, most=150, seed=0):
-    """How well detectors tell a system's answers from copies with one defect each.
+def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
+    """How well measures tell a system's answers from copies with one defect each.
 
-    Returns a row per defect and detector: ``auroc`` with interval over groups, ``noticed`` (share of copies that score
-    below their own original, ties half), ``copies``, and ``judged``, those that the detector can score at all.
+    Returns a row per defect and detector, `OWN` among them: ``auroc`` with interval over groups, ``copies``,
+    ``judged`` (those that the detector can score at all), and ``noticed``, the share of these that score below their
+    own original, with its interval.
     """
     part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most).set_index("id")
     answers = {key: without_references(text) for key, text in part["answer"].items() if not abstains(text)}
     if len(answers) < 2:
-        return pd.DataFrame()
+        return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
     source, groups = part["contexts"].map("\n\n".join), part["group"]
     weights = inverse_frequency(source.to_dict().values())
 
     def scored(texts):
-        rows = {key: detector_scores(text, source[key], weights) for key, text in texts.items()}
+        rows = {
+            key: {OWN: faithfulness(text, part["contexts"][key]).score} | detector_scores(text, source[key], weights)
+            for key, text in texts.items()
+        }
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(DETECTORS)).astype(float)
 
-    keys, swapped, found = list(answers), {}, []
+    swapped = _swapped(answers, groups)
+    originals = scored(answers)
+    rows = []
+    for defect, texts in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
+        copies = scored(texts)
+        for detector in DETECTORS:
+            pair = pd.DataFrame({"copy": copies[detector], "original": originals[detector].reindex(copies.index)})
+            row = {"defect": defect, "detector": detector, "copies": len(copies)}
+            rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
+    return _table(rows)
+
+
+def _swapped(answers, groups):
+    """For each answer that of the next question of another group; of the next one where there is no other group."""
+    keys, swapped = list(answers), {}
     for place, key in enumerate(keys):
         following = [*keys[place + 1 :], *keys[:place]]
-        swapped[key] = answers[next((one for one in following if groups[one] != groups[key]), following[0])]
-    right = scored(answers)
-    for defect, copies in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
-        wrong = scored(copies)
-        for detector in DETECTORS:
-            pair = pd.DataFrame({"copy": wrong[detector], "own": right[detector].reindex(wrong.index)}).dropna()
-            row = {"defect": defect, "detector": detector, "copies": len(copies), "judged": len(pair)}
-            if len(pair):
-                bad, good = (pair[name].to_numpy() for name in pair)
-                labels, clusters = np.repeat([True, False], len(pair)), groups[pair.index].tolist()
-                area = auroc(labels.tolist(), [*good, *bad], clusters=clusters * 2)
-                row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-                row |= {"noticed": float(((np.sign(good - bad) + 1) / 2).mean()), "groups": len(set(clusters))}
-            found.append(row)
-    return pd.DataFrame(found)
+        swapped[key] = answers[next((other for other in following if groups[other] != groups[key]), following[0])]
+    return swapped
+
+
+def _detection(pair, groups, n_boot, seed):
+    """AUROC of originals against copies, and the share of copies below their own original."""
+    row = {"judged": len(pair)}
+    if not len(pair):
+        return row
+    labels, clusters = np.repeat([True, False], len(pair)), groups[pair.index].tolist()
+    area = auroc(labels.tolist(), [*pair["original"], *pair["copy"]], clusters=clusters * 2)
+    row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+    if (pair["copy"] == pair["original"]).all():
+        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
+    below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
+    share = estimates(below, clusters if groups.duplicated().any() else None, n_boot=n_boot, seed=seed).iloc[0]
+    row |= {"noticed": share["value"], "noticed_low": share["low"], "noticed_high": share["high"]}
+    return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
+
+
+def weakest_defect(defects, detector=OWN):
+    """The defect that a measure notices least, as an estimate; None where it judges too few copies.
+
+    Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
+    """
+    rows = defects[defects["detector"] == detector]
+    rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
+    if rows.empty:
+        return None
+    row = rows.sort_values(["noticed", "judged"], ascending=[True, False], kind="stable").iloc[0]
+    return row[["defect", "detector", "copies", "groups"]].to_dict() | {
+        "value": row["noticed"],
+        "low": row["noticed_low"],
+        "high": row["noticed_high"],
+        "n": row["judged"],
+        "reason": row["noticed_reason"],
+    }

@@ -2,29 +2,31 @@
 
 Retrieval is measured against labels, and labels that were dealt out by a program, or leak between splits, make every
 number worthless without any of them looking wrong. A flag means: beyond what the natural structure of a collection
-gives. A pattern is flagged if labels in random order do not make it (`ALPHA`), if it is larger than on any sound
-collection that we know (`EXCESS`), and if the words of the questions concerned do not speak for their labels: documents
-on one subject stand together, but a program that deals labels out does not read. Evidence says where to look.
+gives. A pattern is flagged if labels in random order do not make it (`ALPHA`), if it is larger than on any other sound
+collection that we know (`thresholds`), and if the words of the questions concerned do not speak for their labels:
+documents on one subject stand together, but a program that deals labels out does not read. Evidence says where to look.
 """
 
 import re
 from collections import Counter, defaultdict, namedtuple
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from casebook.audits.sources import read_labels
 from casebook.data.splits import connected_components
+from casebook.paths import DATA
 from casebook.stats.intervals import bootstrap_mean, wilson
 from casebook.stats.samples import stream
 
 FLAGGED, PASSED, NOTED, NOT_APPLICABLE = "flagged", "passed", "noted", "not applicable"
 ALPHA = 0.01  # of a pattern in labels against random ones
-EXCESS = {"round robin": 0.3, "recurring order": 0.3, "neighbours": 0.55, "reused lists": 0.5, "popularity": 0.3}
-"""Share of the way from chance to 1 from which a pattern may be flagged: a quarter more than the largest of all sound
-collections at hand, as they are, at least 0.3 (tests/validation/audit_calibration.py)."""
-
+EXCESS = DATA / "audits" / "excess.csv"
+"""Excess of each pattern on each sound collection, as it is (tests/validation/audit_calibration.py writes it)."""
+HEADROOM = 1.25  # times the largest excess of a sound collection
+LEAST_EXCESS = 0.3
 TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
 UNRELATED = 0.53  # share of documents with fewer common words; 0.5 is chance
 CUT = 10
@@ -37,9 +39,24 @@ SHOWN = 5  # pieces of evidence kept
 SLACK = 1  # years between a judgment and its report
 FIRST_YEAR = 1800
 
-_FIELDS = {"value": None, "low": None, "high": None, "n": 0, "chance": None, "p": None, "evidence": (), "reason": None}
+_FIELDS = {
+    "value": None,
+    "low": None,
+    "high": None,
+    "n": 0,
+    "chance": None,
+    "p": None,
+    "p_sound": None,
+    "decision": "",
+    "evidence": (),
+    "reason": None,
+}
 Finding = namedtuple("Finding", ["check", "verdict", "statistic", *_FIELDS], defaults=_FIELDS.values())
-Finding.__doc__ = "Result of one check."
+Finding.__doc__ = """Result of one check.
+
+A small `p` speaks for a flag: labels in random order rarely have a value as high. A small `p_sound` speaks against one:
+they rarely have a value as good. `decision` says what the verdict rests on, `reason` why there is no value or interval.
+"""
 
 
 @dataclass(frozen=True)
@@ -79,8 +96,9 @@ def audit_labels(labels, seed=0):
     -------
     Audit
         ``verdict``, and ``findings``: one per check and two per pair of splits, each with its verdict, a statistic in
-        [0, 1] with its 95 % interval, n, the value of labels in random order (``chance``), p and evidence. ``frame()``
-        gives them as a table.
+        [0, 1] with its 95 % interval, n, the value of labels in random order (``chance``), what decided, and evidence.
+        A small ``p`` speaks for a flag, a small ``p_sound`` against one. ``frame()`` gives them as a table. A set that
+        is itself one of the sound collections is judged by thresholds from the others.
 
     Raises
     ------
@@ -113,6 +131,13 @@ def _not_applicable(reason, n=0):
     return {"verdict": NOT_APPLICABLE, "n": n, "reason": reason}
 
 
+@cache
+def thresholds(name=""):
+    """Excess from which each pattern may be flagged in a set of this name, from all other sound collections."""
+    largest = pd.read_csv(EXCESS, index_col="set").drop(index=name, errors="ignore").max()
+    return (HEADROOM * largest).clip(lower=LEAST_EXCESS).to_dict()
+
+
 def p_value(draws, value, side="above"):
     """Give the p-value of a Monte Carlo test, never 0."""
     sign = 1 if side == "above" else -1
@@ -120,20 +145,29 @@ def p_value(draws, value, side="above"):
     return float((1 + as_far.sum()) / (len(draws) + 1))
 
 
-def _judged(flagged, interval, evidence, draws=None, side="above", chance=None):
-    """Give a finding's fields; draws of the statistic at random give chance and p."""
-    p = None
-    if draws is not None:
-        chance, p = float(np.mean(draws)), p_value(draws, interval.estimate, side)
+def _finding(flagged, interval, decision, evidence, **fields):
+    """Give a finding's fields."""
     bounds = {"value": interval.estimate, "low": interval.low, "high": interval.high, "n": interval.n}
-    return {"verdict": FLAGGED if flagged else PASSED, **bounds, "chance": chance, "p": p, "evidence": tuple(evidence)}
+    verdict = FLAGGED if flagged else PASSED
+    return {"verdict": verdict, **bounds, "decision": decision, "evidence": tuple(evidence), **fields}
+
+
+def _bound(interval):
+    """Say how the lower bound of a share lies to what is tolerated."""
+    return f"lower bound {interval.low:.3f}, flagged above {TOLERATED:.2f}"
 
 
 def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, chance=None):
     """Flag a pattern that neither chance nor the words of the questions concerned explain."""
-    expected = np.mean(draws) if chance is None else chance
-    flagged = draws is None or p_value(draws, interval.estimate) <= ALPHA
-    flagged &= (interval.estimate - expected) / max(1 - expected, 1e-9) >= EXCESS[check]
+    p = None
+    if draws is not None:
+        chance, p = float(np.mean(draws)), p_value(draws, interval.estimate)
+    limit = thresholds(labels.name)[check]
+    excess = (interval.estimate - chance) / max(1 - chance, 1e-9)
+    decision = f"excess {excess:.2f}, flagged from {limit:.2f}"
+    flagged = excess >= limit
+    if p is not None and p > ALPHA:
+        flagged, decision = False, f"p {p:.2g}, flagged up to {ALPHA}: labels in random order show it too"
     if flagged:
         shares = _word_shares(labels, concerned, seed)
         if len(shares) >= 5:
@@ -141,7 +175,9 @@ def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, cha
             flagged = shares.mean() < 0.6 or shares.mean() - 2 * error < 0.5
             said = f"{len(shares)} questions concerned share more words with their documents"
             evidence = [*evidence, f"{said} than with {shares.mean():.0%} of the others"]
-    return _judged(flagged, interval, evidence, draws, chance=chance)
+            if not flagged:
+                decision += ", but the words of the questions explain it"
+    return _finding(flagged, interval, decision, evidence, chance=chance, p=p)
 
 
 # --- order -------------------------------------------------------------------------
@@ -263,8 +299,11 @@ def unrelated_texts(labels, seed=0):
     signs = _rng(seed, "unrelated texts").choice([-1.0, 1.0], (DRAWS, len(shares)))
     random = 0.5 + (signs * (shares - 0.5)).mean(axis=1)
     interval = bootstrap_mean(shares, n_boot=2000, seed=seed)
-    flagged = shares.mean() < UNRELATED and p_value(random, shares.mean()) > ALPHA
-    return _judged(flagged, interval, [f"{np.mean(shares > 0.5):.0%} of {len(shares)} questions lie above 0.5"], random)
+    p = p_value(random, shares.mean())
+    flagged = shares.mean() < UNRELATED and p > ALPHA
+    decision = f"value {shares.mean():.3f}, flagged below {UNRELATED} if chance gives it too (p_sound above {ALPHA})"
+    evidence = [f"{np.mean(shares > 0.5):.0%} of {len(shares)} questions lie above 0.5"]
+    return _finding(flagged, interval, decision, evidence, chance=float(random.mean()), p_sound=p)
 
 
 def _word_shares(labels, queries, seed):
@@ -317,7 +356,8 @@ def anachronisms(labels, seed=0):
         *(["for example " + ", ".join(examples)] if examples else []),
     ]
     share = wilson(int(both.sum()), n)
-    return _judged(share.low > TOLERATED, share, evidence, random, side="below")
+    chances = {"chance": float(np.mean(random)), "p_sound": p_value(random, share.estimate, "below")}
+    return _finding(share.low > TOLERATED, share, _bound(share), evidence, **chances)
 
 
 def duplicates(labels, seed=0):
@@ -349,7 +389,7 @@ def duplicates(labels, seed=0):
         *list(left_out.values())[:2],
     )
     share = wilson(min(doubled + len(left_out), n), n)
-    return _judged(share.low > TOLERATED, share, evidence)
+    return _finding(share.low > TOLERATED, share, _bound(share), evidence)
 
 
 def reused_lists(labels, seed=0):
@@ -399,7 +439,7 @@ def random_order(labels, seed=0):
     ratio = np.mean([len(found) / pool for found, pool in zip(labels.relevant.values(), pools, strict=True)])
     evidence = (f"{np.median(pools):.0f} documents are ranked (median)", f"{ratio:.1%} of them are relevant (mean)")
     reason = "exact: an expectation has no interval"
-    known = {"value": value, "chance": value, "n": len(pools)}
+    known = {"value": value, "chance": value, "n": len(pools), "decision": "never flagged: it is chance"}
     return {"verdict": NOTED, **known, "evidence": evidence, "reason": reason}
 
 
@@ -468,18 +508,22 @@ def _shared_documents(labels, first, other, rng):
     random = [_random_share(list(groups.values()), n, rng) for _ in range(199)]
     tied = Counter(connected_components(everything).values()).most_common(1)[0][1]  # by shared documents
     avoidable = len(everything) - tied >= n
-    apart = p_value(random, share.estimate, "below") <= 0.05
-    why = ""
+    chance = float(np.mean(random))
+    p = p_value(random, share.estimate, "below")
+    apart = p <= 0.05
+    decision = _bound(share)
     if n < CUT:
-        why = f", fewer than {CUT} questions: stated, not judged"
+        decision = f"fewer than {CUT} questions: stated, not judged"
     elif not avoidable:
-        why = f", which no split avoids: documents tie {tied} questions together"
+        decision = f"no split avoids it: documents tie {tied} questions together"
     elif share.low > TOLERATED:
-        why = f", {'fewer than' if apart else 'as many as'} in a split of the same questions drawn at random"
-    evidence = [f"{len(leaking)} of {n} questions{why}"]
+        fewer = "fewer than" if apart else "as many as"
+        decision += f"; {fewer} in a split of the same questions drawn at random ({chance:.3f})"
+    evidence = [f"{len(leaking)} of {n} questions"]
     evidence += [f"{query}: {sorted(parts[1][query] & known)[0]}" for query in leaking[:SHOWN]]
-    found = _judged(share.low > TOLERATED and avoidable and not apart, share, evidence, random, side="below")
-    return found if n >= CUT else found | {"verdict": NOTED}
+    flagged = share.low > TOLERATED and avoidable and not apart
+    finding = _finding(flagged, share, decision, evidence, chance=chance, p_sound=p)
+    return finding if n >= CUT else finding | {"verdict": NOTED}
 
 
 def _random_share(groups, n, rng):
@@ -500,7 +544,8 @@ def _repeated_questions(labels, first, other, rng):
         return _not_applicable("texts of the questions unknown")
     repeated = [query for query in again if plain[query] in asked]
     share = wilson(len(repeated), len(again))
-    return _judged(share.low > TOLERATED, share, [f"{len(repeated)} of {len(again)} questions", *repeated[:SHOWN]])
+    evidence = [f"{len(repeated)} of {len(again)} questions", *repeated[:SHOWN]]
+    return _finding(share.low > TOLERATED, share, _bound(share), evidence)
 
 
 CHECKS = {

@@ -1,12 +1,14 @@
-"""Whether reported accuracy, precision, recall and F1 can be true at all.
+"""Whether reported accuracy, precision, recall and F1, and reported means, can be true at all.
 
 With n claims of which so many are positive there are finitely many confusion tables. A row of reported values that none
 of them gives, however it is rounded, is impossible. Every prediction is taken to be one of the two labels; where some
-are neither, accuracy is still a whole number of n-ths, but precision, recall and F1 have more freedom.
+are neither, accuracy is still a whole number of n-ths, but precision, recall and F1 have more freedom. Likewise n
+ratings from 1 to 5 have finitely many means (Brown and Heathers 2017).
 """
 
 import math
 from collections import namedtuple
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +24,12 @@ ROUNDINGS = ("either", "half", "down")
 DECIMALS = 12  # the most; a float holds no more
 LARGEST = 5_000  # claims of one table; the enumeration grows with the square
 SLACK = 1e-9  # of comparisons of rounded values
+SCALES = {
+    "1 to 5": (1, 2, 3, 4, 5),
+    "0 or 1": (0, 1),
+    "reciprocal rank to 10": (0, *(1 / rank for rank in range(1, 11))),
+}
+"""Values whose means are checked; reciprocal ranks only where there are a handful of questions."""
 PERCENT = 1.5  # median of a column from which its values are percent
 COLUMNS = {"row", "table", "n", "positives", "file", "line", *MEASURES}
 
@@ -210,6 +218,51 @@ def summary(rows):
         named=("named", lambda names: ", ".join(names.dropna())),
     )
     return found.rename(columns={"invented": "if invented"}).reset_index()
+
+
+def check_means(rows):
+    """Check reported means of values from a known set.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        ``mean`` (text, with the decimals that were reported), ``n`` (values) and ``values`` (a key of `SCALES`).
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows with ``verdict`` (possible, impossible) and the ``nearest`` mean that n values can have.
+
+    Raises
+    ------
+    InputError
+        If a scale is unknown.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"mean": ["4.26", "4.25"], "n": 50, "values": "1 to 5"})
+    >>> check_means(rows)["verdict"].tolist()
+    ['possible', 'impossible']
+    """
+    checks = []
+    for row in rows.to_dict("records"):
+        check_choice("values", row["values"], SCALES)
+        mean = float(row["mean"])
+        decimals = len(str(row["mean"]).partition(".")[2])
+        means = _possible_means(int(row["n"]), SCALES[row["values"]])
+        possible = _close(means, mean, decimals, "either").any()
+        nearest = means[np.abs(means - mean).argmin()]
+        checks.append(row | {"verdict": "possible" if possible else "impossible", "nearest": float(nearest)})
+    return pd.DataFrame(checks)
+
+
+@cache
+def _possible_means(n, values):
+    """All means that n values of a set can have."""
+    sums = np.zeros(1)
+    for _ in range(n):
+        sums = np.unique(np.add.outer(sums, values).round(DECIMALS))
+    return sums / n
 
 
 def mean_improvement(pairs, claimed):

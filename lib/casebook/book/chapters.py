@@ -161,7 +161,8 @@ def command(record, run):
     if cell is None:  # of another grid, or of -p: its data too, which others differ in
         sources = [record.labels["Notebook"]] if own else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
         values = next(map(defaults, sources), {})
-        parameters = {key: values[key] for key in ("dataset", "datasets") if key in values} | parameters
+        named = () if own_logs(record) else ("dataset", "datasets")
+        parameters = {key: values[key] for key in named if key in values} | parameters
     words = ["casebook", "run", name if cell else own or record.workflow, "--run", run]
     for key, value in parameters.items():
         if key not in known or known[key] != value:
@@ -181,7 +182,13 @@ def hashes(record):
     each = list(inputs["data"].values())
     data = digest(inputs["data"]) if len(each) > 1 else next(iter(each), None)
     found = {"data": data, **{name: inputs.get(name) for name in ("notebook", "library", "lock")}}
-    return {name: value and value[:SHOWN] for name, value in found.items()}
+    found = {name: value and value[:SHOWN] for name, value in found.items()}
+    return found | ({"data": f"{', '.join(own_logs(record))} {found['data']}"} if own_logs(record) else {})
+
+
+def own_logs(record):
+    """Give the names of the logs of one's own that a cell was made from instead of a data set."""
+    return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]
 
 
 def reproduce_line(run, cell, up=""):

@@ -83,8 +83,8 @@ def _markdown(found, cell, beside, title):
         )
     if found["texts"] is not None and "documents" not in found["texts"]:
         who = "Documents" if "items" in found["texts"] else f"{kind['noun']}s and documents".capitalize()
-        none = "" if found["card"] else ", or none is known"
-        notes[2] = f"{who} are shown by their ids only: the licence does not allow their texts to be passed on{none}."
+        rule = "by our rule, a report repeats no texts whose licence is non-commercial or unknown"
+        notes[2] = f"{who} are shown by their ids only: {rule}."
     if card := cards().get(found["card"]):
         link = f"[{card.title}](../cards/{card.key}.md)"
         notes.append(f"Data: {link}, {card.licence.name}; {' '.join(card.citation.split())}")

@@ -9,6 +9,7 @@ from casebook.data.cards import card_of
 from casebook.paths import data_folder, run_dir
 from casebook.run import stored_record
 from casebook.runs.headlines import read_headlines
+from casebook.runs.outputs import read_numbers
 from casebook.tables import Markup
 
 MOST_WORDS = 4  # of an entry of the sidebar
@@ -41,6 +42,8 @@ def data_title(run, cell):
     """Give the name of the data of a chapter, by its headlines or its parameter; None for several."""
     record = stored_record(run, cell)
     named = {each.dataset for each in read_headlines(run, cell)}
+    if not named:  # a demonstration answers nothing; its numbers say what it was made of
+        named = {dataset for datasets in read_numbers(run, cell).values() for dataset in datasets}
     keys = {card.key if (card := card_of(name)) else name for name in named}
     dataset = record.labels["Inputs"]["parameters"].get("dataset") if record else None
     if len(keys) == 1:

@@ -16,12 +16,18 @@ def answer(
     model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="Log to write, or to complete: .jsonl.")],
     corpus: Annotated[str | None, typer.Option(help="Folder or data set to retrieve from.")] = None,
-    url: Annotated[str | None, typer.Option(help="Address of the endpoint; default: CASEBOOK_LLM_URL.")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.")
+    ] = None,
     k: Annotated[int, typer.Option("--k", min=1, help="Passages that the model is given.")] = 3,
     mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one answer.")] = 60.0,
     retries: Annotated[int, typer.Option(min=0, help="For a busy or broken server.")] = 4,
     max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer.")] = 512,
+    temperature: Annotated[float, typer.Option(min=0, help="Of the model's sampling.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the model's sampling, where it has one.")] = 0,
+    prompt: Annotated[Path | None, typer.Option(help="Text with {question}, and {passages} with --corpus.")] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 1,
     price_in: Annotated[float | None, typer.Option(min=0, help="Of a million prompt tokens.")] = None,
     price_out: Annotated[float | None, typer.Option(min=0, help="Of a million answer tokens.")] = None,
     as_json: Json = False,
@@ -44,6 +50,7 @@ def answer(
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
     how = {"url": url, "k": k, "mode": mode, "timeout": timeout, "retries": retries, "max_tokens": max_tokens}
+    how |= {"temperature": temperature, "seed": seed, "prompt": prompt, "parallel": parallel}
     with on_terminal(say):
         log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
     table = log.groupby("system", sort=False).agg(

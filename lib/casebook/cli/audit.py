@@ -22,7 +22,8 @@ def labels(
     """Check relevance labels for dealt-out lists, leaks and duplicates; exit 2 if flagged.
 
     A pattern is flagged if labels in random order do not show it, if it is stronger than
-    in eleven sound collections, and if the words of the questions do not explain it.
+    in ten or eleven sound collections (never the one that is judged), and if the words of
+    the questions do not explain it. The line of each check says what decided.
 
     Example: casebook audit labels pdpabench --json
     """
@@ -48,7 +49,9 @@ def _line(finding):
         parts.append(f"chance {finding.chance:.3f}")
     if finding.p is not None:
         parts.append(f"p={finding.p:.2g}")
-    lines = [f"{head}: {', '.join(parts)} ({finding.statistic})"]
+    if finding.p_sound is not None:
+        parts.append(f"p of soundness={finding.p_sound:.2g}")
+    lines = [f"{head}: {', '.join(parts)} ({finding.statistic})", f"{'':15}decided by {finding.decision}"]
     return "\n".join([*lines, *(f"{'':15}{text}" for text in finding.evidence)])
 
 

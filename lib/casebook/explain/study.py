@@ -22,8 +22,10 @@ from casebook.measures.faithfulness import (
     MISMATCHED,
     RULES,
     THRESHOLD,
+    clustered_auroc,
     documented_shares,
     faithfulness,
+    grounded_share,
     pair_sources,
     sentence_rows,
     separation,
@@ -32,17 +34,34 @@ from casebook.measures.mentions import agreement, find_flip
 from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
-from casebook.sensitivity.evaluation import auroc_contrast
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
+from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
 
 LEAST_SOURCES = 5
 SWAPPED = "source swapped"
 DEFECTS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")
-DETECTORS = ("documented", "corrected", "weighted", "mentions", "polarity", "quotes")
+FAITHFULNESS = {f"{rule} faithfulness": f"Faithfulness, {name}" for rule, name in RULES.items()}
+SHARES = {rule: f"Share of words, {name}" for rule, name in RULES.items()}
+DETECTORS = (
+    FAITHFULNESS
+    | SHARES
+    | {
+        "weighted": "Share of words, rare ones count more",
+        "mentions": "Mentions",
+        "polarity": "Negation",
+        "quotes": "Quotations",
+    }
+)
+"""Detectors and their names. The faithfulness of a rule is its share of grounded sentences."""
+CONTRASTS = [
+    (f"corrected{measure}", f"{rule}{measure}") for measure in (" faithfulness", "") for rule in ("documented", "code")
+]
+SENTENCES = "AUROC of sentences"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +162,15 @@ def check_parameters(values):
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Explanations against own and foreign sources, under both rules: sentences, means by explanation, numbers."""
+    """Explanations against own and foreign sources, under all rules: sentences, means by explanation, numbers."""
 
     rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
     grounded: dict  # {rule: explanations x conditions}
-    numbers: dict  # {rule: {"AUROC": number, "faithfulness": number}}
+    numbers: dict  # {rule: {"AUROC of sentences": number, "faithfulness": number}}
 
 
 def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
-    """Score explanations under the original and the standard rule, beside sources of others, out of a `pool`."""
+    """Score explanations under COUNTERCASE's and the standard rule, beside sources of others, out of a `pool`."""
     pairing = pair_sources(
         explained.explanations, explained.sources, explained.own, draws=foreign, seed=seed, pool=pool
     )
@@ -163,17 +182,17 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
         means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
         means = grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
         if claims.empty:
-            numbers[rule] = {"AUROC": nothing, "faithfulness": nothing}
+            numbers[rule] = {SENTENCES: nothing, "faithfulness": nothing}
             continue
         clusters = [explained.own[key] for key in means.index]
         own = bootstrap_mean(means[MATCHED].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
         faithful = own.number(number_or_none(means[MISMATCHED].mean()))
-        numbers[rule] = {"AUROC": separation(rows, rule).number(0.5), "faithfulness": faithful}
+        numbers[rule] = {SENTENCES: separation(rows, rule).number(0.5), "faithfulness": faithful}
     return Scored(rows, grounded, numbers)
 
 
 def score_report(explained, found):
-    """Give scores of explanations as plain data: the two rules, then each explanation with its sentences."""
+    """Give scores of explanations as plain data: the rules, then each explanation with its sentences."""
     items, rows = [], found.rows[found.rows["condition"] == MATCHED]
     parts = {key: part.groupby("rule")["share"].apply(list).to_dict() for key, part in rows.groupby("explanation")}
     for key in explained.explanations:
@@ -188,11 +207,10 @@ def score_report(explained, found):
 
 def score_parts(report):
     """Give the scores of explanations as lines and tables for people."""
-    names = {"documented": "COUNTERCASE's rule", "corrected": "standard"}
-    against = {"faithfulness": "foreign sources", "AUROC": "chance"}
+    against = {"faithfulness": "foreign sources", SENTENCES: "chance"}
     numbers = pd.DataFrame(
         {"rule": title, "measure": measure, "against": against[measure], **number}
-        for rule, title in names.items()
+        for rule, title in RULES.items()
         for measure, number in report[rule].items()
     )
     numbers[["low", "high"]] = numbers["ci"].tolist()
@@ -202,7 +220,7 @@ def score_parts(report):
         shares = enumerate(item["corrected"]["shares"], 1)
         below = [str(n) for n, share in shares if share is not None and share < THRESHOLD]
         row = {"id": item["id"]}
-        for rule, name in names.items():
+        for rule, name in RULES.items():
             row |= {name: item[rule]["faithfulness"], f"{name}, foreign": item[rule]["foreign"]}
         items.append(row | {"sentences not grounded": ", ".join(below)})
     title = f"{report['explanations']}: {len(items)} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
@@ -233,12 +251,22 @@ def limited(made, limit, seed):
         explanations = {key: made.explanations[key] for key in chosen}
         own, left_out = {key: made.own[key] for key in chosen}, made.left_out | {"not drawn": len(keys) - limit}
         made = replace(made, explanations=explanations, own=own, left_out=left_out)
-    count = len(set(made.own.values()))
-    if count < LEAST_SOURCES:
-        raise InputError(
-            f"{made.name}: {count} source(s) with an explanation, {LEAST_SOURCES} are the fewest to compare"
-        )
+    _check_sources(made.name, {made.sources[key] for key in made.own.values()})
     return made
+
+
+def _check_sources(name, texts):
+    if len(texts) < LEAST_SOURCES:
+        count = f"{len(texts)} different source(s) with an explanation"
+        raise InputError(f"{name}: {count}, {LEAST_SOURCES} are the fewest to compare")
+
+
+def check_questions(dataset, values):
+    """Refuse data of whose questions too few lead to a source of their own, before a kernel starts."""
+    if Path(values["explanations"]).is_absolute():
+        return
+    texts = _column(dataset, "text")
+    _check_sources(dataset.name, {texts[document] for _, document in _first_relevant(dataset)})
 
 
 def _quotation(text, source):
@@ -353,7 +381,12 @@ def _stitched(text, other):
 
 def scores(explanation, source, weights):
     """Score one explanation with every detector, higher for more faithful, None where there is nothing to judge."""
-    documented = [share for share, _ in documented_shares(explanation, source)]
+    shares = {
+        "documented": [share for share, _ in documented_shares(explanation, source)],
+        "code": [share for share, _ in documented_shares(explanation, source, in_code=True)],
+        "corrected": [support.share for support in faithfulness(explanation, source).sentences],
+    }
+    shares = {rule: [share for share in each if share is not None] for rule, each in shares.items()}
     named = [found for found in agreement(explanation, source) if found.n]
     count, missing = sum(found.n for found in named), sum(len(found.missing) for found in named)
     there = tuple(source[a:b] for a, b in sentences(source))
@@ -361,8 +394,8 @@ def scores(explanation, source, weights):
     kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
     quotes = [quote.state in STATES[:2] for quote in quote_states(explanation, {"own": source})]
     return {
-        "documented": _mean(documented),
-        "corrected": faithfulness(explanation, source).mean_share,
+        **{f"{rule} faithfulness": grounded_share(each) if each else None for rule, each in shares.items()},
+        **{rule: _mean(each) for rule, each in shares.items()},
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
         "mentions": 1 - missing / count if count else None,
         "polarity": _mean(kept),
@@ -398,31 +431,114 @@ def scored_copies(explained, weights, *, seed=0):
 def detect(scored):
     """AUROC of every detector for originals against copies with a defect, clustered by source.
 
-    `n` copies have the defect; `judged` are those where original and copy have a score.
+    `n` copies have the defect; `judged` are those where original and copy have a score. Where every copy scores as its
+    original there is no interval.
     """
     rows = []
     for defect in (SWAPPED, *DEFECTS):
         part = scored[scored["defect"] == defect]
         for detector in DETECTORS:
-            known = _judged(part, detector)
-            found = auroc(known["original"], known[detector], clusters=known["source"].tolist())
-            row = {"defect": defect, "detector": detector, "n": len(part) // 2}
-            row |= {"auroc": found.estimate, "low": found.low, "high": found.high, "judged": len(known) // 2}
-            rows.append(row | {"reason": found.reason if len(known) else "nothing to judge"})
+            judged = _judged(part, detector)
+            row = {"defect": defect, "detector": detector, "n": len(part) // 2, "judged": len(judged) // 2}
+            if judged.empty:
+                row |= {"groups": 0, "reason": "nothing to judge"}
+            else:
+                row |= _detection(judged, detector)
+            rows.append(row)
     reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
-    return pd.DataFrame(rows).assign(reason=reasons).astype({"auroc": float, "low": float, "high": float})
+    columns = ["defect", "detector", "n", "auroc", "low", "high", "judged", "groups", "reason"]
+    numbers = dict.fromkeys(["auroc", "low", "high"], float)
+    return pd.DataFrame(rows, columns=columns).assign(reason=reasons).astype(numbers)
 
 
-def detection_contrasts(scored):
-    """Contrast the AUROC of the standard and the documented detector, defect by defect, on the same copies."""
-    detector, against = "corrected", "documented"
+def _detection(judged, detector):
+    """AUROC of one detector on the copies of one defect, with its interval."""
+    area = clustered_auroc(judged["original"], judged["key"], judged["source"], judged[detector])
+    row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+    if _is_blind(judged, detector):
+        row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
+    return row | {"groups": judged["source"].nunique()}
+
+
+def _is_blind(judged, detector):
+    """Whether every copy scores as its original."""
+    versions = judged.pivot_table(detector, "key", "original")
+    return (versions[True] == versions[False]).all()
+
+
+def detection_contrasts(scored, margin=0.0):
+    """Contrast the AUROCs of the standard and of COUNTERCASE's measures, defect by defect, on the same copies."""
     rows = []
     for defect in (SWAPPED, *DEFECTS):
-        known = _judged(scored[scored["defect"] == defect], detector, against)
-        if len(known):
-            row = auroc_contrast(known["original"], known[detector], known[against], known["source"].tolist())
-            rows.append({"defect": defect, "system": detector, "against": against} | row | {"n": len(known) // 2})
-    return pd.DataFrame(rows).astype({"low": float, "high": float, "reason": object})
+        part = scored[scored["defect"] == defect]
+        for detector, against in CONTRASTS:
+            judged = _judged(part, detector, against)
+            if len(judged):
+                row = {"defect": defect, "system": detector, "against": against}
+                rows.append(row | _contrast(judged, detector, against, margin))
+    columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline"]
+    table = pd.DataFrame(rows, columns=[*columns, "verdict", "reason"])
+    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
+    return table.assign(reason=reasons).astype({"low": float, "high": float})
+
+
+def _contrast(judged, detector, against, margin):
+    """Difference of two AUROCs on the copies of one defect, with its verdict."""
+    scores = judged[detector], judged[against]
+    found = clustered_auroc(judged["original"], judged["key"], judged["source"], *scores)
+    level, baseline = (auroc(judged["original"], each).estimate for each in scores)
+    row = {"difference": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
+    row["verdict"] = verdict_of(found.low, found.high, margin)
+    alike = found.low == found.high == 0 or level == baseline == 1 or scores[0].rank().equals(scores[1].rank())
+    if alike or (_is_blind(judged, detector) and _is_blind(judged, against)):
+        row |= {"difference": 0.0, "low": None, "high": None, "verdict": NOT_MEASURED, "reason": NO_UNIT_DIFFERS}
+    counts = {"n": len(judged) // 2, "groups": judged["source"].nunique()}
+    return row | counts | {"level": level, "baseline": baseline}
+
+
+def detection_headline(row, defect, dataset, margin):
+    """Answer whether standard faithfulness notices a defect better than COUNTERCASE's, from a contrast of the two."""
+    levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
+    rule = RULES[row["against"].removesuffix(" faithfulness")]
+    reason = row["reason"]
+    if row["verdict"] == NOT_MEASURED:
+        reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
+    answers = _detection_answers(row, margin)
+    return Headline.of(
+        row,
+        f"Does standard faithfulness notice {defect} better than COUNTERCASE's?",
+        dataset=dataset,
+        system="Standard faithfulness",
+        against=f"{rule} ({levels})",
+        measure="AUROC of faithfulness",
+        margin=margin,
+        unit="explanations",
+        cluster="sources",
+        level=row["level"],
+        baseline=row["baseline"],
+        chance=0.5 - row["baseline"],
+        reason=reason,
+        answers=answers,
+        words={HELPS: "better", HURTS: "COUNTERCASE better", NO_EFFECT: "no difference"}
+        | {NOT_MEASURED: answers[NOT_MEASURED].lower()},
+    )
+
+
+def _detection_answers(row, margin):
+    """Opening words by verdict."""
+    levels = row["level"], row["baseline"]
+    alike = "No, the difference is too small to matter"
+    if min(levels) >= 0.9:
+        alike = "Both notice it"
+    elif max(levels) < 0.5 + margin:
+        alike = "Neither notices it"
+    extent = ""
+    if abs(row["difference"]) < margin:
+        extent = f", but by less than the difference that matters ({margin:g})"
+    elif min(abs(row["low"]), abs(row["high"])) < margin:
+        extent = f", though perhaps by less than the difference that matters ({margin:g})"
+    worse = f"No, COUNTERCASE's notices it better{extent}"
+    return {HELPS: f"Yes{extent}", HURTS: worse, NO_EFFECT: alike, NOT_MEASURED: alike}
 
 
 def _judged(part, *detectors):

@@ -186,7 +186,7 @@ STOP = listed(WORDS["stop"])
 CURRENCIES = listed(WORDS["currencies"])
 NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), start=2)}
 NUMBER_WORDS |= {word: 10 * value for value, word in enumerate(WORDS["tens"].split(), start=2)}
-_WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
+WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _STEMMER = Stemmer.Stemmer("english")
@@ -199,7 +199,7 @@ Number = namedtuple("Number", "value unit")
 @lru_cache(maxsize=20_000)
 def words(text):
     """Lower-case words and numbers of a text."""
-    return tuple(match.group().lower() for match in _WORD.finditer(text))
+    return tuple(match.group().lower() for match in WORD.finditer(text))
 
 
 @lru_cache(maxsize=20_000)
@@ -439,6 +439,7 @@ def verifiability(text):
 GRAMMAR = {name: listed(text) for name, text in WORDS["grammar"].items()}
 AUXILIARIES, MODALS, ADVERBS = GRAMMAR["auxiliaries"], GRAMMAR["modals"], GRAMMAR["adverbs"]
 HELPERS = AUXILIARIES | MODALS
+BE = frozenset(("is", "are", "was", "were"))
 NEGATIONS = frozenset(("not", "never", "cannot"))
 BEFORE_NOUNS = GRAMMAR["determiners"] | GRAMMAR["prepositions"]
 LEADING = GRAMMAR["conditions"] | GRAMMAR["leading"]
@@ -453,7 +454,10 @@ def _inflected(verb, after_e, ending):
 
 BASE = GRAMMAR["verbs"] | {"be", "have", "do"}
 THIRD = {_inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]}
-PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR["pasts"]
+PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR["participles"]
+VERBS = BASE | THIRD | PAST | GRAMMAR["pasts"]
+PARTICIPLE = re.compile(r"[a-z]*[aeiouy][a-z]*[^e\W]ed")
+CONJUNCTIONS = frozenset(("and", "or", "but"))
 _TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")
 _CONNECTOR = re.compile(r"\s*;\s+|\s*,?\s+(?:and|but|while|whereas|yet)\s+|\s*,\s+")
 _RELATIVE = re.compile(r"^(?P<head>[^,]+), (?P<pronoun>which|who|whose) (?P<rest>.+)$")
@@ -524,31 +528,49 @@ def _relative(head, pronoun, rest):
     if pronoun != "whose":
         return f"{head} {rest}"
     owned, _, predicate = rest.partition(" ")
-    if head.split(" ", 1)[0].lower() in STOP:
-        head = head[:1].lower() + head[1:]
-    return f"the {owned} of {head} {predicate}"
+    return f"the {owned} of {_lower_article(head)} {predicate}"
+
+
+def _lower_article(head):
+    """What opened a sentence as it stands within one."""
+    return head[:1].lower() + head[1:] if head.split(" ", 1)[0].lower() in STOP else head
 
 
 def _coordinated(text):
     """Parts of a clause at the connectors after which a clause or a predicate follows."""
-    parts, start = [], 0
+    parts = []
+    verbal = None  # the last part with a verb, whose subject a predicate shares
+    start = 0
     for match in _CONNECTOR.finditer(text):
         left, right = text[start : match.start()], text[match.end() :]
-        if match.group().strip() == "," and not _in_series(text, match.end()):
+        connector = match.group().strip(" ,")
+        if not connector and not _in_series(text, match.end()):
             continue
-        if _finite_verb(left) is None and not (start and _starts_predicate(left, after_modal=True)):
+        if not _is_complete(left) and not (parts and _starts_predicate(left, after_modal=True)):
             continue
-        known = _restored(left, parts[-1]) if parts else left
-        if _starts_predicate(right, after_modal=_subject(known)[1]) or _starts_clause(right):
-            parts.append(known)
+        part = _restored(left, verbal) if parts else left
+        clause = verbal if _finite_verb(part) is None else part
+        predicate = _starts_predicate(right, after_modal=_subject(clause)[1])
+        if predicate or _starts_clause(right, sure=connector != "and", series=not connector):
+            parts.append(part)
+            verbal = clause
             start = match.end()
     last = text[start:]
-    return [*parts, _restored(last, parts[-1]) if parts else last]
+    return [*parts, _restored(last, verbal) if parts else last]
 
 
 def _in_series(text, place):
     """Whether a comma stands in a series that a connector with a word ends."""
     return any(match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, place))
+
+
+def _is_complete(clause):
+    """Whether a clause has a finite verb, and what the verb needs if an insertion parts them: "may, if asked, sell"."""
+    place = _finite_verb(clause)
+    if place is None:
+        return False
+    after = [token for token, _ in _tokens(clause)[place + 1 :]]
+    return after[:1] != [","] or "," in after[1:-1]
 
 
 def _subject(clause):
@@ -563,10 +585,17 @@ def _restored(part, before):
     found = [token for token, _ in _tokens(part)]
     if found[:1] in (["it"], ["they"]):
         return f"{subject} {part.partition(' ')[2]}"
+    if found[:1] in (["its"], ["their"]) and _finite_verb(part) is not None:
+        owned = _subject(part)[0]
+        return f"the {owned.partition(' ')[2]} of {_lower_article(subject)}{part[len(owned) :]}"
     if not _starts_predicate(part, after_modal=modal):
         return part
-    first = next(token for token in found if token not in ADVERBS)
-    return f"{subject} {modal} {part}" if modal and first in BASE else f"{subject} {part}"
+    first, second = [token for token in found if token not in ADVERBS][:2]
+    helper = _tokens(before)[_finite_verb(before)][0]
+    passive = helper in BE and _may_be_participle(first) and second in GRAMMAR["prepositions"]
+    if passive or (modal and first in BASE):
+        return f"{subject} {helper} {part}"
+    return f"{subject} {part}"
 
 
 def _tokens(text):
@@ -576,17 +605,29 @@ def _tokens(text):
 def _finite_verb(text):
     """Place of the first finite verb among the tokens of a clause."""
     found = [token for token, _ in _tokens(text)]
-    for place in range(1, len(found)):
-        token, before = found[place], found[place - 1]
-        if token in HELPERS:
-            return place
-        if before in BEFORE_NOUNS or token in (",", ";"):
-            continue
-        if token in THIRD or (token in PAST and not _helper_follows(found[place + 1 :])):
-            return place
-        if token in BASE and (before in GRAMMAR["plurals"] or before.endswith("s")):
-            return place
-    return None
+    return next((place for place in range(1, len(found)) if _is_finite(found, place)), None)
+
+
+def _is_finite(found, place):
+    """Whether the token at a place, which is not the first, is a finite verb."""
+    token, before = found[place], found[place - 1]
+    if token in HELPERS:
+        # "in May", "the will"
+        return token not in MODALS or before not in GRAMMAR["prepositions"] | GRAMMAR["articles"]
+    if before in BEFORE_NOUNS | CONJUNCTIONS or token in (",", ";"):
+        return False
+    if token in THIRD | GRAMMAR["pasts"]:
+        return True
+    if _may_be_participle(token):
+        return found[place + 1 : place + 2] != ["by"] and not _helper_follows(found[place + 1 :])
+    followed = found[place + 1 : place + 2]
+    plural = before in GRAMMAR["plurals"] or before.endswith("s")
+    return token in BASE and (plural or not GRAMMAR["articles"].isdisjoint(followed))
+
+
+def _may_be_participle(token):
+    """Whether a past could be a participle as well: "sold", "planted"."""
+    return token in PAST or (PARTICIPLE.fullmatch(token) is not None and token not in GRAMMAR["no verbs"])
 
 
 def _helper_follows(found):
@@ -606,13 +647,26 @@ def _starts_predicate(text, after_modal):
     first, second = found[:2]
     if second in (",", ";", "and", "or"):  # a list of nouns: "interest, costs and fees"
         return False
-    return first in HELPERS | THIRD | PAST or (after_modal and first in BASE)
+    if first in HELPERS | THIRD | PAST | GRAMMAR["pasts"] or (after_modal and first in BASE):
+        return True
+    return _may_be_participle(first) and (second in BEFORE_NOUNS or second[0].isdigit())
 
 
-def _starts_clause(text):
-    """Whether a text starts with a subject and its finite verb."""
+def _starts_clause(text, *, sure=True, series=False):
+    """Whether a text starts with a subject and its finite verb.
+
+    After "and" a past that could be a participle is a verb if it has an object or a name for its subject: "covers the
+    house and goods stored in it" has one clause. In a series no further connector stands before the verb.
+    """
+    found = _tokens(text)
     place = _finite_verb(text)
     if place is None or place > 10:
         return False
-    before = {token for token, _ in _tokens(text)[:place]}
-    return not before & GRAMMAR["subordinate"] and "," not in before
+    before = {token for token, _ in found[:place]}
+    if before & GRAMMAR["subordinate"] or "," in before or (series and "and" in before):
+        return False
+    if sure or not _may_be_participle(found[place][0]) or place + 1 == len(found):
+        return True
+    subject = _subject(text)[0]
+    named = subject != subject.lower() or not before.isdisjoint(GRAMMAR["plurals"])
+    return named or found[place + 1][0] not in GRAMMAR["prepositions"]

@@ -445,7 +445,7 @@ class FactChecker:
             source = (doc_id, passage.header or doc_id, base.urls[passage.row])
             place = (passage.text, passage.start, passage.end)
             items.append(Evidence(f"EV{number}", part.id, *source, *place, rating.score, rating.level, *stance))
-        return items
+        return rules.read_together(items) if getattr(self.stance, "reads_together", False) else items
 
     def _rating(self, row):
         return self.base.documented_ratings[row] if self.config.parity else self.base.ratings[row]

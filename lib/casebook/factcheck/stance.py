@@ -7,7 +7,8 @@ being that of support against refutation, None where a judge gives none.
 import math
 import re
 from collections import defaultdict, namedtuple
-from functools import cache
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,19 @@ from pydantic import BaseModel
 
 from casebook.errors import InputError
 from casebook.factcheck import claims
-from casebook.factcheck.claims import answered, compared_numbers, content, listed, names, numbers, stems, words
+from casebook.factcheck.claims import (
+    STOP,
+    VERBS,
+    answered,
+    compared_numbers,
+    content,
+    listed,
+    names,
+    numbers,
+    sentences,
+    stems,
+    words,
+)
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import plugin
@@ -37,6 +50,7 @@ NAMES = (
     *("coverage", "source", "coverage x source", "numbers found", "numbers in conflict", "numbers absent"),
     *("polarity differs", "polarity differs x coverage", "log length", "maxsim"),
 )
+DIGITS = frozenset("0123456789")
 NEGATIONS = listed(claims.WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
@@ -47,9 +61,15 @@ class PublicJudge:
     It reads all evidence of a claim at once, because what supports a claim is often spread over several sentences. A
     document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
     contradict each other; the others are judged together. Documents that speak of something else are neutral.
+
+    With ``rule``, a rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may mean
+    the same, evidence that would support the claim is neutral.
     """
 
-    def __init__(self, left_out=None):
+    reads_together = True
+
+    def __init__(self, left_out=None, rule=True):
+        self._rule = rule
         known = judge_table()["weights"]
         if (left_out or "none") not in known:
             raise InputError(f"no weights without {left_out!r}: there are {', '.join(known)}")
@@ -60,7 +80,18 @@ class PublicJudge:
         features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
         weights = self._weights["features"]
         score = self._weights["intercept"] + math.fsum(weights[name] * value for name, value in features.items())
+        if any(exchange.excluded for exchange in self._exchanged(claim, texts)):
+            score += judge_table()["exchanged"]
         return round(1 / (1 + math.exp(-score)), 9)
+
+    def _exchanged(self, claim, texts):
+        return exchanged(claim, tuple(texts)) if self._rule else ()
+
+    def _stance(self, claim, texts):
+        p = self.probability(claim, texts)
+        if p < 0.5:
+            return REFUTES, p
+        return (NEUTRAL, None) if self._exchanged(claim, texts) else (SUPPORTS, p)
 
     def judge(self, claim, passages):
         documents = {}
@@ -76,8 +107,7 @@ class PublicJudge:
         alone = gate["alone"] * _share(wanted, content(" ".join(together)))
         judged = {}
         for name in relevant:
-            p = self.probability(claim, documents[name] if shares[name] >= alone else together)
-            judged[name] = (SUPPORTS if p >= 0.5 else REFUTES, p)
+            judged[name] = self._stance(claim, documents[name] if shares[name] >= alone else together)
         return [judged.get((passage.header, passage.row), (NEUTRAL, None)) for passage in passages]
 
 
@@ -129,6 +159,90 @@ def nearest_clause(text, wanted):
     """The clause of a passage that shares most content stems with a claim."""
     clauses = [clause for clause in _CLAUSE.split(text) if clause.strip()]
     return max(clauses, key=lambda clause: len(wanted & content(clause)), default=text)
+
+
+#: A word and whether it is a name, which stands in capitals where it does not open a sentence.
+Token = namedtuple("Token", "word stem named")
+#: A word of a claim, the word in its place in the evidence, and whether one excludes the other.
+Exchange = namedtuple("Exchange", "word other excluded")
+
+
+@lru_cache(maxsize=5_000)
+def exchanged(claim, texts):
+    """Words of a claim in whose place the evidence has another, in the sentence that has most of the claim."""
+    spans = [text[start:end] for text in texts for start, end in sentences(text)]
+    most = max((len(content(claim) & content(span)) for span in spans), default=0)
+    there = frozenset().union(*map(content, spans))
+    nearest = [span for span in spans if len(content(claim) & content(span)) == most]
+    return min((_exchanges(claim, span, there) for span in nearest), key=len, default=())
+
+
+def _exchanges(claim, sentence, there):
+    """Exchanged words between a claim and a sentence; ``there``: stems of all evidence."""
+    wanted, inside = content(claim), content(sentence)
+    exchanges = []
+    for word, other in _same_place(_tokens(claim), _tokens(sentence)):
+        rest = wanted - {word.stem}
+        new = word.stem not in there and other.stem not in wanted
+        excluded = _excludes(word, other, _share(rest, inside), verbatim=len(rest) >= 3 and rest <= inside, new=new)
+        if excluded is not None:
+            exchanges.append(Exchange(word.word, other.word, excluded))
+    return tuple(exchanges)
+
+
+def _excludes(word, other, share, *, verbatim, new):
+    """Whether a word excludes the one in its place; None if they mean the same or stand there by chance.
+
+    That depends on the kind of word, the share of the rest of the claim that the sentence has, whether it has all of it
+    (``verbatim``), and whether each word is new to the other side.
+    """
+    function_words = {word.word.lower(), other.word.lower()} & STOP
+    if _share_a_list("synonyms", word, other):
+        return None
+    if other.stem in _opposites().get(word.stem, ()) or _share_a_list("exclusive", word, other):
+        return verbatim or (share >= 0.5 and new and not function_words) or None
+    if function_words or word.named != other.named or _is_form_of(word.word, other.word):
+        return None
+    if word.named or {word.word[0], other.word[0]} <= DIGITS:
+        return verbatim or (share >= 0.5 and new) or None
+    return False if verbatim and new and not {word.word, other.word} & VERBS else None
+
+
+def _same_place(asked, read):
+    """Tokens of a claim and of a sentence that stand between the same words."""
+    matcher = SequenceMatcher(None, [token.stem for token in asked], [token.stem for token in read], autojunk=False)
+    for kind, first, last, start, end in matcher.get_opcodes():
+        lone = last - first == 1 and last == len(asked) and first > 0
+        if kind == "replace" and (lone or last - first == end - start):
+            yield from zip(asked[first:last], read[start:end], strict=False)
+
+
+@lru_cache(maxsize=20_000)
+def _tokens(text):
+    found = [match.group() for match in claims.WORD.finditer(text)]
+    capital = [word[0].isupper() for word in found]
+    opening = capital[:2] == [True, True]
+    return tuple(map(Token, found, stems(text), [opening, *capital[1:]]))
+
+
+def _is_form_of(word, other):
+    """Whether two words are forms or spellings of one; numbers never are."""
+    return word[0] not in DIGITS and SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.7
+
+
+def _share_a_list(name, one, other):
+    lists = _lists(name)
+    return not lists.get(one.stem, set()).isdisjoint(lists.get(other.stem, ()))
+
+
+@cache
+def _lists(name):
+    """Numbers of the lists of ``words.yml`` that hold a stem."""
+    found = defaultdict(set)
+    for number, group in enumerate(claims.WORDS[name]):
+        for stem in stems(group):
+            found[stem].add(number)
+    return found
 
 
 def features(claim, passage, header="", rarity=None, maxsim=None):

@@ -1,9 +1,9 @@
 """Faithfulness: how much of an explanation its sources support.
 
-`documented_faithfulness` is the documented rule with all its properties, and
-`faithfulness` the corrected one. Neither understands language: they count shared words,
-and mean something only beside the same count against sources that have nothing to do
-with the explanation: `pair_sources` draws these, `sentence_rows` scores every sentence
+`documented_faithfulness` is the rule that COUNTERCASE's document states, or that of its
+code, and `faithfulness` the standard one. None understands language: they count shared
+words, and mean something only beside the same count against sources that have nothing to
+do with the explanation: `pair_sources` draws these, `sentence_rows` scores every sentence
 against own and foreign sources, and `separation` says whether the two can be told apart.
 """
 
@@ -18,13 +18,15 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.classification import auroc
-from casebook.stats.intervals import bootstrap_mean
+from casebook.stats.intervals import bootstrap_mean, resampled_clusters
 from casebook.stats.samples import stream
-from casebook.text import content_words, passages, sentences
+from casebook.text import STOP_LIST, content_words, passages, sentences
+from casebook.verdicts import INTERVAL_BY_UNIT
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
-RULES = ("documented", "corrected")
+RULES = {"documented": "COUNTERCASE's rule", "code": "COUNTERCASE's rule in its code", "corrected": "Standard"}
+"""Rules and their names; the document states content words, and its code counts function words too."""
 MATCHED, MISMATCHED = "matched", "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
@@ -124,37 +126,49 @@ def _share(words, known, weights):
     return math.fsum(weights.get(word, other) for word in words & known) / total
 
 
-# The documented rule.
+# The documented rule, and that of its code.
 
 _DOCUMENTED_BREAK = re.compile(r"(?<=[.!?])\s+")
 _DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
 
 
-def documented_faithfulness(explanation, sources):
-    """Documented faithfulness: 40 % of a sentence's words stand in one source."""
-    shares = [share for share, _ in documented_shares(explanation, sources)]
+def documented_faithfulness(explanation, sources, in_code=False):
+    """Share of sentences of which 40 % of the content words stand in one source; None without a content word.
+
+    In COUNTERCASE's code function words count too, and an explanation without a sentence has 1.0.
+    """
+    shares = [share for share, _ in documented_shares(explanation, sources, in_code) if share is not None]
     if not shares:
-        return 1.0
-    return sum(share >= THRESHOLD for share in shares) / len(shares)
+        return 1.0 if in_code else None
+    return grounded_share(shares)
 
 
-def documented_shares(explanation, sources):
-    """Give each sentence's best share of words under the documented rule."""
-    vocabularies = [documented_words(source) for source in source_texts(sources)]
-    found = []
-    for sentence in _DOCUMENTED_BREAK.split(explanation.strip()):
-        words = documented_words(sentence)
-        if sentence and not words:
-            found.append((1.0, sentence))
-        elif sentence:
-            common = max((len(words & known) for known in vocabularies), default=0)
-            found.append((common / len(words), sentence))
-    return found
+def grounded_share(shares):
+    """Share of shares that reach the threshold."""
+    return sum(share >= THRESHOLD - 1e-12 for share in shares) / len(shares)
 
 
-def documented_words(text):
-    """Give what the documented rule counts as words."""
-    return frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
+def documented_shares(explanation, sources, in_code=False):
+    """Give each sentence's best share of words under the documented rule, None without a content word.
+
+    In the code a sentence without a word is grounded.
+    """
+    vocabularies = [documented_words(source, in_code) for source in source_texts(sources)]
+    shares = []
+    for sentence in filter(None, _DOCUMENTED_BREAK.split(explanation.strip())):
+        words = documented_words(sentence, in_code)
+        if words:
+            common = max((len(words & vocabulary) for vocabulary in vocabularies), default=0)
+            shares.append((common / len(words), sentence))
+        else:
+            shares.append((1.0 if in_code else None, sentence))
+    return shares
+
+
+def documented_words(text, in_code=False):
+    """Give the content words of the documented rule; its code counts function words too, and neither numbers."""
+    words = frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
+    return words if in_code else words - STOP_LIST
 
 
 # The same count against foreign sources, as control.
@@ -188,26 +202,37 @@ def pair_sources(explanations, sources, own, *, draws=3, seed=0, pool=None):
 
 
 def sentence_rows(pairing):
-    """Score every sentence against its own and foreign sources under both rules."""
+    """Score every sentence against its own and foreign sources under all rules."""
     rows = []
     for key, text in pairing.explanations.items():
         for condition, source in [(MATCHED, pairing.own[key]), *((MISMATCHED, s) for s in pairing.foreign[key])]:
-            own, place = pairing.sources[source], (condition, key, source)
-            for number, (share, sentence) in enumerate(documented_shares(text, own)):
-                rows.append((RULES[0], *place, number, len(documented_words(sentence)), share))
-            found = faithfulness(text, own)
-            for number, support in enumerate(found.sentences):
-                rows.append((RULES[1], *place, number, support.n_words, support.share))
+            place = (condition, key, source)
+            for rule, in_code in (("documented", False), ("code", True)):
+                shares = documented_shares(text, pairing.sources[source], in_code)
+                for number, (share, sentence) in enumerate(shares):
+                    rows.append((rule, *place, number, len(documented_words(sentence, in_code)), share))
+            for number, support in enumerate(faithfulness(text, pairing.sources[source]).sentences):
+                rows.append(("corrected", *place, number, support.n_words, support.share))
     columns = ["rule", "condition", "explanation", "source", "sentence", "words", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": float})
 
 
 def separation(rows, rule):
-    """AUROC of the share of words: own sources against foreign ones."""
+    """AUROC of a sentence's share of words: own source against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    clusters = _source_clusters(rows, part["explanation"])
-    return auroc(part["condition"] == MATCHED, part["share"], clusters=clusters)
+    own = part["condition"] == MATCHED
+    return clustered_auroc(own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"])
+
+
+def clustered_auroc(positive, explanations, sources, *scores):
+    """AUROC, or difference of two, clustered by source; by explanation where the sources are too few."""
+    source_of = dict(zip(explanations, sources, strict=True))
+    clusters, reason = resampled_clusters(list(source_of.values()), len(source_of))
+    found = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
+    if found.low is None and reason == INTERVAL_BY_UNIT:
+        return found
+    return replace(found, reason=reason or found.reason)
 
 
 def _rows_of_rule(rows, rule):
@@ -235,8 +260,8 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
             grounded = chosen["share"].ge(threshold - 1e-12).groupby(chosen["explanation"], sort=False).mean()
             means = grounded.rename("share").reset_index()
             found.append((rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means)))
-    columns = ["rule", "threshold", "condition", "score", "low", "high", "n"]
-    return pd.DataFrame(found, columns=[*columns, "without_claim"])
+    columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
+    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["score", "low", "high"], float))
 
 
 def length_sweep(pairing, lengths, *, n_boot=10_000, seed=0):
@@ -259,7 +284,8 @@ def by_sentence_length(rows, *, n_boot=10_000, seed=0):
     claims = rows.assign(length=bins).dropna(subset=["share"])
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
     found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
-    return pd.DataFrame(found, columns=["rule", "condition", "words", "share", "low", "high", "n"])
+    columns = ["rule", "condition", "words", "share", "low", "high", "n"]
+    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["share", "low", "high"], float))
 
 
 def _mean(rows, part, n_boot, seed):

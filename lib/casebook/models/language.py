@@ -11,8 +11,10 @@ from collections import Counter, namedtuple
 from casebook.errors import InputError
 
 URL_VARIABLE = "CASEBOOK_LLM_URL"
+OPENAI_URL_VARIABLE = "OPENAI_BASE_URL"  # read where the other is not set, as OpenAI's own tools do
 KEY_VARIABLE = "OPENAI_API_KEY"
 _ENDPOINT = "endpoint:"
+_LONGEST_REASON = 300  # characters of a server's message
 _LONGEST_ANSWER = 1_000_000  # characters; more than that is no JSON answer of ours
 
 
@@ -39,28 +41,30 @@ class Endpoint:
     """A model behind an OpenAI-compatible address; ``outcomes`` counts what became of each question."""
 
     def __init__(self, model, url=None, timeout=30.0, retries=0):
-        url = url or os.environ.get(URL_VARIABLE)
+        url = url or os.environ.get(URL_VARIABLE) or os.environ.get(OPENAI_URL_VARIABLE)
         if not url:
             raise InputError(f"no address of a language model: set {URL_VARIABLE}, or name one (--url)")
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"address {url!r} of a language model: begin it with http:// or https://")
         try:
             import openai
         except ImportError as error:
             raise InputError("endpoints need the package openai: pip install 'casebook[llm]'") from error
         self.name, self.outcomes = f"{_ENDPOINT}{model}", Counter()
-        self._model, self._errors = model, openai
-        key = os.environ.get(KEY_VARIABLE) or "none"
-        self._client = openai.OpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=retries)
+        self._model, self._errors, self._url = model, openai, url
+        self._key = os.environ.get(KEY_VARIABLE) or "none"
+        self._client = openai.OpenAI(base_url=url, api_key=self._key, timeout=timeout, max_retries=retries)
 
     def complete(self, prompt, max_tokens=512):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
         return self.reply(prompt, max_tokens).text
 
-    def reply(self, prompt, max_tokens=512):
+    def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
         """Answer a prompt with a `Reply`; what is busy or breaks the connection is asked again ``retries`` times."""
         message, errors = [{"role": "user", "content": prompt}], self._errors
         try:
             reply = self._client.chat.completions.create(
-                model=self._model, messages=message, temperature=0, seed=0, max_tokens=max_tokens
+                model=self._model, messages=message, temperature=temperature, seed=seed, max_tokens=max_tokens
             )
             choice, usage = reply.choices[0], getattr(reply, "usage", None)
             counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
@@ -70,9 +74,23 @@ class Endpoint:
         except errors.APIConnectionError as error:
             raise NoAnswer("unreachable", f"{self.name}: cannot be reached") from error
         except errors.APIStatusError as error:
-            raise NoAnswer("refused", f"{self.name}: the server answers {error.status_code}") from error
+            why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
+            raise NoAnswer("refused", why) from error
         except (errors.OpenAIError, AttributeError, IndexError, TypeError, ValueError) as error:
-            raise NoAnswer("nonsense", f"{self.name}: no chat completion") from error
+            raise NoAnswer("nonsense", f"{self.name}: no chat completion{self._hint()}") from error
+
+    def _reason(self, error):
+        """What a server says of its refusal, in one line and without the key."""
+        body = error.body
+        if isinstance(body, dict):
+            body = body.get("message") or body.get("detail") or body.get("error")
+        text = " ".join(str(body or "").split()).replace(self._key, "***")[:_LONGEST_REASON]
+        return (f": {text}" if text else "") + (self._hint() if error.status_code in (404, 405) else "")
+
+    def _hint(self):
+        """Where an OpenAI-compatible server usually answers, if the address names another place."""
+        path = self._url.rstrip("/")
+        return "" if path.endswith("/v1") else f"; most servers answer below /v1: try {path}/v1"
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema; an answer that is none is refused once."""

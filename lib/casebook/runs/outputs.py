@@ -105,7 +105,13 @@ class RunOutputs:
         return write_json(path, {experiment: rows})
 
     def headlines(self, *found):
-        """Write one to three `Headline`, the answers of a chapter, and give their sentences to show."""
+        """Write one to three `Headline`, the answers of a chapter, and give their sentences to show.
+
+        A chapter that answers nothing, such as a demonstration, has no file of headlines.
+        """
+        if not found:
+            (self.folder / "headlines" / f"{self.cell}.json").unlink(missing_ok=True)
+            return Markdown()
         rounded = [replace(each, **_rounded(asdict(each))) for each in found]
         write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
         first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
