@@ -99,7 +99,7 @@ def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
     assert gate.judge(run, decision="point").verdict == "pass"
 
 
-@pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.006, False)])
+@pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.005, True), (-0.006, False)])
 def test_documented_threshold(moved, delta, passed):
     assert (gate.judge(run_of(moved, [delta] * 8)).verdict == "pass") is passed
     assert gate.judge(run_of(moved, [delta] * 8), "rank").verdict == "fail"
