@@ -25,17 +25,18 @@ def on_terminal(show, every=5.0):
 
 
 def track(items, stage, total=None):
-    """Yield the items, and tell the batch the stage, how many are done and since when."""
+    """Yield the items, and tell the batch the stage, how many are done and when the first was."""
     if PLACE not in os.environ and _terminal is None:
         yield from items
         return
-    state = {"stage": stage, "done": 0, "total": len(items) if total is None else total, "started": time.time()}
+    state = {"stage": stage, "done": 0, "total": len(items) if total is None else total}
     _open.append(state)
     try:
         for item in items:
             _write()
             yield item
             state["done"] += 1
+            state.setdefault("first_done", time.time())
     finally:
         _open.remove(state)
         _write()
@@ -67,9 +68,12 @@ def progress_text(path):
 
 def _words(stages):
     words = [f"{state['stage']} {state['done']:,} of {state['total']:,}" for state in stages]
-    if stages and stages[0]["done"]:
-        first = stages[0]
-        seconds = (time.time() - first["started"]) / first["done"] * (first["total"] - first["done"])
+    # The first item also pays for what all share, such as an index: its time says nothing of the others.
+    if stages and stages[0]["done"] > 1:
+        outermost = stages[0]
+        later = outermost["done"] - 1
+        elapsed = time.time() - outermost["first_done"]
+        seconds = elapsed / later * (outermost["total"] - outermost["done"])
         words.append(f"about {clock(max(seconds, 0))} left")
     return ", ".join(words)
 

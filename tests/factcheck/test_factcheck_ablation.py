@@ -1,6 +1,7 @@
 """The factorial against other ways to compute it, planted noise, the simulator."""
 
 import itertools
+from dataclasses import replace
 from math import factorial
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 from casebook.errors import InputError
 from casebook.factcheck import ablation
 from casebook.factcheck.ablation import CELL_NAMES, CELLS, FACTORS
-from casebook.factcheck.claims import yaml_table
+from casebook.factcheck.claims import VERIFIABLE, decompose, yaml_table
 from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.stance import ModelStance
+from casebook.factcheck.verdict import EQUAL_WEIGHTS, REFUTES, SUPPORTS, Rule
 from casebook.readers import read_yaml
+from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 FULL = CELL_NAMES[-1]
@@ -73,7 +76,7 @@ def test_resamples_reach_the_tests_of_the_report():
     by_part, told = left_out.set_index("against"), ablation.reported(left_out).set_index("configuration")
     row = by_part.loc["without query diversity"]
     assert row["difference"] == pytest.approx(right[FULL].mean() - right[configs["k=1"]].mean())
-    assert by_part.loc["without credibility gate", "verdict"] == "same"
+    assert by_part.loc["without credibility gate", ["verdict", "reason"]].tolist() == [NOT_MEASURED, NO_UNIT_DIFFERS]
     assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"]
     assert told.loc["k=1", "ours"] == pytest.approx(-100 * row["difference"])
     assert told.loc["k=1", "ours low"] == pytest.approx(-100 * row["high"])
@@ -93,14 +96,66 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
 def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
     report = ablation.ablate(FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000)
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
-    assert main.loc[1.0, "low"] > 0 == main.loc[0.0, "value"]
+    assert main.loc[1.0, "low"] > 0 and main.loc[0.0, "verdict"] == NOT_MEASURED
     without = report["effects"].query("kind == 'without' and effect == 'weighting'").set_index("rate")
     assert without.loc[1.0, "value"] > 0.2
     table = report["configurations"].set_index("config")
     assert len(table) == 9 and table["n"].eq(len(some)).all() and len(report["cells"]) == 16
     assert table.loc["k=1", "queries"] < table.loc["full", "queries"]
     compared = report["comparisons"].set_index("configuration")
-    assert compared.loc["minimal", "n"] == len(some) and compared.loc["binary credibility", "system_only"] == 0
+    assert compared.loc["minimal", "n"] == len(some)
+    assert compared.loc["binary credibility", "reason"] == ablation.NO_OTHER_INPUT
+
+
+@pytest.fixture(scope="module")
+def whole(base, stance, some):
+    """The ablation on claims that have one part each."""
+    single = [claim for claim in some if [part.verifiability for part in decompose(claim.text)] == [VERIFIABLE]]
+    return ablation.ablate(FactChecker(base, stance), single, resamples=1_000)
+
+
+def test_a_part_that_changed_no_input_is_not_measured(whole):
+    """All documents have one level of credibility and pass the gate, and no claim has two parts."""
+    parts = whole["parts"].set_index("against")
+    idle = {"decomposition", "credibility weighting", "credibility gate"}
+    for part, reason in ablation.UNUSED.items():
+        row = parts.loc[f"without {part}"]
+        if part in idle:
+            assert row["verdict"] == NOT_MEASURED and row["reason"] == reason
+            assert row[["difference", "low", "high", "p", "p_adjusted"]].isna().all()
+        else:
+            assert row["reason"] != reason and not np.isnan(row["difference"])
+    reported = whole["reported"].set_index("configuration")
+    assert np.isnan(reported.loc["no credibility", "ours"]) and reported.loc["no FOL", "verdict"] == NOT_MEASURED
+
+
+def test_an_effect_of_a_factor_that_changed_no_input_in_any_cell_is_not_measured(whole):
+    effects = whole["effects"]
+    idle = effects["effect"].str.contains("decomposition|weighting")
+    assert set(effects.loc[idle, "verdict"]) == {NOT_MEASURED} and effects.loc[idle, "value"].isna().all()
+    assert effects.loc[~idle, "value"].notna().all()
+    assert effects["low"].isna().eq(effects["high"].isna()).all() and not effects["low"].eq(effects["high"]).any()
+
+
+def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
+    class Silent:
+        def complete_json(self, prompt, schema):
+            raise InputError("cannot be reached")
+
+    parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], resamples=200)["parts"]
+    assert set(parts["verdict"]) == {NOT_MEASURED}
+
+
+def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
+    """Weights of one part count relative to each other, and only those of passages that take a side."""
+    equal = replace(Rule(), weights=EQUAL_WEIGHTS)
+    for evidence, differs in (
+        ([("low", SUPPORTS), ("low", REFUTES)], False),
+        ([("high", SUPPORTS), ("low", "neutral")], False),
+        ([("high", SUPPORTS), ("low", REFUTES)], True),
+    ):
+        result = checked([evidence], Rule())
+        assert (ablation.verdict_input(result, Rule()) != ablation.verdict_input(result, equal)) is differs
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):

@@ -2,6 +2,7 @@
 
 import itertools
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,8 @@ from casebook.factcheck.explain import (
     quality_rows,
     quality_table,
 )
-from casebook.factcheck.pipeline import PipelineConfig
+from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
+from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import DOCUMENTED, EQUAL_WEIGHTS, NOT_SUPPORTED, REFUTES, SUPPORTS, Rule, decide
 
 RULES = (Rule(), Rule(per_item=True), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)
@@ -123,3 +125,26 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
     # A high item decides alone or with few others: random sets do far less.
     assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2
     assert table.loc["insertion", "value"] > table.loc["insertion_random", "value"]
+
+
+def test_passages_that_were_read_together_speak_together():
+    """Neither sentence alone holds the whole claim; a judge of single passages says what each says."""
+    documents = pd.DataFrame(
+        {"doc_id": ["a", "b"], "text": ["The Aster is a grey ferry.", "The Aster was built in Bremen."]}
+    )
+    claim = "The Aster is a grey ferry that was built in Bremen."
+    base = EvidenceBase(documents)
+
+    class Single:
+        def judge(self, claim, passages):
+            return [(SUPPORTS, 0.9) for _ in passages]
+
+    joint = FactChecker(base, PublicJudge()).check(claim)
+    single = FactChecker(base, Single()).check(claim)
+    assert {item.doc_id for item in joint.evidence} == {"a", "b"} and len(joint.subclaims) == 1
+    assert [item.together for item in joint.evidence] == [2, 2] and [item.together for item in single.evidence] == [
+        1,
+        1,
+    ]
+    assert "and 1 more passage together support it" in explain(joint, Rule()).text
+    assert "together" not in explain(single, Rule()).text

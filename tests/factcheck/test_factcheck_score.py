@@ -183,10 +183,14 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     ]
     crashed = replace(fast, verdict=None, error="search: x", timings={})
     results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([]), crashed]
-    document = scoring.documented_performance(results)
-    assert (document["mean_processing_time"], document["total_processing_time"]) == (1.25, 5)
-    assert (document["evidence_per_claim"], document["high_credibility_ratio"]) == (pytest.approx(5 / 3), 0.625)
-    assert (
-        scoring.documented_performance([])["total_processing_time"] == 0
-        and scoring.high_credibility([])["pooled"] is None
-    )
+    document, in_code = scoring.documented_performance(results), scoring.documented_performance_in_code(results)
+    # Three claims took 3, 9 and 3 seconds, of which the verdict took a third; the fourth crashed at once.
+    assert (document["mean_processing_time"], document["total_processing_time"]) == (15 / 4, 15)
+    assert (in_code["mean_processing_time"], in_code["total_processing_time"]) == (5 / 4, 5)
+    # 1 of 1, 1 of 4 and 0 of 0 passages are highly credible.
+    assert (document["high_credibility_ratio"], in_code["high_credibility_ratio"]) == (2 / 5, 0.625)
+    assert document["evidence_per_claim"] == in_code["evidence_per_claim"] == pytest.approx(5 / 3)
+    assert np.isnan(scoring.documented_performance([])["mean_processing_time"])
+    assert set(scoring.documented_performance_in_code([]).values()) == {0}
+    assert scoring.high_credibility([])["pooled"] is None
+    assert scoring.performance(results).set_index("measure").loc["high_credibility_ratio"].tolist() == [0.4, 0.625]

@@ -20,6 +20,7 @@ from casebook.measures.classification import (
     documented_metrics,
     score_predictions,
 )
+from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
 GOLDEN = ([S, S, N, N], [S, "INSUFFICIENT_EVIDENCE", N, "UNKNOWN"])
@@ -148,6 +149,31 @@ def test_clusters_widen_the_interval():
     assert paged.high - paged.low > 2 * (alone.high - alone.low)
 
 
+def test_no_interval_has_width_zero():
+    """Every group has one true and one false claim: the accuracy of one answer never varies."""
+    gold = [S, N] * 10
+    pairs = np.repeat(np.arange(10), 2)
+    scores = score_predictions(gold, [S] * 20, clusters=pairs, n_boot=200)
+    three = score_predictions([S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2)
+    rows = [scores.measures, *scores.policies.values(), *scores.baselines.values(), *three.baselines.values()]
+    intervals = [interval for measures in rows for interval in measures.values()]
+    assert not [found for found in intervals if found.low is not None and found.high - found.low < 1e-9]
+    constant = scores["accuracy"]
+    assert (constant.estimate, constant.low, constant.high, constant.reason) == (0.5, None, None, "no_variation")
+    # A share of 0 or 1 has Wilson's interval over groups.
+    recall = scores["recall"]
+    assert recall.estimate == recall.high == 1 and 0.6 < recall.low < 0.8
+
+
+def test_with_too_few_clusters_the_interval_is_by_row_and_says_so():
+    gold, predicted = [S, N] * 6, [S, N, S, S, N, N] * 2
+    few = score_predictions(gold, predicted, clusters=[0, 1, 2] * 4)
+    alone = score_predictions(gold, predicted)
+    for measure in ("accuracy", "f1_macro"):
+        found, expected = few[measure], alone[measure]
+        assert (found.low, found.high, found.reason) == (expected.low, expected.high, INTERVAL_BY_UNIT)
+
+
 def test_bootstrap_of_f1_agrees_with_resampled_rows():
     rng = np.random.default_rng(1)
     gold = rng.choice([S, N], 80)
@@ -247,9 +273,12 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
 def test_difference_of_auroc_knows_its_edges():
     truth, scores = [True, False] * 6, np.arange(12.0)
     same = auroc(truth, scores, 2 * scores)
-    assert (same.estimate, same.low, same.high, same.reason) == (0, 0, 0, "no_variation")
+    assert (same.estimate, same.low, same.high, same.reason) == (0, None, None, NO_UNIT_DIFFERS)
     few = auroc(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
-    assert few.low is None and few.reason == "fewer_than_six_clusters"
+    alone = auroc(truth, scores, -scores)
+    assert (few.low, few.high, few.reason) == (alone.low, alone.high, INTERVAL_BY_UNIT)
+    handful = auroc(truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1])
+    assert (handful.low, handful.reason) == (None, "fewer_than_six_units")
     perfect = auroc([True, True, False, False], [3, 4, 1, 2])
     assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
     with pytest.raises(InputError, match="1 scores are not finite"):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
+from scipy import stats
 
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
@@ -20,12 +21,14 @@ from casebook.retrieval import ablation
 from casebook.retrieval.ablation import Ablation, question_items, run_ablation
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.settings import named
+from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.runs.manifest import LATEST
 from casebook.runs.outputs import as_json
 from casebook.stats.tests import holm
+from casebook.verdicts import NOT_MEASURED
 
-OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "no_mmr", "no_reranker"]
+OTHERS = ["rrf", "dense", "bm25", "dense_chunked", "with_mmr", "fused"]
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +105,7 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
     for row, word in zip(pairs.itertuples(), decided, strict=True):
         a, b = (set(table.loc[name, "tie_class"].split(",")) for name in row[1:3])
         assert bool(a & b) != word
-    planned = ablation.planned_contrasts(found)
+    planned = contrasts(study.scores["nDCG@10"], [("full", name) for name in OTHERS], n_resamples=5000)
     assert planned["verdict"].tolist() == pairs.loc[of_full, "verdict"].tolist()
     best = table.index[0]
     apart = pairs[decided & pairs[["system_a", "system_b"]].eq(best).any(axis=1)]
@@ -117,29 +120,114 @@ def test_planned_pairs_are_a_family_of_their_own_with_a_margin():
     study = made({"full": base, "bm25": base * 0.5, "dense": base * 0.999, "rrf": base * 0.9})
     planned = [("full", "bm25"), ("dense", "bm25"), ("full", "dense")]
     found = study.compare("nDCG@10", "full", planned, 0.01, n_boot=2000)
-    family = ablation.planned_contrasts(found)
     expected = contrasts(study.scores["nDCG@10"], planned, margin=0.01, n_resamples=2000)
-    assert_frame_equal(family.reset_index(drop=True), expected)
+    family = found.pairs[found.pairs["family"] == "planned"].reset_index(drop=True)
+    names = {"system_a": "system", "system_b": "against", "ci_low": "low", "ci_high": "high"}
+    family = family.rename(columns=names | {"p_randomisation": "p", "p_max_t": "p_adjusted"})
+    assert_frame_equal(family[expected.columns], expected)
     assert family["verdict"].tolist() == ["better", "better", "equivalent"]
     pairs = found.pairs[["system_a", "system_b"]].apply(frozenset, axis=1)
     assert len(pairs) == len(set(pairs)) == 6
 
 
-def test_headline_intervals_are_over_groups_and_five_groups_give_none():
+def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_said():
     rng = np.random.default_rng(1)
     groups = np.repeat(range(12), 10)
     full = 0.5 + rng.normal(0, 0.2, 12)[groups] + rng.normal(0, 0.02, 120)
-    scores = {"full": full, "bm25": full - 0.05}
+    scores = {"full": full, "bm25": full - 0.05 + rng.normal(0, 0.02, 120)}
     many = made(scores, groups.tolist()).numbers(n_boot=500)["full"]["nDCG@10"]
     alone = made(scores).numbers(n_boot=500)["full"]["nDCG@10"]
     assert np.ptp(many["ci"]) > 2 * np.ptp(alone["ci"]) and many["n"] == 120
     five = made(scores, (groups % 5).tolist())
     number = five.numbers(n_boot=500)["full"]["nDCG@10"]
-    assert number["ci"] == [None, None] and number["reason"] == "fewer_than_six_clusters"
-    found = five.compare("nDCG@10", "full", n_boot=500)
-    assert set(found.pairs["verdict"]) == {"undecided"}
-    (row,) = ablation.planned_contrasts(found).to_dict("records")
-    assert row["groups"] == 5 and row["reason"] == "fewer_than_six_clusters"
+    assert number["ci"] == alone["ci"] and number["reason"] == "interval_by_unit"
+    (row,) = ablation.planned_rows(five, [("full", "bm25")]).to_dict("records")
+    assert (row["groups"], row["reason"], row["verdict"]) == (5, "interval_by_unit", "better")
+    assert "(by question: fewer than six groups)" in ablation.contrast_sentence(row)
+    assert Headline.of(row, "Is it?", dataset="made", measure="nDCG@10").verdict == HELPS
+    (row,) = ablation.planned_rows(made(scores, groups.tolist()), [("full", "bm25")]).to_dict("records")
+    assert row["reason"] is None and "by question" not in ablation.contrast_sentence(row)
+
+
+def test_the_strongest_baseline_is_the_best_of_those_that_were_run():
+    study = made({"full": [0.9, 0.9], "fused": [0.6, 0.8], "dense": [0.7, 0.7], "bm25": [1.0, 0.1]})
+    assert ablation.strongest(study, SIMPLE) == "dense"
+    assert ablation.strongest(study, UNRERANKED) == "dense"  # the first of equals
+    assert ablation.strongest(study, ["fused", "with_mmr"]) == "fused"
+
+
+def test_a_planned_contrast_counts_better_equal_and_worse_questions():
+    base = np.linspace(0.1, 0.6, 12)
+    change = np.array([0.2] * 5 + [0.0] * 4 + [-0.1] * 3)
+    (row,) = ablation.planned_rows(made({"full": base + change, "fused": base}), [("full", "fused")]).to_dict("records")
+    assert (row["better"], row["equal"], row["worse"]) == (5, 4, 3)
+    sentence = ablation.contrast_sentence(row)
+    assert sentence.startswith("Full pipeline cannot be distinguished from First stage alone: +0.058 [")
+    assert sentence.endswith("] nDCG@10; 5 questions better, 4 equal, 3 worse.")
+
+
+def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
+    """48 documents: marginal relevance drops none of them, so the reranker reads the same."""
+    settings = {"full": {}, "with_mmr": {}, "fused": {}, "fused_mmr": {}, "tuned": {"mode": "full"}}
+    systems = {name: HybridRetriever(fast, **{"mode": name} | own) for name, own in settings.items()}
+    study = run_ablation(smoke, systems, ["nDCG@10"])
+    pairs = [("with_mmr", "full"), ("tuned", "full"), ("fused_mmr", "fused"), ("full", "fused")]
+    rows = ablation.planned_rows(study, pairs).set_index("system")
+    assert rows.loc[["with_mmr", "tuned"], "verdict"].tolist() == [NOT_MEASURED, NOT_MEASURED]
+    assert rows.loc["with_mmr", "reason"].startswith("marginal relevance dropped no document")
+    assert rows.loc["tuned", "reason"] == "both are one system with these settings"
+    assert rows.loc[["with_mmr", "tuned"], ["difference", "low", "high", "p"]].isna().all(axis=None)
+    assert rows.loc[["fused_mmr", "full"], "difference"].notna().all()
+    sentence = ablation.contrast_sentence(rows.reset_index().iloc[0])
+    assert "cannot be measured here: marginal relevance dropped no document" in sentence
+
+
+def test_diversity_that_drops_documents_is_measured(smoke, fast):
+    small = {"pool": 12, "mmr_pool": 12, "mmr_lambda": 0.1}
+    systems = {name: HybridRetriever(fast, mode=name, **small) for name in ("full", "with_mmr")}
+    results = run_ablation(smoke, systems, ["nDCG@10"]).results
+    read = [np.sort(results[name].stages["rerank"].ids, axis=1) for name in systems]
+    assert not np.array_equal(*read)
+    assert ablation.same_inputs(results, [("with_mmr", "full")]) == {}
+
+
+HALVES = pd.Series([True] * 20 + [False] * 20)
+
+
+def unpaired(short, long, clusters=None, margin=0.0):
+    scores = pd.Series(np.concatenate([short, long]))
+    return ablation.unpaired_contrast(scores, HALVES, clusters, margin)
+
+
+@pytest.mark.parametrize("shift", [-0.5, -0.02, -0.004, 0.0, 0.004, 0.5])
+@pytest.mark.parametrize("margin", [0.0, 0.01, 0.2])
+@pytest.mark.parametrize("groups", [4, 10, 40])
+def test_the_answer_has_the_verdict_of_the_table(shift, margin, groups):
+    noise = np.random.default_rng(4).normal(0, 0.03, 40)
+    row = unpaired(0.5 + shift + noise[:20], 0.5 + noise[20:], [n % groups for n in range(40)], margin)
+    headline = Headline.of(row, "Worse?", system="a", against="b", dataset="made", measure="nDCG@10", margin=margin)
+    words = {"better": HELPS, "worse": HURTS, "equivalent": NO_EFFECT}
+    assert headline.verdict == words.get(row["verdict"], row["verdict"])
+    assert row["low"] < row["difference"] < row["high"] and row["groups"] == groups
+    assert row["reason"] == ("interval_by_unit" if groups < 6 else None)
+
+
+def test_an_unpaired_difference_is_least_squares_with_errors_over_questions_or_groups():
+    draw = np.random.default_rng(5)
+    short, long = draw.uniform(size=20), draw.uniform(size=20)
+    row = unpaired(short, long)
+    assert row["difference"] == pytest.approx(short.mean() - long.mean())
+    error = np.sqrt(short.var() / 20 + long.var() / 20) * np.sqrt(40 / 39 * 39 / 38)
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(stats.t.ppf(0.975, 39) * error, rel=1e-6)
+    few = unpaired(short, long, [n % 3 for n in range(40)])
+    assert (few["low"], few["high"]) == (row["low"], row["high"]) and few["reason"] == "interval_by_unit"
+
+
+@pytest.mark.parametrize(("long", "verdict"), [(1.0, NOT_MEASURED), (0.0, "undecided")])
+def test_scores_that_do_not_vary_have_no_interval_of_width_0(long, verdict):
+    row = unpaired(np.ones(20), np.full(20, long))
+    assert np.isnan(row["low"]) and np.isnan(row["high"]) and row["reason"] == "no_variation"
+    assert row["verdict"] == verdict
 
 
 def test_a_dataset_without_judgements_is_refused(smoke):

@@ -12,6 +12,7 @@ from casebook.errors import InputError
 from casebook.models.rerankers import MaxSimReranker
 from casebook.retrieval.index import MOST_WINDOWS, CorpusIndex, WindowedQueries, chunk_documents
 from casebook.retrieval.pipeline import HybridRetriever
+from casebook.retrieval.ranked import from_scores
 
 texts = st.lists(st.text(st.sampled_from("ab.é \n\t"), max_size=60), min_size=0, max_size=4)
 
@@ -75,6 +76,43 @@ def test_what_stands_beyond_the_limit_of_the_encoder_is_read(hashing):
     assert found[0, 1] - found[0, 0] > lost[0, 1] - lost[0, 0]
 
 
+def long_queries(hashing):
+    """Two queries that differ beyond the limit of the encoder alone."""
+    head = " ".join(f"word{number}" for number in range(hashing.max_tokens))
+    return [f"{head} cancel refund", f"{head} privacy data"]
+
+
+def test_dense_cuts_a_long_query_at_the_limit_and_reads_its_windows_if_asked(index, hashing):
+    """Truncated is what the published runs did: the encoder's own vectors."""
+    queries = long_queries(hashing)
+
+    def dense(**settings):
+        return HybridRetriever(index, mode="dense", **settings).retrieve_many(queries).stages["dense"]
+
+    documents = hashing.encode_documents(index.texts).astype(np.float64)
+    cut = np.round(hashing.encode_queries(queries) @ documents.T, 12)
+    np.testing.assert_array_equal(dense().ids, from_scores(cut, 40).ids)
+    np.testing.assert_array_equal(dense(query_reading="truncated").ids, dense().ids)
+    windows = np.round(WindowedQueries(hashing).encode_queries(queries) @ documents.T, 12)
+    np.testing.assert_array_equal(dense(query_reading="windows").ids, from_scores(windows, 40).ids)
+    assert (dense().ids[0] == dense().ids[1]).all()
+    assert (dense(query_reading="windows").ids[0] != dense(query_reading="windows").ids[1]).any()
+
+
+def test_late_interaction_reads_a_long_query_as_the_encoder_does(index, hashing):
+    queries = long_queries(hashing)
+
+    def reranked(query_reading):
+        system = HybridRetriever(index, mode="reranker_only", chunking=False, query_reading=query_reading)
+        return system.retrieve_many(queries).stages["rerank"]
+
+    cut, windows = reranked("truncated"), reranked("windows")
+    for lists, encoder in ((cut, hashing), (windows, WindowedQueries(hashing))):
+        expected, _ = MaxSimReranker(encoder, index.texts).scores(queries, lists.ids)
+        np.testing.assert_allclose(lists.scores, expected, atol=1e-6)
+    assert not np.allclose(cut.scores[0, :5], windows.scores[0, :5])
+
+
 def test_windows_of_one_query_are_bounded_and_span_it(hashing):
     seen = []
 
@@ -103,7 +141,7 @@ def test_a_query_of_many_pages_is_left_to_bm25_and_nothing_is_encoded(collection
     many = HybridRetriever(index).retrieve_many([query, query + " term5"])
     words = HybridRetriever(index, mode="bm25").retrieve_many([query, query + " term5"])
     np.testing.assert_array_equal(many.final.ids, words.final.ids)
-    stages = ["bm25", "bm25_stemmed", "dense", "fused", "mmr", "rerank", "reranked"]
+    stages = ["bm25", "bm25_stemmed", "dense", "fused", "rerank", "reranked"]
     assert list(many.stages) == [*stages, "final"]
     assert (many.stages["dense"].ids < 0).all()
 
@@ -138,3 +176,10 @@ def test_a_long_document_keeps_its_central_passages(hashing):
 def test_bad_collections_are_one_clear_line(frame, message):
     with pytest.raises(InputError, match=message):
         CorpusIndex(pd.DataFrame(frame))
+
+
+@pytest.mark.parametrize("documents", [["a"], "a", [{"doc_id": "a", "text": "b"}], None])
+def test_documents_that_are_no_frame_are_one_clear_line(documents):
+    with pytest.raises(InputError, match=r"expected a pandas\.DataFrame with the columns doc_id and text") as error:
+        HybridRetriever(documents)
+    assert "\n" not in str(error.value)

@@ -89,7 +89,7 @@ def test_query_without_a_lexical_match(index):
 
 def test_duplicate_documents_are_both_returned_in_corpus_order(index):
     words = " ".join(index.texts[3].split()[:20])
-    for mode in ("dense", "dense_chunked", "rrf", "no_mmr"):
+    for mode in ("dense", "dense_chunked", "rrf", "full", "with_mmr"):
         hits = retriever(index, mode).retrieve(words, top_k=2)
         assert [hit.doc_id for hit in hits] == ["d3", "d7"], mode
 
@@ -161,7 +161,7 @@ def test_below_the_pool_the_list_goes_on_in_fused_order(index):
 
 
 def test_marginal_relevance_may_drop_and_the_reranker_only_permutes(index):
-    result = retriever(index, mmr_pool=12, mmr_lambda=0.2).retrieve_many(QUERIES)
+    result = retriever(index, mmr=True, mmr_pool=12, mmr_lambda=0.2).retrieve_many(QUERIES)
     stages = result.stages
     for row in range(len(QUERIES)):
         kept = set(stages["mmr"].ids[row])
@@ -172,9 +172,27 @@ def test_marginal_relevance_may_drop_and_the_reranker_only_permutes(index):
 
 def test_pass_through_keeps_the_order_and_scores_by_position(index):
     through = retriever(index, reranker="pass-through").retrieve_many(QUERIES)
-    without = retriever(index, "no_reranker").retrieve_many(QUERIES)
+    without = retriever(index, "fused").retrieve_many(QUERIES)
     np.testing.assert_array_equal(through.final.ids, without.final.ids)
     assert through.stages["rerank"].scores[0, :3].tolist() == [1, 1 / 2, 1 / 3]
+
+
+def test_none_is_no_reranker_and_the_default_is_late_interaction(index):
+    assert retriever(index).config.reranker == "maxsim"
+    for none in (None, "none"):
+        without = retriever(index, reranker=none)
+        assert without.config.reranker is None
+        result = without.retrieve_many(QUERIES)
+        np.testing.assert_array_equal(result.final.ids, retriever(index, "fused").retrieve_many(QUERIES).final.ids)
+        assert "rerank" not in result.stages
+
+
+def test_diversity_stands_in_the_pipeline_only_if_asked_for(index):
+    assert "mmr" not in retriever(index).retrieve_many(QUERIES).stages
+    assert "mmr" in retriever(index, mmr=True).retrieve_many(QUERIES).stages
+    assert list(retriever(index, "documented").retrieve_many(QUERIES[:1]).stages) == [
+        *("bm25", "dense", "fused", "mmr", "rerank", "reranked", "final")
+    ]
 
 
 def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
@@ -212,12 +230,12 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
     assert 0.3 < trust.min() < 1
     vectors = index.encoder().encode_queries(QUERIES[:2])
     for row in range(2):
-        ids = result.stages["mmr"].ids[row]
-        own = [result.stages[name].scores_of(result.stages["mmr"].ids)[row] for name in ("fused", "rerank")]
+        ids = result.stages["fused"].ids[row]
+        own = [result.stages[name].scores_of(result.stages["fused"].ids)[row] for name in ("fused", "rerank")]
         near = [np.max(passages.vectors()[passages.owner == document] @ vectors[row]) for document in ids]
         heard = np.clip((np.mean(z(np.array(near)) * z(own[1])) - 0.2) / 0.7, 0, 1)
         expected = z(own[0]) / 3 + 2 / 3 * trust[row] * heard * z(own[1])
-        found = result.stages["reranked"].scores_of(result.stages["mmr"].ids)[row]
+        found = result.stages["reranked"].scores_of(result.stages["fused"].ids)[row]
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 

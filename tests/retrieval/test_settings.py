@@ -3,7 +3,7 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.retrieval.settings import MODES, NAMES, PipelineConfig, config_for, named
+from casebook.retrieval.settings import MODES, NAMES, SIMPLE, UNRERANKED, PipelineConfig, config_for, named
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from casebook.retrieval.settings import MODES, NAMES, PipelineConfig, config_for
         *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
-        *({"bm25_preset": "best"}, {"lamda": 0.5}),
+        *({"bm25_preset": "best"}, {"lamda": 0.5}, {"query_reading": "whole"}),
     ],
 )
 def test_bad_settings_are_one_clear_line_that_names_them(settings):
@@ -40,13 +40,41 @@ def test_defaults_are_the_documented_ones():
     assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (20, 50, 0.7, 50)
     assert (config.max_words, config.overlap, config.max_passages, config.question_tokens) == (130, 40, 16, 64)
     assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
+    assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
+
+
+def test_the_documented_combination_has_its_own_name():
+    """COUNTERCASE: rank fusion with k = 20 of BM25 and passages, marginal relevance of 0.7, reranker."""
+    config = config_for("documented")
+    assert (config.lists, config.fusion, config.rrf_k) == (("bm25", "dense"), "rrf", 20)
+    assert (config.mmr, config.mmr_lambda, config.reranker, config.chunking) == (True, 0.7, "maxsim", True)
+    assert (config.question_tokens, config.agreement) == (None, None)
+
+
+def test_diversity_is_a_switch_with_systems_of_its_own():
+    assert config_for("with_mmr") == PipelineConfig(mmr=True) == config_for("full", mmr=True)
+    assert config_for("fused_mmr") == PipelineConfig(mmr=True, reranker=None)
+    assert config_for("fused") == PipelineConfig(reranker=None)
+
+
+@pytest.mark.parametrize(("old", "new"), [("no_mmr", "full"), ("no_reranker", "fused")])
+def test_a_former_name_answers_with_the_new_one(old, new):
+    with pytest.raises(InputError, match=f"'{old}' is called '{new}' now"):
+        config_for(old)
+
+
+def test_baselines_without_a_reranker_are_all_systems_that_have_none():
+    without = {mode for mode in MODES if config_for(mode).reranker is None}
+    assert set(UNRERANKED) == without - {"random", "constant"}
+    assert set(SIMPLE) == {mode for mode in UNRERANKED if len(config_for(mode).lists) == 1}
 
 
 def test_the_mode_wins_over_settings_of_the_whole_ablation():
     shared = {"reranker": "maxsim-mean", "rrf_k": 60}
     assert config_for("full", **shared).reranker == "maxsim-mean"
-    assert config_for("no_reranker", **shared).reranker is None
-    assert config_for("no_reranker", **shared).rrf_k == 60
+    assert config_for("fused", **shared).reranker is None
+    assert config_for("fused", **shared).rrf_k == 60
+    assert not config_for("fused", mmr=True).mmr and not config_for("dense", mmr=True).mmr
 
 
 def test_names_in_parameters_are_understood():

@@ -213,6 +213,12 @@ def test_equal_differences_are_decided_without_an_interval():
     assert np.isnan([row["low"], row["high"]]).all()
 
 
+def test_equal_differences_of_clusters_have_no_interval_of_width_0():
+    row = one([0.0, 1.0] * 6, np.repeat(range(6), 2))
+    assert (row["verdict"], row["reason"]) == ("better", "no_variation")
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
 def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
     rng = np.random.default_rng(3)
     scores = pd.DataFrame(rng.normal(size=(30, 3)), columns=["full", "bm25", "split"])

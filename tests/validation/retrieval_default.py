@@ -30,8 +30,8 @@ from casebook.retrieval.pipeline import HybridRetriever
 METHODS = Path(__file__).parents[2] / "book" / "methods"
 MEASURE = "nDCG@10"
 FIXED = ["bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked", "rrf"]
-FIXED += ["rrf_chunked", "reranker_only", "constant_weights"]
-PARTS = [*FIXED, "no_mmr", "no_reranker"]
+FIXED += ["rrf_chunked", "reranker_only", "documented"]
+PARTS = [*FIXED, "with_mmr", "fused", "fused_mmr"]
 NAMES = ["full", *PARTS]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
 SHORT = {"max_passages": 4}  # minutes instead of an hour

@@ -165,14 +165,26 @@ def _shown(report, scored):
         yield report["systems"]
     if scored:
         yield ["\nVerdicts against the labels", scored.as_text()]
-    explained = report["explanations"].set_index("measure")["value"].to_dict()
-    original = {name: explained.get(f"documented: {name}") for name in TITLES} | report["performance"]["document"]
-    standard = explained | report["performance"]["all_stages"]
-    rows = [(title, original.get(name), standard.get(name)) for name, title in TITLES.items()]
-    yield [
-        "\nCost of a claim and quality of its explanation, as the document defines them and by the standard definition"
-    ]
-    yield pd.DataFrame(rows, columns=["measure", "original", "standard"]).astype({"original": float, "standard": float})
+    quality = report["explanations"].set_index("measure")["value"].to_dict()
+    performance = report["performance"]
+    in_code = {name.removeprefix("documented: "): value for name, value in quality.items() if "documented: " in name}
+    columns = {
+        "original": performance["document"],
+        "in its code": performance["in_its_code"] | in_code,
+        "standard": performance["document"] | quality,
+    }
+    yield ["\nCost of a claim and quality of its explanation: as the document says, in its code, and standard"]
+    table = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()}).reindex(TITLES)
+    yield table.rename(TITLES).rename_axis("measure").reset_index()
+
+
+def _in_words(table):
+    """A table for a terminal: why something is not measured in words, or no column of reasons."""
+    from casebook.tables import reason_text
+
+    if "reason" not in table or table["reason"].isna().all():
+        return table.drop(columns="reason", errors="ignore")
+    return table.assign(reason=table["reason"].fillna("").map(reason_text))
 
 
 def _documents(corpus):
@@ -241,5 +253,5 @@ def ablate(
     }
     if not as_json:
         tables["effects"] = tables["effects"].query("kind in ('main', 'shapley')")
-        tables = {title: tables[name].drop(columns="reason", errors="ignore") for name, title in titles.items()}
+        tables = {title: _in_words(tables[name]) for name, title in titles.items()}
     show_tables(tables, as_json)

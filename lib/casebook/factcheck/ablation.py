@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import WORDS, sentences, yaml_table
+from casebook.factcheck.claims import WORDS, sentences, words, yaml_table
 from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
 from casebook.factcheck.score import compare_verdicts, cost_rows
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
@@ -31,36 +31,98 @@ PARTS = {
     "credibility gate": "no gate",
 }
 MARGIN = 0.05  # one verdict in twenty: a smaller change of accuracy does not matter
+#: What it means that a part was left out and no claim got another input.
+UNUSED = {
+    "decomposition": "no claim has two parts",
+    "query diversity": "no part of a claim has a second query",
+    "credibility weighting": "no part of a claim has evidence of two levels of credibility, so nothing was weighed",
+    "three stages": "no passage differs from its whole document",
+    "credibility gate": "no document that was found fails the gate",
+}
+UNUSED_FACTORS = {factor: UNUSED[part] for factor, part in zip(FACTORS, PARTS, strict=False)}
+NO_OTHER_INPUT = "this configuration gave no claim another input"
+NOTHING_CHECKED = "no claim could be checked"
 
 
 def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resamples=10_000):
     """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0.
 
     Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the full system with the
-    configurations that are no single effect, ``parts`` (the planned family), ``effects`` by rate, ``reported``.
+    configurations that are no single effect, ``parts`` (the planned family), ``effects`` by rate, ``reported``. What
+    gave no claim another input is not measured.
     """
-    base, others, config = checker.base, (checker.stance, claims), checker.config
-    cells, nine = factorial_configs(config), documented_configs(config)
-    rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, *others, memo=memo)
-    right, groups = right_table(rows), rows.drop_duplicates("id")["group"].tolist()
-    by_rate = {0.0: right[list(cells)]}
-    for rate in filter(None, rates):
-        noisy = (EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds)
-        by_rate[rate] = sum(right_table(run_configs(cells, other, *others)) for other in noisy) / len(seeds)
+    base, stance, config = checker.base, checker.stance, checker.config
+    cells = factorial_configs(config)
+    nine = documented_configs(config)
+    rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo)
+    groups = rows.drop_duplicates("id")["group"].tolist()
     options = {"n_resamples": resamples, "seed": seed}
-    rivals = right[[name for name in nine if name not in ("full", *COMPONENTS)]].astype(bool)
-    compared = compare_verdicts(right["full"].astype(bool), rivals, clusters=groups, **options)
-    left_out = parts(right, groups, **options)
-    found = {rate: effects(table, groups, **options) for rate, table in by_rate.items()}
+    by_rate = {0.0: effects(right_table(rows), groups, unused=unused_factors([rows]), **options)}
+    for rate in filter(None, rates):
+        draws = []
+        for draw in seeds:
+            noisy = EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode)
+            draws.append(run_configs(cells, noisy, stance, claims))
+        mean = sum(right_table(table) for table in draws) / len(draws)
+        by_rate[rate] = effects(mean, groups, unused=unused_factors(draws), **options)
+    right = right_table(rows)
+    left_out = parts(right, groups, unused_parts(rows), **options)
+    rivals = [name for name in nine if name not in ("full", *COMPONENTS)]
+    idle = {name: NO_OTHER_INPUT for name in rivals if not inputs_differ(rows, "full", name)}
+    compared = compare_verdicts(
+        right["full"].astype(bool), right[rivals].astype(bool), clusters=groups, not_measured=idle, **options
+    )
     cost = costs(rows)
     return {
         "cells": cost.loc[list(cells)].reset_index(),
         "configurations": cost.loc[list(nine)].reset_index(),
         "comparisons": compared.rename(columns={"rival": "configuration"}),
         "parts": left_out,
-        "effects": pd.concat(found, names=["rate"]).reset_index("rate").reset_index(drop=True),
+        "effects": pd.concat(by_rate, names=["rate"]).reset_index("rate").reset_index(drop=True),
         "reported": reported(left_out),
     }
+
+
+def verdict_input(result, rule):
+    """What the verdict on a claim was made from: its parts, queries, passages, and what each weighs.
+
+    Two configurations with the same input of every claim differ in nothing that could have been measured. Parts are
+    compared by their words, and weights relative to the heaviest passage of a part that takes a side.
+    """
+    parts = tuple((tuple(words(part.text)), part.verifiability) for part in (*result.subclaims, *result.dropped))
+    passages = []
+    for name in result.parts:
+        evidence = result.evidence_of(name)
+        counted = rule.counted(evidence)
+        heaviest = 1.0 if rule.per_item else max(map(rule.weight, counted), default=1.0)
+        for item in evidence:
+            weight = rule.weight(item) / heaviest if item in counted else 0.0
+            passages.append((name, item.doc_id, item.start, item.end, item.stance, round(weight, 12)))
+    settings = (rule.upper, rule.lower, rule.per_item, rule.neutral_against, rule.documented)
+    return parts, result.queries, tuple(passages), settings
+
+
+def inputs_differ(rows, first, second):
+    """Whether any claim gave the verdicts of two configurations different inputs."""
+    inputs = dict(list(rows.groupby("config")["input"]))
+    return any(one != other for one, other in zip(inputs[first], inputs[second], strict=True))
+
+
+def unused_parts(rows):
+    """Parts without which every claim had the same input, with the reason."""
+    unused = {part: UNUSED[part] for part, code in PARTS.items() if not inputs_differ(rows, "full", code)}
+    return dict.fromkeys(unused, NOTHING_CHECKED) if rows["verdict"].isna().all() else unused
+
+
+def unused_factors(tables):
+    """Factors that changed the input of no claim in any cell of any table of `run_configs`, with the reason."""
+    unused = {}
+    for place, factor in enumerate(FACTORS):
+        pairs = [(cell, (*cell[:place], False, *cell[place + 1 :])) for cell in CELLS if cell[place]]
+        names = [(CELL_NAMES[CELLS.index(on)], CELL_NAMES[CELLS.index(off)]) for on, off in pairs]
+        if not any(inputs_differ(rows, *pair) for rows in tables for pair in names):
+            unused[factor] = UNUSED_FACTORS[factor]
+    return unused
 
 
 def costs(rows):
@@ -75,11 +137,16 @@ def costs(rows):
     )
 
 
-def parts(right, groups, **options):
-    """The pipeline against itself without each part, on clean documents: the planned family of contrasts."""
-    named = {"full": "pipeline"} | {code: f"without {part}" for part, code in PARTS.items()}
-    right = right[list(named)].rename(columns=named)
-    return contrasts(right, [("pipeline", name) for name in right.columns[1:]], groups, margin=MARGIN, **options)
+def parts(right, groups, unused=None, **options):
+    """The pipeline against itself without each part, on clean documents: the planned family of contrasts.
+
+    A part that is ``unused`` (part to reason) is not measured.
+    """
+    names = {"full": "pipeline"} | {code: f"without {part}" for part, code in PARTS.items()}
+    right = right[list(names)].rename(columns=names)
+    pairs = [("pipeline", name) for name in right.columns[1:]]
+    reasons = {("pipeline", f"without {part}"): reason for part, reason in (unused or {}).items()}
+    return contrasts(right, pairs, groups, margin=MARGIN, not_measured=reasons, **options)
 
 
 def reported(left_out):
@@ -95,7 +162,7 @@ def reported(left_out):
         "simulated seconds": [simulated_seconds(code) for code in COMPONENTS],
         "reversed at n=10": [chance_of_reversal(code, 10) for code in COMPONENTS],
     }
-    measured = pd.concat([points, ours[["p_adjusted", "n"]]], axis=1)  # + 0.0: no negative zero
+    measured = pd.concat([points, ours[["p_adjusted", "n", "verdict", "reason"]]], axis=1)  # + 0.0: no negative zero
     return pd.DataFrame(stated).join(measured.reset_index(drop=True))
 
 
@@ -141,6 +208,7 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
             label=[claim.label for claim in claims],
             verdict=pd.Series([result.verdict for result in results], dtype=object),
             support=pd.Series([result.support for result in results], dtype=float),
+            input=[verdict_input(result, config.rule) for result in results],
         )
         found.insert(0, "config", name)
         tables.append(found.assign(right=found["verdict"] == found["label"]))
@@ -171,17 +239,29 @@ def effect_weights():
     return pd.DataFrame(columns, index=list(CELL_NAMES))
 
 
-def effects(values, clusters=None, *, n_resamples=10_000, seed=0):
-    """Every effect with interval and test, from claims x ``CELL_NAMES``; the effects of one kind are one family."""
+def effects(values, clusters=None, *, unused=None, n_resamples=10_000, seed=0):
+    """Every effect with interval and test, from claims x ``CELL_NAMES``; the effects of one kind are one family.
+
+    An effect of a factor that is ``unused`` (factor to reason) is not measured.
+    """
     weights = effect_weights()
     per_claim = (values[list(CELL_NAMES)].astype(float) @ weights).assign(nothing=0.0)
+    unused = unused or {}
     tables = []
     for kind in ("main", "interaction", "shapley", "without"):
-        pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
-        found = contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed)
-        found.insert(0, "kind", kind)
-        found.insert(1, "effect", found["system"].str.removeprefix(f"{kind}: "))
-        tables.append(found.drop(columns=["system", "against"]).rename(columns={"difference": "value"}))
+        names = {name: name.removeprefix(f"{kind}: ") for name in weights if name.startswith(kind)}
+        pairs = [(name, "nothing") for name in names]
+        reasons = {}
+        for name, effect in names.items():
+            idle = [factor for factor in effect.split(" x ") if factor in unused]
+            if idle:
+                reasons[name, "nothing"] = unused[idle[0]]
+        table = contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed, not_measured=reasons).rename(
+            columns={"difference": "value"}
+        )
+        table.insert(0, "kind", kind)
+        table.insert(1, "effect", list(names.values()))
+        tables.append(table.drop(columns=["system", "against"]))
     return pd.concat(tables, ignore_index=True)
 
 

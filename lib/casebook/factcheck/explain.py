@@ -14,7 +14,7 @@ import pandas as pd
 
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import sentences
-from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 
@@ -46,18 +46,24 @@ def explain(result, rule):
     lines = [f"The claim {says[result.verdict]}."]
     for name, verdict in stated.items():
         lines.append(f'Part {name}, "{texts[name]}", {says[verdict]}.')
-        lines += [
-            f"{item.source} ({item.level} credibility) {item.stance} it: "
-            f'"{item.passage}" ({item.doc_id}, characters {item.start} to {item.end}).'
-            for item in cited
-            if item.subclaim_id == name
-        ]
+        lines += [_cited_line(item) for item in cited if item.subclaim_id == name]
     lines += [f'Not checked: "{part.text}" ({part.verifiability}).' for part in result.dropped]
     if found:
         lines.append(f"Evidence is in conflict on {', '.join(found)}.")
     if removal is not None:
         lines.append(f"Without {', '.join(removal.ids) or 'anything'} the verdict would be {removal.after}.")
     return Explanation(stated, tuple(cited), removal, found, "\n".join(lines))
+
+
+def _cited_line(item):
+    """What a passage says of a part; where passages were read together, they say it together."""
+    others = item.together - 1
+    source = f"{item.source} ({item.level} credibility)"
+    place = f'"{item.passage}" ({item.doc_id}, characters {item.start} to {item.end})'
+    if not others or item.stance == NEUTRAL:
+        return f"{source} {item.stance} it: {place}."
+    verb = {SUPPORTS: "support", REFUTES: "refute"}[item.stance]
+    return f"{source} and {others} more passage{'s' * (others > 1)} together {verb} it: {place}."
 
 
 def _sureness(item):

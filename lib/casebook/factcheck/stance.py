@@ -66,6 +66,8 @@ class PublicJudge:
     evidence that would support the claim is neutral.
     """
 
+    reads_together = True
+
     def __init__(self, left_out="none"):
         weights = judge_table()["weights"]
         if left_out not in weights:

@@ -19,9 +19,10 @@ from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChe
 from casebook.factcheck.score import compare_verdicts, is_right, majority
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
-from casebook.factcheck.verdict import INSUFFICIENT, STANCES, overlap
+from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, overlap
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
+from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
@@ -32,6 +33,8 @@ GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
 GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
 #: Systems and measures by the names that readers see; measures that are not there have them already.
 SYSTEMS, MEASURES = yaml_table("names")["systems"], yaml_table("names")["measures"]
+#: What the first headline of every set answers; the strongest simple baseline is the one that is right more often.
+QUESTION = "Is {} right more often than the better of claim-only model and majority class?"
 WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 
 
@@ -40,7 +43,9 @@ class VerdictStudy:
     """Verdicts of several systems on the same claims; the first system is what the chapter is about.
 
     ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls; ``confidence`` states
-    the probability that a verdict is right; ``decisive`` and ``cited`` passages decide and were found.
+    the probability that a verdict is right; ``decisive`` and ``cited`` passages decide and were found; ``titles`` are
+    names for readers where a system is not what it is on other sets; ``unread`` names systems that read nothing,
+    with the reason.
     """
 
     name: str
@@ -56,7 +61,14 @@ class VerdictStudy:
     texts: list | None = None
     decisive: list | None = None
     cited: list | None = None
-    question: str = "Can the fact-checker be trusted on claims like these?"
+    titles: dict = field(default_factory=dict)
+    unread: dict = field(default_factory=dict)
+    question: str = QUESTION.format("the fact-checker")
+
+    @property
+    def names(self):
+        """Systems by the names that readers see."""
+        return SYSTEMS | self.titles
 
     @property
     def main(self):
@@ -96,22 +108,48 @@ class VerdictStudy:
     def comparisons(self, *, n_boot=10_000, seed=0):
         """The first system against every other and the majority class on the same claims."""
         others = {name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main}
+        unread = self.unread
+        if self.main in unread:
+            unread = dict.fromkeys(others, unread[self.main])
         options = {"clusters": self.clusters, "margin": MARGIN, "n_resamples": n_boot, "seed": seed}
-        return compare_verdicts(self.right(self.main), others, **options)
+        return compare_verdicts(self.right(self.main), others, not_measured=unread, **options)
 
     def baseline(self, compared):
         """The best of the simple baselines, which read no evidence, in a table of `comparisons`."""
-        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY, "claim length only"))]
+        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY))]
         return simple.loc[simple["rival accuracy"].idxmax()]
+
+    def stated(self):
+        """Claims for which the first system that states a probability states one: right, probability and group."""
+        system = next(iter(self.confidence))
+        probability = pd.Series(self.confidence[system], index=self.rows.index, dtype=float)
+        table = pd.DataFrame({"right": self.right(system), "probability": probability, "group": self.rows["group"]})
+        return table.dropna(subset="right").astype({"right": float})
 
     def calibrated(self, *, n_boot=1000, seed=0):
         """Stated confidence of the first system that states any against what came true."""
-        system = next(iter(self.confidence))
-        right = self.right(system)
-        kept = right.notna().to_numpy()
-        stated = pd.Series(self.confidence[system], dtype=float)[kept]
-        clusters = None if self.clusters is None else self.rows["group"][kept]
-        return calibration(right[kept].astype(bool), stated, clusters=clusters, n_boot=n_boot, seed=seed)
+        table = self.stated()
+        clusters = None if self.clusters is None else table["group"]
+        return calibration(table["right"] == 1, table["probability"], clusters=clusters, n_boot=n_boot, seed=seed)
+
+    def brier_contrast(self, *, n_boot=10_000, seed=0):
+        """How much lower the Brier score of the stated probabilities is than that of always stating the base rate.
+
+        The base rate is the share of right verdicts among these claims. None without a stated probability.
+        """
+        table = self.stated().dropna(subset="probability")
+        if table.empty:
+            return None
+        right = table["right"]
+        scores = pd.DataFrame(
+            {"stated": -((table["probability"] - right) ** 2), "base": -((right.mean() - right) ** 2)}
+        )
+        pair = ("stated", "base")
+        certain = {}
+        if right.all() or not right.any():
+            certain[pair] = f"every verdict is {'right' if right.all() else 'wrong'}, so the base rate is certain"
+        clusters = None if self.clusters is None else table["group"]
+        return contrasts(scores, [pair], clusters, n_resamples=n_boot, seed=seed, not_measured=certain).iloc[0]
 
 
 def run_study(
@@ -147,8 +185,10 @@ def run_study(
     return build(load(dataset, kind=kind), folds, seed)
 
 
-#: One passage of a document behind a verdict.
-Cited = namedtuple("Cited", "doc_id text start end about stance probability level", defaults=(0, 0, "", *[None] * 3))
+#: One passage of a document behind a verdict; ``together``: how many passages its stance was read from.
+Cited = namedtuple(
+    "Cited", "doc_id text start end about stance probability level together", defaults=(0, 0, "", *[None] * 3, 1)
+)
 
 
 def touches(one, other):
@@ -183,8 +223,12 @@ class OwnClaims:
 
     def judges(self, key):
         """The judges that can be held against the claims of a public set, which neither may have seen."""
-        judges = {DEFAULT: PublicJudge(left_out=key) if self.stance == "public" else self.checker.stance}
-        return judges if key == OWN else judges | {FITTED_ON_OWN: self.fitted}
+        judge = self.checker.stance
+        if self.stance == "public":
+            # No weights saw what a user brings, whatever its name.
+            seen = key in transfer.SETS and (self.train or key != self.name)
+            judge = PublicJudge(left_out=key if seen else None)
+        return {DEFAULT: judge} | ({FITTED_ON_OWN: self.fitted} if self.train and key != OWN else {})
 
     def on(self, evidence):
         """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
@@ -205,7 +249,9 @@ def _own_claims(own, ablated, folds, seed):
     test, results, claims = own.test, own.results, pd.DataFrame(own.test)
     original = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
     verdicts = {"pipeline": [result.verdict for result in results]}
-    if any(claim.atoms for claim in test):
+    sided = [claim for claim in test if claim.label in (S, N)]
+    # A claim whose gold evidence is not named cannot be judged by it.
+    if sided and all(claim.atoms for claim in sided):
         verdicts[GOLD_EVIDENCE] = own.on([own.base.deciding(claim) for claim in test])
     if own.train:
         verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
@@ -221,13 +267,17 @@ def _own_claims(own, ablated, folds, seed):
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
     ]
-    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level")
+    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
     cited = [[Cited(*(getattr(item, name) for name in about)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
     support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     facts = {"training claims": len(own.train)} if own.train else {}
+    facts |= {"claims that name their gold evidence": sum(bool(claim.atoms) for claim in test)}
     facts |= {"documents": len(own.base), "documents that pass the documented gate": original.passing}
+    titles = {CLAIM_ONLY: "Claim-only model, " + ("fitted on our training claims" if own.train else "out of fold")}
+    if own.stance != "public":
+        titles |= {DEFAULT: "Judge of this run"}
     return VerdictStudy(
         own.name,
         rows,
@@ -238,11 +288,22 @@ def _own_claims(own, ablated, folds, seed):
         confidence={"pipeline": stated.tolist()},
         ablation=ablated,
         facts=facts,
+        titles=titles,
+        unread=_unread({"pipeline": own.checker, "documented": original}),
         pipeline=own,
         texts=claims["text"].tolist(),
         decisive=decisive,
         cited=cited,
     )
+
+
+def _unread(checkers):
+    """Fact-checkers that read nothing because no document passes their credibility gate, with that reason."""
+    idle = {name: checker for name, checker in checkers.items() if checker.config.three_stage and not checker.passing}
+    return {
+        name: f"none of {len(checker.base)} documents passes its credibility gate, so it read no evidence"
+        for name, checker in idle.items()
+    }
 
 
 def _by_probability(name, rows, stated, **more):
@@ -275,7 +336,13 @@ def _contracts(dataset, folds, seed):
         {"pipeline": read[1], GOLD_CLAUSE: read[0], SHUFFLED_CLAUSE: read[2], CLAIM_ONLY: words},
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
-        question="Can the fact-checker be trusted to answer questions about contracts?",
+        titles={
+            "pipeline": "Reader of the retrieved clause",
+            GOLD_CLAUSE: "Reader of the gold clause",
+            SHUFFLED_CLAUSE: "Reader of the clause of another question",
+            CLAIM_ONLY: "Claim-only model, out of fold",
+        },
+        question=QUESTION.format("a reader of the retrieved clause"),
         facts={"clauses": len(dataset.documents)},
         texts=asked["text"].tolist(),
         decisive=[[_clause(base, row)] for row in gold],
@@ -313,7 +380,12 @@ def _gold_evidence(dataset, folds, seed):
         {GOLD_EVIDENCE: read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
         blind=(SHUFFLED, CLAIM_ONLY),
         slices=("category",),
-        question="Can a model decide these claims from their gold evidence?",
+        titles={
+            GOLD_EVIDENCE: "Reader of the gold evidence",
+            SHUFFLED: "Reader of the evidence of other claims",
+            CLAIM_ONLY: "Claim-only model, out of fold",
+        },
+        question=QUESTION.format("a reader of the gold evidence"),
         facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims.tolist(),
         decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]],
@@ -358,7 +430,7 @@ def _aggregation(dataset, folds, seed):
         {name: found.tolist() for name, found in verdicts.items()},
         WRONG | {"nei": "three_class", "conflict": "three_class"},
         slices=("sided evidence",),
-        question="Do the labels of its five sentences decide a claim by the original vote?",
+        question="Is the original vote over five labelled sentences right more often than the majority class?",
         confidence={"documented vote": [number_or_none(value) for value in stated]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
@@ -371,26 +443,11 @@ def _thresholds(share):
     return np.select([share >= 0.7, share <= 0.3], [S, N], NEI)
 
 
-def _claims_alone(dataset, folds, seed):
-    """HoVer without any evidence: what a set gives away by its wording."""
-    claims = dataset.claims.rename(columns={"claim_id": "id", "cluster": "group"}).astype({"hops": str})
-    fitted_to = (claims["label"] == S).to_numpy(), claims["group"].tolist(), folds, seed
-    lengths = claims["claim"].str.split().str.len().to_numpy(float)[:, None]
-    stated = {
-        CLAIM_ONLY: transfer.claim_only(claims["claim"], *fitted_to),
-        "claim length only": transfer.cross_fitted(features_model(), lengths, *fitted_to)[0],
-    }
-    question = "Does the wording of these claims give their labels away?"
-    known = {"slices": ("hops",), "texts": claims["claim"].tolist(), "question": question}
-    return _by_probability(dataset.name, claims[["id", "label", "hops", "group"]], stated, blind=tuple(stated), **known)
-
-
 #: Other data sets, with the kind of data that they are loaded as.
 BUILDERS = {
     "consumer_contracts_qa": (_contracts, "retrieval"),
     "feverous_s": (_gold_evidence, "claims"),
     "climate_fever_claims": (_aggregation, "claims"),
-    "hover": (_claims_alone, "claims"),
 }
 
 
@@ -413,8 +470,8 @@ def drill_down(study, most_bytes=MOST_BYTES):
         "dataset": study.name,
         "card": card.key if card else None,
         "texts": sorted(shown),
-        "systems": [SYSTEMS[name] for name in study.verdicts],
-        "controls": [SYSTEMS[name] for name in study.blind if name in study.verdicts],
+        "systems": [study.names[name] for name in study.verdicts],
+        "controls": [study.names[name] for name in study.blind if name in study.verdicts],
         "searched": study.cited is not None,
         "asked": len(items),
     }
@@ -473,7 +530,10 @@ def _items(study, texts):
 def _role(one, others, texts):
     """What a passage does for a claim, and whether it meets a passage of the other role."""
     met = any(touches(one, other) for other in others)
-    told = {"about": one.about if texts else "", "stance": one.stance, "level": one.level, "met": met}
+    stance = one.stance
+    if one.together > 1 and stance != NEUTRAL:
+        stance = f"{stance}, together with {one.together - 1} more"
+    told = {"about": one.about if texts else "", "stance": stance, "level": one.level, "met": met}
     return told | {"passage": (one.doc_id, one.start, one.end, one.text), "probability": _short(one.probability)}
 
 

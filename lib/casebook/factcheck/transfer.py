@@ -9,11 +9,11 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
+from casebook.factcheck.ablation import MARGIN
 from casebook.factcheck.claims import content, read_claims, sentences, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
 from casebook.factcheck.score import compare_verdicts, is_right
-from casebook.factcheck.stance import FeatureStance, Pair, training_pairs
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, SUPPORTS, Evidence, Rule
+from casebook.factcheck.verdict import INSUFFICIENT, Evidence, Rule
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
 from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.measures.classification import auroc, score_predictions
@@ -25,14 +25,11 @@ from casebook.stats.samples import stream
 OWN = "factcheck_claims"
 MAJORITY, CLAIM_ONLY = "majority", "claim only"
 DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
-#: Sets and what ties their claims together; HoVer names its evidence without text.
-SETS = {
-    "feverous_s": "source",
-    "climate_fever_claims": "claim_id",
-    "hover": "cluster",
-    "consumer_contracts_qa": "clause",
-    OWN: "group",
-}
+#: Sets that the features of the default judge were chosen on, and what ties their claims together.
+SETS = {"feverous_s": "source", "climate_fever_claims": "claim_id", "consumer_contracts_qa": "clause", OWN: "group"}
+GOLD = ["id", "claim", "label", "group", "evidence"]
+#: Claims of a user's own below which nothing is said of a judge.
+FEWEST_CLAIMS = 6
 
 
 def gold_claims(key):
@@ -40,10 +37,21 @@ def gold_claims(key):
 
     None where the set names its evidence without the text.
     """
-    if key not in (OWN, "consumer_contracts_qa"):
-        return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
-    rows = _own_gold() if key == OWN else _contract_gold(load(key))
-    return pd.DataFrame(rows, columns=["id", "claim", "label", "group", "evidence"]).assign(dataset=key)
+    if key == OWN:
+        return with_evidence(key, EvidenceBase(shipped_documents()), read_claims())
+    if key == "consumer_contracts_qa":
+        return pd.DataFrame(_contract_gold(load(key)), columns=GOLD).assign(dataset=key)
+    return of_claim_set(load(key, kind="claims"), SETS.get(key, "cluster"))
+
+
+def with_evidence(name, base, claims):
+    """The claims over a collection that name the passages that decide them, as `gold_claims`."""
+    rows = []
+    for claim in claims:
+        passages = base.deciding(claim)
+        if passages and claim.label in (S, N):
+            rows.append((claim.id, claim.text, claim.label, claim.group, passages))
+    return pd.DataFrame(rows, columns=GOLD).assign(dataset=name)
 
 
 def of_claim_set(dataset, together="cluster"):
@@ -66,13 +74,6 @@ def of_claim_set(dataset, together="cluster"):
     return frame.assign(**told).reset_index(drop=True)
 
 
-def _own_gold():
-    base = EvidenceBase(shipped_documents())
-    for claim in read_claims():
-        if found := base.deciding(claim):
-            yield claim.id, claim.text, claim.label, claim.group, found
-
-
 def _contract_gold(dataset):
     """Questions about contracts as claims that the answer is yes, with the four nearest sentences of the clause."""
     texts = dict(zip(dataset.documents["doc_id"], dataset.documents["text"], strict=True))
@@ -82,22 +83,37 @@ def _contract_gold(dataset):
         parts = [text[start:end] for start, end in sentences(text)]
         nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[:4]
         passages = [Passage(0, 0, len(part), part, "") for part in nearest]
-        yield question.query_id, claim, S if question.answer else N, clause, passages
+        yield question.query_id, claim, S if question.answer else N, dataset.groups[question.query_id], passages
 
 
 def given(judge, claims, evidence, rule=None):
-    """Verdict and degree of support of a judge, by the parts of every claim (id to text) and the claim's passages."""
-    rule, rows = rule or Rule(), []
+    """Verdict and degree of support of a judge, by the parts of every claim (id to text) and the claim's passages.
+
+    A claim on which the judge fails has no verdict, as in the pipeline.
+    """
+    rule = rule or Rule()
+    rows = []
     for texts, passages in zip(claims, evidence, strict=True):
-        items = [
-            Evidence(f"EV{n}", name, "", p.header, "", p.text, p.start, p.end, 1.0, "high", *stance)
-            for name, text in texts.items()
-            for n, (p, stance) in enumerate(zip(passages, judge.judge(text, passages), strict=True), start=1)
-        ]
+        try:
+            items = _judged(judge, texts, passages)
+        except Exception:
+            rows.append((None, 0.5))
+            continue
         support = rules.degree_of_support(texts, items, rule)
         verdict = rules.decide(texts, items, rule)[1] if texts else INSUFFICIENT
         rows.append((verdict, 0.5 if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
+
+
+def _judged(judge, texts, passages):
+    """What a judge says of the passages for every part of a claim."""
+    items = []
+    for name, text in texts.items():
+        stances = judge.judge(text, passages)
+        for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=1):
+            place = (passage.header, "", passage.text, passage.start, passage.end)
+            items.append(Evidence(f"EV{number}", name, "", *place, 1.0, "high", *stance))
+    return items
 
 
 def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
@@ -126,67 +142,48 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     right = {name: is_right(gold["label"], answers["verdict"]) for name, answers in found.items()}
     baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
     for name in judges:
-        one = compare_verdicts(right[name], baselines, n_resamples=n_boot, **options)
-        compared.append(pd.concat([pd.DataFrame({"dataset": key, "system": name}, one.index), one], axis=1))
+        rows = compare_verdicts(right[name], baselines, margin=MARGIN, n_resamples=n_boot, **options)
+        rows.insert(0, "dataset", key)
+        rows.insert(1, "system", name)
+        compared.append(rows)
     frame = pd.DataFrame(table)
     return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(compared, ignore_index=True)
 
 
-def transfer(study, *, sets=tuple(SETS), folds=5, n_boot=10_000, seed=0):
-    """The default judge, and one that knows only our claims, on every set that neither saw.
+def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
+    """Judges with the gold evidence on the claims that a user brought, and on `sets`: by default all of ours for ours.
 
-    Gives the two tables of `evaluate` over all sets, and why a set is not there.
+    The weights of the default judge never saw the claims; its features were chosen on ``SETS``. Gives the two tables
+    of `evaluate` over all sets, with ``chosen on``, and why a set is not there.
     """
-    found, missing = [(pd.DataFrame(), pd.DataFrame())], {}
-    sets = sets if study.pipeline is not None and study.pipeline.train else ()
-    for key in track(sets, "other people's claims"):
+    pipeline = study.pipeline
+    if pipeline is None:
+        sets = ()
+    elif pipeline.train:
+        sets = sets or tuple(SETS)
+    else:
+        sets = (study.name, *sets)
+    tables = []
+    contrasts = []
+    missing = {}
+    for key in track(dict.fromkeys(sets), "other people's claims"):
+        brought = key == study.name and not pipeline.train
         try:
-            gold = gold_claims(key)
+            gold = with_evidence(key, pipeline.base, pipeline.test) if brought else gold_claims(key)
         except Absent:
             missing[key] = "not on this machine"
             continue
         if gold is None:
             missing[key] = "it names its evidence without the text"
+        elif len(gold) < FEWEST_CLAIMS or gold["group"].nunique() < 2:
+            missing[key] = f"gold evidence for {len(gold)} claims in {gold['group'].nunique()} groups: it takes 6 in 2"
         else:
-            found.append(evaluate(gold, study.pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed))
-    return *(pd.concat(tables, ignore_index=True) for tables in zip(*found, strict=True)), missing
-
-
-def stance_study(own, *, seed=0, n_boot=2_000):
-    """The feature model on held-out pairs with their evidence, with that of others, and fitted on that of others."""
-    model = FeatureStance(own.base.rarity)
-    train, test = (training_pairs(claims, own.base) for claims in (own.train, own.test))
-    (X, mixed), (X_test, mixed_test) = (_pair_features(model, pairs, seed) for pairs in (train, test))
-    stances = [pair.stance for pair in train]
-    model.fit(X, stances)
-    constant = np.eye(len(STANCES))[np.argmax([stances.count(stance) for stance in STANCES])]
-    shares = {
-        "evidence": model.probabilities(X_test),
-        "shuffled evidence": model.probabilities(mixed_test),
-        "fitted on shuffled": FeatureStance().fit(mixed, stances).probabilities(mixed_test),
-        "majority": np.tile(constant, (len(test), 1)),
-    }
-    pairs, rows = pd.DataFrame(test, columns=Pair._fields), []
-    sided = (pairs["stance"] != NEUTRAL).to_numpy()
-    for name, table in shares.items():
-        right = (np.array(STANCES)[table.argmax(axis=1)] == pairs["stance"]).astype(float)
-        accuracy = bootstrap_mean(right, clusters=pairs["group"], n_boot=n_boot, seed=seed)
-        support = table[sided, 0] / np.maximum(table[sided, :2].sum(axis=1), 1e-12)
-        area = auroc(pairs["stance"][sided] == SUPPORTS, support, clusters=pairs["group"][sided])
-        row = {"system": name} | bounded("accuracy", accuracy) | {"pairs": len(pairs)}
-        rows.append(row | bounded("auroc", area) | {"sided pairs": int(sided.sum())})
-    return pd.DataFrame(rows)
-
-
-def _pair_features(model, pairs, seed):
-    """Features of all pairs, and the same with the evidence of the pairs that take a side shuffled among them."""
-    X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
-    sided = [n for n, pair in enumerate(pairs) if pair.stance != NEUTRAL]
-    others = of_another_group([pairs[n].group for n in sided], seed, "shuffled evidence")
-    mixed = X.copy()
-    for row, other in zip(sided, others, strict=True):
-        mixed[row] = model.describe(pairs[row].claim, [pairs[sided[other]].passage])
-    return X, mixed
+            table, compared = evaluate(gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed)
+            tables.append(table.assign(**{"chosen on": key in SETS and not brought}))
+            contrasts.append(compared)
+    if not tables:
+        return pd.DataFrame(), pd.DataFrame(), missing
+    return pd.concat(tables, ignore_index=True), pd.concat(contrasts, ignore_index=True), missing
 
 
 def words_model():
@@ -210,6 +207,9 @@ def cross_fitted(model, X, supported, groups, folds, seed, also=()):
 
     found = np.zeros((1 + len(also), len(supported)))
     for train, test in _folds(X, supported, groups, folds, seed):
+        if len(set(supported[train].tolist())) < 2:  # there is one class to learn
+            found[:, test] = float(supported[train[0]])
+            continue
         fitted = clone(model).fit(X[train], supported[train])
         for row, table in enumerate((X, *also)):
             found[row, test] = fitted.predict_proba(table[test])[:, 1]

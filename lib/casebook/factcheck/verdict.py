@@ -1,6 +1,7 @@
 """From the stances of evidence to the verdict on a claim: the documented rule and the corrected one."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
 from casebook.errors import InputError
 
@@ -16,7 +17,7 @@ DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPOR
 
 @dataclass(frozen=True)
 class Evidence:
-    """One passage that speaks to one sub-claim."""
+    """One passage that speaks to one sub-claim; ``together``: of how many passages its stance speaks."""
 
     id: str
     subclaim_id: str
@@ -30,11 +31,18 @@ class Evidence:
     level: str
     stance: str = NEUTRAL
     probability: float | None = None
+    together: int = 1
 
 
 def overlap(one, other):
     """Whether two spans of a document share characters."""
     return one.start < other.end and other.start < one.end
+
+
+def read_together(items):
+    """Evidence of one part by a judge that reads passages jointly: those that it read as one have one probability."""
+    counts = Counter((item.stance, item.probability) for item in items if item.probability is not None)
+    return [replace(item, together=counts[item.stance, item.probability] or 1) for item in items]
 
 
 @dataclass(frozen=True)

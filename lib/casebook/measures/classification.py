@@ -14,8 +14,16 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.intervals import Interval, cluster_codes, percentile_interval, resampled_counts, too_few, wilson
+from casebook.stats.intervals import (
+    Interval,
+    cluster_codes,
+    percentile_interval,
+    resampled_clusters,
+    resampled_counts,
+    wilson,
+)
 from casebook.stats.samples import check_choice
+from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
 INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
@@ -182,11 +190,14 @@ def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
 
     With `against`, the AUROC of the scores minus that of others on the same units, with Student's interval.
     """
-    positive, alone = np.asarray(positive, dtype=bool), against is None
+    positive = np.asarray(positive, dtype=bool)
+    alone = against is None
     scored = np.array([scores] if alone else [scores, against], dtype=float)
     n = len(positive)
     if not np.isfinite(scored).all():
         raise InputError(f"{(~np.isfinite(scored)).sum()} scores are not finite")
+    by_unit = clusters is None
+    clusters, why = resampled_clusters(clusters, n)
     method = ("delong" if clusters is None else "obuchowski") + ("-logit" if alone else "-t")
 
     def interval(value, low=None, high=None, reason=None):
@@ -197,24 +208,23 @@ def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
     placed = [_placements(positive, scores) for scores in scored]
     above, below = placed[0] if alone else (one - other for one, other in zip(*placed, strict=True))
     value = float(above.mean())
-    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
-    groups = len(np.unique(codes))
-    few = too_few(groups, clusters)
-    if few and not (alone and clusters is None):
-        return interval(value, reason=few)
     if not alone and not above.any() and not below.any():
-        return interval(0.0, 0.0, 0.0, "no_variation")
+        return interval(0.0, reason=NO_UNIT_DIFFERS)
+    if why == "fewer_than_six_units" and not (alone and by_unit):
+        return interval(value, reason=why)
+    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
+    reason = why if why == INTERVAL_BY_UNIT else None
     variance = _variance(value, above, below, codes[positive], codes[~positive])
     if variance is None:
         return interval(value, reason="fewer_than_two_clusters")
     if not alone:
-        half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
-        return interval(value, max(value - half, -1.0), min(value + half, 1.0))
+        half = special.stdtrit(len(np.unique(codes)) - 1, (1 + level) / 2) * math.sqrt(variance)
+        return interval(value, max(value - half, -1.0), min(value + half, 1.0), reason)
     if not variance or value in (0.0, 1.0):
         return interval(value, reason="no_variation")
     half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (value * (1 - value))
     low, high = special.expit(special.logit(value) + np.array([-half, half]))
-    return interval(value, float(low), float(high))
+    return interval(value, float(low), float(high), reason)
 
 
 def _placements(positive, scores):
@@ -378,6 +388,15 @@ def _members(values, n):
 
 
 @dataclass(frozen=True)
+class _Units:
+    """What is resampled: how many rows or clusters, and why it is rows where there are clusters."""
+
+    n: int
+    clustered: bool
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class _Scorer:
     """Measures with intervals under one set of policies."""
 
@@ -388,34 +407,40 @@ class _Scorer:
     seed: int
 
     def resampled(self, cells, rows=slice(None)):
-        """Tables of outcomes of some rows, the sample's and then its resamples', and the number of units."""
-        clusters = None if self.clusters is None else self.clusters[rows]
-        tables, units = resampled_counts(cells[rows], CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
-        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), units
+        """Tables of outcomes of some rows, the sample's and then its resamples', and the units that were drawn."""
+        cells = cells[rows]
+        clusters, reason = None, None
+        if self.clusters is not None:
+            clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
+        tables, units = resampled_counts(cells, CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
+        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), _Units(units, clusters is not None, reason)
 
     def measured(self, tables, units, **changes):
         """Give every measure of some rows with its interval, under the policies."""
         return self.intervals(collapse(tables, **self.policy | changes), units)
 
-    def intervals(self, tables, n_units=0):
+    def intervals(self, tables, units):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
         flat, found = tables[0], {}
-        values, spread = formulas(flat), formulas(tables[1:])
+        values = formulas(flat)
+        # Without the last digits, in which the resamples of a constant differ.
+        spread = {name: draws.round(12) for name, draws in formulas(tables[1:]).items()}
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
         shares = _shares(flat) if flat.dtype.kind == "i" else {}
         for name, value in values.items():
             hits, n = map(int, shares.get(name, (0, 0)))
             if not n:
                 n, reason = round(flat.sum()), REASONS[name]
-                found[name] = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
-            elif self.clusters is None:
-                found[name] = wilson(hits, n, self.level)
+                interval = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
+            elif not units.clustered:
+                interval = wilson(hits, n, self.level)
             elif hits in (0, n):
-                clusters = min(n, n_units)
+                clusters = min(n, units.n)
                 interval = wilson(clusters if hits else 0, clusters, self.level)
-                found[name] = replace(interval, n=n, method="wilson-clusters")
+                interval = replace(interval, n=n, method="wilson-clusters")
             else:
-                found[name] = percentile_interval(hits / n, spread[name], n, level=self.level)
+                interval = percentile_interval(hits / n, spread[name], n, level=self.level)
+            found[name] = interval if interval.reason else replace(interval, reason=units.reason)
         return found
 
     def blind(self, tables, units):
@@ -423,7 +448,9 @@ class _Scorer:
         gold = collapse(tables, **self.policy).sum(-1)
         share = gold[0] / max(gold[0].sum(), 1)
         answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
-        return {name: self.intervals(gold[:, :, None] * np.append(answer, 0.0)) for name, answer in answers.items()}
+        return {
+            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), units) for name, answer in answers.items()
+        }
 
     def given(self, cells, rows, predictions, labels):
         """Give the measures of further baselines, on the rows that count for the system."""

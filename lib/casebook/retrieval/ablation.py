@@ -11,18 +11,20 @@ from casebook.data import load
 from casebook.data.cards import may_show
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import CONTRASTS, compare_systems, estimates, tie_classes
+from casebook.frames import compare_systems, contrasts, estimates, tie_classes
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.plugins import callable_plugin, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import DEPTH, HybridRetriever
+from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.settings import named
 from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
-from casebook.stats.intervals import bounds_text, mean_intervals
+from casebook.stats.intervals import bounds_text, mean_intervals, resampled_clusters
+from casebook.tables import reason_text
+from casebook.verdicts import BETTER, EQUIVALENT, INTERVAL_BY_UNIT, NOT_MEASURED, UNDECIDED, WORSE, verdict_of
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 RETRIEVES = "(queries, k) -> ids, scores"
@@ -203,11 +205,91 @@ def means_table(numbers, measures=MEASURES):
     return table.astype(dict.fromkeys(table.columns[2:], float))  # None, for no interval, becomes NaN
 
 
-def planned_contrasts(comparison):
-    """The planned family of `compare`, as `casebook.contrasts` gives it."""
-    pairs = comparison.pairs[comparison.pairs["family"] == "planned"]
-    names = {"system_a": "system", "system_b": "against", "ci_low": "low", "ci_high": "high"}
-    return pairs.rename(columns=names | {"p_randomisation": "p", "p_max_t": "p_adjusted"})[CONTRASTS]
+def strongest(study, systems):
+    """Name the system with the highest mean nDCG@10 of those that were run, the first of equals."""
+    means = study.scores["nDCG@10"].mean()
+    return means[[name for name in systems if name in means]].idxmax()
+
+
+def planned_rows(study, pairs, measure="nDCG@10", **options):
+    """Planned contrasts, as `casebook.contrasts` gives them, with the queries that are better, equal and worse."""
+    scores = study.scores[measure]
+    rows = contrasts(scores, pairs, study.clusters, not_measured=same_inputs(study.results, pairs), **options)
+    signs = {pair: np.sign((scores[pair[0]] - scores[pair[1]]).round(9)) for pair in pairs}
+    for name, sign in (("better", 1), ("equal", 0), ("worse", -1)):
+        rows[name] = [int((signs[pair] == sign).sum()) for pair in pairs]
+    return rows
+
+
+def unpaired_contrast(scores, first, clusters=None, margin=0.0, level=0.95):
+    """Difference in mean of the queries that are `first` and the others, by least squares with errors over groups."""
+    from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
+
+    codes, reason = resampled_clusters(clusters, len(scores))
+    codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
+    design = np.column_stack([np.ones(len(scores)), first])
+    fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    low, high = fit.conf_int(1 - level)[1]
+    groups = len(scores) if clusters is None else len(set(clusters))
+    row = {"difference": fit.params[1], "low": low, "high": high, "n": len(scores), "groups": groups}
+    spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
+    if reason == "fewer_than_six_units" or spread == 0:
+        row |= {"low": np.nan, "high": np.nan}
+        reason = reason if spread else "no_variation"
+    verdict = verdict_of(row["low"], row["high"], margin)
+    if np.ptp(scores) == 0:
+        verdict = NOT_MEASURED
+    return row | {"verdict": verdict, "reason": reason}
+
+
+def same_inputs(results, pairs):
+    """Pairs of systems that read the same on every query, with the reason."""
+    reasons = {}
+    for pair in pairs:
+        first, second = (results.get(name) for name in pair)
+        if not (isinstance(first, RetrievalResult) and isinstance(second, RetrievalResult)):
+            continue  # what a callable reads is not known
+        if first.config == second.config:
+            reasons[pair] = "both are one system with these settings"
+        elif _differ_in_mmr_alone(first, second) and _reranks_the_same(first, second):
+            reasons[pair] = "marginal relevance dropped no document, so the reranker read the same ones"
+    return reasons
+
+
+def _differ_in_mmr_alone(first, second):
+    return first.config.model_copy(update={"mmr": second.config.mmr}) == second.config
+
+
+def _reranks_the_same(first, second):
+    if not first.config.reranker:
+        return False
+    documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in (first, second)]
+    return np.array_equal(*documents)
+
+
+_VERBS = {
+    BETTER: "is better than",
+    WORSE: "is worse than",
+    EQUIVALENT: "is equivalent to",
+    UNDECIDED: "cannot be distinguished from",
+}
+
+
+def contrast_sentence(row, measure="nDCG@10"):
+    """Say a planned contrast: verdict, difference with its interval, and queries better, equal and worse."""
+    system, against = named(row["system"]), named(row["against"])
+    if row["verdict"] == NOT_MEASURED:
+        return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
+    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')}"
+    counts = f"{row['better']} questions better, {row['equal']} equal, {row['worse']} worse"
+    return f"{system} {_VERBS[row['verdict']]} {against}: {effect} {measure}{by_unit(row)}; {counts}."
+
+
+def by_unit(rows):
+    """Words for intervals that are over questions because there are too few groups; none for others."""
+    if INTERVAL_BY_UNIT in np.atleast_1d(rows["reason"]).tolist():
+        return " (by question: fewer than six groups)"
+    return ""
 
 
 def best_sentence(comparison, where):

@@ -17,6 +17,8 @@ from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
+#: How an encoder reads a query that is longer than its limit.
+QUERY_READINGS = ("truncated", "windows")
 
 
 class CorpusIndex:
@@ -32,16 +34,17 @@ class CorpusIndex:
         self.doc_ids = self.documents["doc_id"].tolist()
         self.remember_scores = remember_scores
         self._encoder, self._passages = encoder or "minilm", {}
+        self._readers = {}
 
     def __len__(self):
         return len(self.texts)
 
-    def encoder(self):
-        """The encoder, loaded when it is first asked for; it reads long queries whole."""
-        if not isinstance(self._encoder, WindowedQueries):
-            loaded = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
-            self._encoder = WindowedQueries(loaded)
-        return self._encoder
+    def encoder(self, query_reading="truncated"):
+        """The encoder, loaded when it is first asked for, with one of `QUERY_READINGS`."""
+        if not self._readers:
+            encoder = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
+            self._readers = {"truncated": encoder, "windows": WindowedQueries(encoder)}
+        return self._readers[query_reading]
 
     def passages(self, cut=None):
         """The collection cut by (max_words, overlap, max_passages), or whole documents; see `PipelineConfig.cut`."""
@@ -60,11 +63,14 @@ class CorpusIndex:
 
 
 def _checked_documents(documents):
+    if not isinstance(documents, pd.DataFrame):
+        kind = type(documents).__name__
+        raise InputError(f"documents: expected a pandas.DataFrame with the columns doc_id and text, got {kind}")
     missing = {"doc_id", "text"} - set(documents.columns)
     if missing or documents.empty:
         lacks = f"documents lack the column {min(missing)!r}" if missing else "a collection needs at least one document"
         raise InputError(lacks)
-    documents = pd.DataFrame(documents).reset_index(drop=True)
+    documents = documents.reset_index(drop=True)
     textless = ~documents["text"].map(lambda text: isinstance(text, str))
     for wrong, problem in ((documents["doc_id"].duplicated(), "occurs twice"), (textless, "has no text")):
         if wrong.any():
@@ -81,7 +87,7 @@ class Passages:
         self.bm25 = cache(lambda preset: BM25Index(self.texts, **PRESETS[preset]))
         self.vectors = cache(lambda: self.encoder().encode_documents(self.texts))
         self.dense = cache(lambda: DenseIndex(self.vectors()))
-        self.reranker = cache(lambda name: build_reranker(name, self))
+        self.reranker = cache(lambda name, query_reading: build_reranker(name, self, query_reading))
 
     def __len__(self):
         return len(self.texts)
@@ -191,7 +197,7 @@ def _counter(encoder):
 
 
 class WindowedQueries(EncoderWrapper):
-    """Encoder that cuts no query: a long one is read in windows up to its limit. All else is the encoder's own."""
+    """Encoder that reads a query beyond its limit in windows; all else is as the encoder has it."""
 
     def encode_queries(self, texts):
         """Vectors of length 1 [n, D]; of a long query the mean over its windows."""

@@ -40,9 +40,9 @@ class HybridRetriever:
         different settings.
     encoder : str or encoder, optional
         The packaged encoder by default.
-    reranker : str, optional
-        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``, ``pass-through``),
-        ``cross-encoder:NAME`` or ``none``; by default what the mode says. A mode that switches the reranker off wins.
+    reranker : str or None, default "maxsim"
+        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``, ``pass-through``) or
+        ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
     **settings
@@ -64,10 +64,8 @@ class HybridRetriever:
     ['a']
     """
 
-    def __init__(self, documents, encoder=None, reranker=None, mode="full", **settings):
-        if reranker is not None:
-            settings["reranker"] = reranker
-        self.config = config_for(mode, **settings)
+    def __init__(self, documents, encoder=None, reranker="maxsim", mode="full", **settings):
+        self.config = config_for(mode, reranker=reranker, **settings)
         if not isinstance(documents, CorpusIndex):
             documents = CorpusIndex(documents, encoder)
         elif encoder is not None:
@@ -167,14 +165,16 @@ class HybridRetriever:
         passages, reads = self.index.passages(config.cut), config.mmr or config.reranker is not None
         with _timed(costs, "index"):
             # The reranker first: its pass over the tokens gives the dense list's vectors for free.
-            reranker = passages.reranker(config.reranker) if config.reranker else None
+            reranker = None
+            if config.reranker:
+                reranker = passages.reranker(config.reranker, config.query_reading)
             searches = {name: _search(self.index, passages, config, name) for name in config.lists}
             if reads:
                 passages.vectors()
         with _timed(costs, "encode queries"):
             vectors = None
             if "dense" in config.lists or reads:
-                vectors = self.index.encoder().encode_queries(batch.queries)
+                vectors = self.index.encoder(config.query_reading).encode_queries(batch.queries)
 
         # 1 filter: in batch.allowed. 2 first-stage lists.
         stages, winners = {}, {}

@@ -2,8 +2,9 @@
 
 A reranker is a function ``(queries, documents, nearest) -> scores, passages``: `documents` [Q, C] are positions in the
 collection and `nearest` [Q, C] the passage of each that is nearest to its query, -1 for padding; it gives a score of
-each document, -inf for padding, and the passage that decided it. To add one, put what builds it from the collection's
-passages (`casebook.retrieval.index.Passages`) into `RERANKERS` and name it: ``HybridRetriever(..., reranker="mine")``.
+each document, -inf for padding, and the passage that decided it. To add one, put into `RERANKERS` what builds it from
+the collection's passages (`casebook.retrieval.index.Passages`) and the reading of long queries, and name it:
+``HybridRetriever(..., reranker="mine")``.
 """
 
 import numpy as np
@@ -21,10 +22,10 @@ _DECIMALS = 9  # sums over more or less padding differ in their last bits
 def _late_interaction(weighting):
     """MaxSim over the tokens of all of a document's passages."""
 
-    def build(passages):
+    def build(passages, query_reading):
         from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
-        reranker = MaxSimReranker(passages.encoder(), passages.texts, passages.owner, weighting)
+        reranker = MaxSimReranker(passages.encoder(query_reading), passages.texts, passages.owner, weighting)
         reranker.prepare()  # one pass over a small collection gives tokens, and pooled vectors for the dense list
         if passages.index.remember_scores:
             reranker = RememberedScores(reranker)
@@ -33,7 +34,7 @@ def _late_interaction(weighting):
     return build
 
 
-def _pass_through(passages):
+def _pass_through(passages, query_reading):
     """Scores by position, which change nothing."""
     return lambda queries, documents, nearest: (
         np.where(documents >= 0, 1 / np.arange(1.0, documents.shape[1] + 1), -np.inf),
@@ -49,12 +50,12 @@ RERANKERS = {
 }
 
 
-def build_reranker(name, passages):
+def build_reranker(name, passages, query_reading="truncated"):
     """Build a reranker of `RERANKERS`, or a cross-encoder or a plugin that reads the nearest passages."""
     if is_plugin(name):
         return _plugged(name, passages.texts)
     if not name.startswith(CROSS_ENCODER):
-        return RERANKERS[name](passages)
+        return RERANKERS[name](passages, query_reading)
     from casebook.models.rerankers import CrossEncoderReranker
 
     model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts)

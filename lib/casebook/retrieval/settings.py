@@ -22,6 +22,9 @@ MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.i
 NAMES = {key: row["name"] for key, row in _SYSTEMS.items()} | {"full_tuned": "Full pipeline, tuned"}
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
+#: Systems without a reranker, which the full pipeline has to beat.
+UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
+_RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
 # Below this trust, encoding a collection would cost minutes and move next to nothing.
 LEAST_TRUST = 0.07
 
@@ -42,10 +45,12 @@ class PipelineConfig(pydantic.BaseModel):
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
     rrf_k: Above = 20
     question_tokens: Above | None = 64  # from which on a query counts as long
+    # How the encoder reads a query beyond its limit: cut at the limit, or in windows whose vectors are averaged.
+    query_reading: Literal["truncated", "windows"] = "truncated"
     pool: PositiveInt = 50  # documents of each list that are fused
-    mmr: bool = True
+    mmr: bool = False
     mmr_lambda: Share = 0.7
-    mmr_pool: PositiveInt = 50  # documents that marginal relevance keeps
+    mmr_pool: PositiveInt = 50  # documents that the reranker reads; marginal relevance keeps as many
     reranker: str | None = "maxsim"  # or maxsim-mean, pass-through, cross-encoder:NAME, module:object
     first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3  # share of the fused score in the final one
     # Correlations with the encoder: from where, and from where fully, the reranker is heard.
@@ -124,6 +129,8 @@ def named(system):
 
 def config_for(mode, **settings):
     """Settings of a named system; what the mode changes wins."""
+    if mode in _RENAMED:
+        raise InputError(f"mode {mode!r} is called {_RENAMED[mode]!r} now")
     check_choice("mode", mode, tuple(MODES))
     changes, _ = MODES[mode]
     return PipelineConfig(**{**settings, **changes})

@@ -301,7 +301,7 @@ class CaseSearch:
         """Rank documents by a system of ours: places and scores, query by query."""
         config = self.retriever.config
         if str(config.reranker).startswith("maxsim") and "dense" in config.lists:
-            encoder = self.retriever.index.encoder()
+            encoder = self.retriever.index.encoder(config.query_reading)
             if hasattr(encoder, "cache"):  # one pass gives pooled and token vectors
                 encoder.token_vectors(queries, "query")
         result = self.retriever.retrieve_many(queries, top_k=fetch, depth=fetch)

@@ -211,6 +211,8 @@ def bounds_of_difference(differences, low, high, reason):
         return None, None, reason
     if math.isnan(low) or math.isnan(high):
         return None, None, "too_few_clusters_for_the_family"
+    if high - low <= ROUNDING * np.abs(differences).max():  # equal in all clusters
+        return None, None, "no_variation"
     return float(low), float(high), reason
 
 

@@ -1,0 +1,180 @@
+"""The chapters on retrieval and on query length, run whole: what they say is what their tables hold."""
+
+import ast
+import json
+import re
+
+import IPython.display
+import pytest
+
+from casebook import paths
+from casebook.paths import NOTEBOOKS
+from casebook.readers import read_json
+from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
+
+TEXTS = [
+    "The tenant may cancel the lease with notice.",
+    "Water damage is covered by the policy.",
+    "Fire is excluded from cover.",
+    "The insurer pays within thirty days.",
+    "Claims need a written form.",
+    "Premiums are due each month.",
+    "The lessee pays the rent in advance.",
+]
+FAST = {"resamples": 200, "reranker": None, "encoder": "hashing_encoder:Encoder"}
+ENCODER = """
+import hashlib
+import numpy as np
+
+class Encoder:
+    def encode_documents(self, texts):
+        words = [[int(hashlib.sha256(w.lower().encode()).hexdigest(), 16) % 64 for w in t.split()] for t in texts]
+        return np.array([np.bincount(row, minlength=64) + 0.01 for row in words], dtype=np.float32)
+
+    encode_queries = encode_documents
+"""
+
+
+def shown(value):
+    """What a page shows of a value."""
+    for kind in ("_repr_markdown_", "_repr_html_"):
+        if hasattr(value, kind):
+            text = getattr(value, kind)()
+            return text[0] if isinstance(text, tuple) else text
+    return str(value)
+
+
+@pytest.fixture
+def run_chapter(tmp_path, monkeypatch):
+    """Give a function that runs a notebook in this process: what it shows, and its variables."""
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "hashing_encoder.py").write_text(ENCODER)
+
+    def run(name, **parameters):
+        page, variables = [], {}
+        monkeypatch.setattr(IPython.display, "display", lambda value: page.append(shown(value)))
+        cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
+        for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
+            body = ast.parse("".join(cell["source"])).body
+            last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+            exec(compile(ast.Module(body, []), cell["id"], "exec"), variables)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), cell["id"], "eval"), variables)
+                page.append("" if value is None else shown(value))
+            if "parameters" in cell["metadata"].get("tags", []):
+                variables.update(parameters | {"run": "made"})
+        return "\n".join(page), variables
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Give a function that writes a collection in the layout of BEIR."""
+
+    def make(n, grade=1, words=("what about", "tell me all that there is about")):
+        path = tmp_path / "mine"
+        (path / "qrels").mkdir(parents=True)
+        documents = [{"_id": f"d{k}", "title": "", "text": text} for k, text in enumerate(TEXTS)]
+        asked = [f"{words[k % 2]} {' '.join(TEXTS[k].split()[1:4])}" for k in range(n)]
+        queries = [{"_id": f"q{k}", "text": text} for k, text in enumerate(asked)]
+        for name, rows in (("corpus", documents), ("queries", queries)):
+            (path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        judged = "".join(f"q{k}\td{k}\t{grade}\n" for k in range(n))
+        (path / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+        return str(path)
+
+    return make
+
+
+def written(tmp_path, kind, cell="retrieval_ablation"):
+    return read_json(tmp_path / "results" / "made" / kind / f"{cell}.json")
+
+
+NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
+
+
+@pytest.mark.parametrize(
+    ("questions", "changes"),
+    [
+        (1, {}),
+        (7, {"modes": ["bm25"]}),
+        (7, {"modes": ["random"]}),
+        (7, {"modes": ["with_mmr", "constant"], "mmr": True}),
+        (7, {"modes": ["dense_chunked"], "query_reading": "windows"}),
+    ],
+)
+def test_the_ablation_runs_for_one_question_and_for_any_systems(run_chapter, folder, tmp_path, questions, changes):
+    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(questions), **FAST | changes)
+    assert "Does the full pipeline find more than the best simple search?" in page
+    assert not NO_WIDTH_0.search(page)
+    assert set(changes.get("modes", ["dense"])) <= set(written(tmp_path, "numbers")["retrieval_ablation"]["mine"])
+
+
+def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
+    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(7, grade=0), **FAST)
+    assert "best simple search? Cannot be measured here:" in page and not NO_WIDTH_0.search(page)
+    rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
+    assert {row["verdict"] for row in rows} == {"cannot be measured"}
+
+
+@pytest.fixture
+def smoke_page(run_chapter):
+    return lambda **changes: run_chapter("01_retrieval_ablation.ipynb", resamples=500, encoder="minilm", **changes)
+
+
+def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tmp_path):
+    """On the smoke set that is the dense list; the page says how many questions get better and worse."""
+    page, _ = smoke_page(dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"])
+    numbers = written(tmp_path, "numbers")["retrieval_ablation"]["smoke"]
+    means = {name: row["nDCG@10"]["value"] for name, row in numbers.items()}
+    contrasts = written(tmp_path, "contrasts")["retrieval_ablation"]["smoke"]["nDCG@10"]
+    rows = {(row["system"], row["against"]): row for row in contrasts}
+    strongest = max((name for name in UNRERANKED if name in means), key=means.get)
+    row = rows["full", strongest]
+    assert f"{row['better']} questions better, {row['equal']} equal, {row['worse']} worse" in page
+    assert row["better"] + row["equal"] + row["worse"] == row["n"] == 34
+    alone = rows["full", "reranker_only"]
+    assert alone["verdict"] == "undecided"
+    assert "- Full pipeline cannot be distinguished from Reranker's order alone" in page
+    assert "Diversity (MMR), which the full pipeline leaves out: First stage with diversity" in page
+    simple = max((name for name in SIMPLE if name in means), key=means.get)
+    assert f"{named(simple)}, the best simple search on these questions" in page
+
+
+def test_the_held_out_half_leads_with_baselines_of_the_development_half(smoke_page, tmp_path, monkeypatch):
+    """Halves of the smoke set under names, as those of the cards are."""
+    from casebook import data as registry
+    from casebook.retrieval import ablation
+
+    usual = registry.load
+    halves = dict(zip(("dev", "test"), ablation.halves(usual("smoke")), strict=True))
+    monkeypatch.setattr(registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more))
+    page, variables = smoke_page(dataset="smoke", development="dev", held_out="test", modes=["bm25", "dense", "fused"])
+    (first, *_) = written(tmp_path, "headlines")
+    assert first["unit"] == "held-out questions" and first["n"] == len(halves["test"].queries)
+    choosing = f"on the {len(halves['dev'].queries)} development questions"
+    assert first["against"].endswith(f"the best simple search {choosing}")
+    means = variables["developed"].scores["nDCG@10"].mean()
+    assert variables["best"] == means[["bm25", "dense"]].idxmax()
+    rows = written(tmp_path, "contrasts")["retrieval_ablation"][halves["test"].name]["nDCG@10"]
+    assert first["value"] in [row["difference"] for row in rows]
+    assert "held-out questions; margin" in page and "## All questions" in page
+
+
+def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folder, tmp_path):
+    page, _ = run_chapter("09_query_length.ipynb", dataset="smoke", resamples=500)
+    (answer,) = written(tmp_path, "headlines", "query_length")
+    rows = written(tmp_path, "contrasts", "query_length")["query_length"]["smoke"]["nDCG@10"]
+    assert answer["decision"] == rows[0]["verdict"] == "undecided"
+    assert "longer? " not in page and "**Do short questions fare worse than long ones? Undecided: " in page
+    assert re.search(r"17 questions of at most 15.5 words, 17 longer ones", page)
+
+
+def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(run_chapter, folder, tmp_path):
+    page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), resamples=200)
+    (answer,) = written(tmp_path, "headlines", "query_length")
+    assert (answer["low"], answer["decision"]) == (None, "cannot be measured")
+    assert "Cannot be measured here: all values are equal" in page and not NO_WIDTH_0.search(page)
