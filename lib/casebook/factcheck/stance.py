@@ -68,11 +68,12 @@ class PublicJudge:
 
     reads_together = True
 
-    def __init__(self, left_out="none"):
+    def __init__(self, left_out=None):
         weights = judge_table()["weights"]
-        if left_out not in weights:
-            raise InputError(f"no weights without {left_out!r}: there are {', '.join(weights)}")
-        self._weights = weights[left_out]
+        name = left_out or "none"
+        if name not in weights:
+            raise InputError(f"no weights without {name!r}: there are {', '.join(weights)}")
+        self._weights = weights[name]
 
     def probability(self, claim, texts):
         """Probability of support against refutation, in (0, 1)."""
