@@ -331,7 +331,7 @@ def against_foreign(rows, system, *, seed=0):
 SIGNS = {"wins": 1, "ties": 0, "losses": -1}
 
 
-def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
+def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
     Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and ``losses`` count
@@ -342,7 +342,7 @@ def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, level=0.95, s
     for key in measured(rows, keys):
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
-        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - (1 - level) / max(len(known), 1)}
+        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - 0.05 / max(len(known), 1)}
         for pair in (wide[list(names)].dropna() for names in known):
             if not len(pair):
                 continue
@@ -456,15 +456,17 @@ def _partners(new, old):
 
 # --- planted defects
 
+SPOILT = 150  # answers of which copies are made
 
-def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
+
+def planted_defects(log, system, *, n_boot=10_000, seed=0):
     """How well measures tell a system's answers from copies with one defect each.
 
     Returns a row per defect and detector, `OWN` among them: ``auroc`` with interval over groups, ``copies``,
     ``judged`` (those that the detector can score at all), and ``noticed``, the share of these that score below their
     own original, with its interval.
     """
-    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most).set_index("id")
+    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(SPOILT).set_index("id")
     answers = {key: without_references(text) for key, text in part["answer"].items() if not abstains(text)}
     if len(answers) < 2:
         return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
@@ -515,12 +517,12 @@ def _detection(pair, groups, n_boot, seed):
     return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
 
 
-def weakest_defect(defects, detector=OWN):
-    """The defect that a measure notices least, as an estimate; None where it judges too few copies.
+def weakest_defect(defects):
+    """The defect that `OWN` notices least, as an estimate; None where it judges too few copies.
 
     Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
     """
-    rows = defects[defects["detector"] == detector]
+    rows = defects[defects["detector"] == OWN]
     rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
     if rows.empty:
         return None
