@@ -328,7 +328,7 @@ def against_foreign(rows, system, *, seed=0):
     return with_reasons([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
-SIGNS = {"wins": 1, "ties": 0, "losses": -1}
+_OUTCOMES = {"wins": 1, "ties": 0, "losses": -1}
 
 
 def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
@@ -351,7 +351,7 @@ def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
             if key == "words":  # more is not better
                 row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
-            found.append(row | {name: int((gain == sign).sum()) for name, sign in SIGNS.items()})
+            found.append(row | {name: int((gain == sign).sum()) for name, sign in _OUTCOMES.items()})
     return with_reasons(found)
 
 
