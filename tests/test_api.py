@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 
+import pandas as pd
 import pytest
 
 import casebook
@@ -43,3 +44,25 @@ def test_every_public_name_is_on_the_page_of_the_api():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nonsense"):
         casebook.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("compare", "from casebook import compare_systems"),
+        ("mmr", "from casebook import maximal_marginal_relevance"),
+        ("rrf", "from casebook import reciprocal_rank_fusion"),
+        ("fleiss_kappa", "from casebook.measures.agreement import fleiss_kappa"),
+        ("sign_test", "from casebook.stats.tests import exact_sign_test"),
+    ],
+)
+def test_a_name_that_others_use_leads_to_ours(name, remedy):
+    with pytest.raises(ImportError, match=f"casebook has no '{name}': use '{remedy}'"):
+        exec(f"from casebook import {name}")
+    exec(remedy)
+
+
+def test_a_fact_checker_has_a_default_judge():
+    documents = pd.DataFrame({"doc_id": ["a"], "text": ["Money is limited to 500."]})
+    checker = casebook.FactChecker(casebook.EvidenceBase(documents))
+    assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"

@@ -38,7 +38,23 @@ _PUBLIC = {
 _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}
 
 
+# Names by which others know a function. ImportError, because `from casebook import` hides what an AttributeError says.
+_NEAR = {
+    "compare": "compare_systems",
+    "mmr": "maximal_marginal_relevance",
+    "rrf": "reciprocal_rank_fusion",
+    "ndcg": "evaluate",
+    "footrule": "normalised_footrule",
+    "cohen_kappa": "measures.agreement.cohen_kappa",
+    "fleiss_kappa": "measures.agreement.fleiss_kappa",
+    "sign_test": "stats.tests.exact_sign_test",
+}
+
+
 def __getattr__(name):
+    if name in _NEAR:
+        module, _, function = f"casebook.{_NEAR[name]}".rpartition(".")
+        raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
     if name not in _MODULE:
         raise AttributeError(f"module 'casebook' has no attribute {name!r}")
     return getattr(import_module(f"casebook.{_MODULE[name]}"), name)

@@ -41,6 +41,7 @@ PLUGINS = {
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
 TOGETHER = {
+    "cases": "casebook.sensitivity.study:check_parameters",
     "explanations": "casebook.explain.study:check_parameters",
     "forms": "casebook.raters.analysis:check_parameters",
     "log": "casebook.assistant.log:check_parameters",
@@ -152,6 +153,14 @@ def _check_systems(values):
     for name in _listed(values.get("retriever")):
         if not is_plugin(name):
             raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
+    systems = values.get("systems")
+    if systems is not None and not systems:
+        raise InputError("systems: name at least one")
+    if systems and values.get("shown") not in (None, *systems):
+        raise InputError(f"shown: {values['shown']!r} is none of the systems: choose from {', '.join(systems)}")
+    for system in systems or ():
+        if not is_plugin(system):
+            plugin("casebook.retrieval.settings:config_for")(system)
     modes = values.get("modes")
     if modes is not None and not (isinstance(modes, list) and modes):
         raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")

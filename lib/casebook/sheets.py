@@ -194,6 +194,13 @@ _ID_NAMES = {
     *("cases", "question", "prompt", "index", "row", "no", "nr", "#"),
 }
 
+# Columns of a table with a row per rating.
+_LONG = {
+    "rater": ("rater", "rater_id", "annotator", "annotator_id", "coder", "judge", "worker"),
+    "item": ("item", "item_id", "unit", "question", "id"),
+    "rating": ("rating", "label", "score", "vote", "value", "code"),
+}
+
 
 def read_ratings(path, *, numbers=None, id_column=None):
     r"""Read ratings, items x raters, from a CSV or workbook; blank cells are missing.
@@ -202,7 +209,7 @@ def read_ratings(path, *, numbers=None, id_column=None):
     ----------
     path : path-like
         CSV (comma, semicolon or tab; UTF-8), ``.xlsx`` or ``.xlsm``; the first row names
-        the raters.
+        the raters. A file of three columns, rater, item and rating, has a row per rating.
     numbers : bool, optional
         Whether ratings must be numbers (True) or may be labels (False); by default most
         of the cells tell.
@@ -237,6 +244,9 @@ def read_ratings(path, *, numbers=None, id_column=None):
         raise InputError(f"{path}: the first row must name the raters, each once, separated by commas: it has {found}")
     if not len(table):
         raise InputError(f"{path}: has a header but no items")
+    long = _long_columns(table) if id_column is None else None
+    if long:
+        return _from_long(path, table, long, numbers)
     column = _id_column(path, table, id_column)
     if column is None:
         return _as_ratings(path, table, numbers).rename_axis("row")
@@ -244,6 +254,26 @@ def read_ratings(path, *, numbers=None, id_column=None):
     for line in ids.index[(ids == "") | ids.duplicated()]:
         raise InputError.at(path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already")
     return _as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
+
+
+def _long_columns(table):
+    """Names of the columns of rater, item and rating of a table with a row per rating; None of another table."""
+    roles = {role: name for name in table for role, words in _LONG.items() if name.lower() in words}
+    return roles if len(roles) == table.shape[1] == len(_LONG) else None
+
+
+def _from_long(path, table, columns, numbers):
+    """Ratings of items x raters from a row per rating."""
+    rater, item, rating = (table[columns[role]] for role in _LONG)
+    nameless = (rater == "") | (item == "")
+    for line in table.index[nameless]:
+        raise InputError.at(path, line, "names no rater or no item")
+    for line in table.index[pd.DataFrame({"rater": rater, "item": item}).duplicated()]:
+        raise InputError.at(path, line, f"{rater[line]} rates {item[line]} a second time: keep one row")
+    values = _as_ratings(path, rating.to_frame(), numbers).iloc[:, 0]
+    wide = values.set_axis(pd.MultiIndex.from_arrays([item, rater])).unstack()  # noqa: PD010
+    wide = wide.reindex(index=item.unique(), columns=rater.unique())
+    return wide.rename_axis(index=columns["item"], columns=None)
 
 
 def _rating_table(path):
@@ -285,7 +315,8 @@ def _id_column(path, table, wanted):
         if names_items(name, table[name], others):
             raise InputError(
                 f"{path}: column {name!r} looks like names of the items, not ratings: "
-                f"say --id {name!r}, leave it out, or say --no-id if it is a rater"
+                f"say --id {name!r}, leave it out, or say --no-id if it is a rater; "
+                "a file with a row per rating has three columns: rater, item, rating"
             )
     return column
 

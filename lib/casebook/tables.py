@@ -18,6 +18,7 @@ REASONS = {
     "all_tied": "every pair is tied",
     "class_without_gold": "a class has no gold labels",
     "class_without_gold_or_prediction": "a class has neither gold labels nor predictions",
+    "dealt_at_random": "the votes of this set were dealt at random to raters",
     "fewer_than_two_clusters": "fewer than two groups",
     "fewer_than_six_clusters": "fewer than six groups",
     "fewer_than_six_units": "fewer than six rows",

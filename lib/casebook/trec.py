@@ -161,6 +161,16 @@ class Columns:
     document: np.ndarray
     value: np.ndarray
 
+    @classmethod
+    def grouped(cls, query_ids, number, document, value):
+        """Columns of rows in any order; `number` is the place of a row's query among the ids."""
+        if (number[1:] < number[:-1]).any():
+            short = number.astype(np.min_scalar_type(len(query_ids)))  # numpy sorts short integers by radix
+            order = np.argsort(short, kind="stable")
+            document, value = document[order], value[order]
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
+        return cls(query_ids, offsets, document, value)
+
     def document_ids(self, low, high):
         """Ids of some rows."""
         return [name.decode() for name in self.document[low:high].tolist()]
@@ -177,8 +187,14 @@ class Columns:
     def by_key(self):
         """Order of the rows by query and hash of the document, and the keys of this order."""
         key = _keys(np.repeat(np.arange(len(self.query_ids)), np.diff(self.offsets)), self.document)
-        order = np.argsort(key)
+        order = order_in_rows(key, self.offsets)
         return order, key[order]
+
+    @property
+    def repeats(self):
+        """Whether two documents of a query share a key."""
+        keys = self.by_key[1]
+        return bool((keys[1:] == keys[:-1]).any())
 
     def find(self, query, ids):
         """Row of each document (-1: absent) of the queries of the given numbers (-1: absent)."""
@@ -190,10 +206,51 @@ class Columns:
         return np.where((query >= 0) & (keys[place] == wanted) & (self.document[rows] == names), rows, -1)
 
 
+def padded(ids):
+    """Ids as bytes of one width: padded with zeros, one to spare, a multiple of eight."""
+    try:
+        ascii_text = "".join(ids).isascii()
+    except TypeError:
+        return padded(list(map(str, ids)))
+    if not ascii_text:
+        ids = [name.encode() for name in ids]
+    width = _width(ids[:1000])
+    column = np.array(ids, f"S{width}")
+    if _byte(column, -1).any():
+        column = np.array(ids, f"S{_width(ids)}")
+    return column
+
+
+def _width(ids):
+    return len(max(ids, key=len, default="")) // 8 * 8 + 8
+
+
+def order_in_rows(values, offsets):
+    """Order that sorts rows of values, which stand end to end, each for itself; rows of one length at once."""
+    sizes = np.diff(offsets)
+    order = np.empty(len(values), dtype=np.int64)
+    for size in np.unique(sizes):
+        places = offsets[:-1][sizes == size, None] + np.arange(size)
+        order[places] = np.take_along_axis(places, np.argsort(values[places], axis=1), axis=1)
+    return order
+
+
+def _keys(query, names):
+    """Query and hash of the document as one number, in the order of the queries.
+
+    Two documents of a query share a key once in a trillion pairs: then the input is read row by row.
+    """
+    mixed = np.zeros(len(names), np.uint64)
+    for word in names.view(np.uint64).reshape(len(names), -1).T:
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    return (query.astype(np.uint64) << np.uint64(40)) | (mixed >> np.uint64(24))
+
+
 def _columns(raw, layout):
     """Read a file at once with pandas; None if a line is irregular or an id much longer than the first ones."""
     blank, other = (b"\t", b" ") if b"\t" in raw[:1000] else (b" ", b"\t")
-    width = max(map(len, raw[: 1 << 16].split()), default=0) // 8 * 8 + 8  # a byte is to spare, else an id is cut
+    width = _width(raw[: 1 << 16].split())
     if width > 256 or any(mark in raw for mark in (other, b"\0", b"\v", b"\f")):
         return None
     kinds = dict.fromkeys(range(len(layout.fields)), "S1") | {0: f"S{width}", layout.document: f"S{width}"}
@@ -221,31 +278,14 @@ def _columns(raw, layout):
     turns = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))
     codes = {}
     numbers = [codes.setdefault(name, len(codes)) for name in query[turns].tolist()]
-    sizes = np.diff(turns, append=len(query))
-    if len(codes) < len(turns):  # the rows of a query do not stand together
-        order = np.argsort(np.repeat(numbers, sizes), kind="stable")
-        document, value = document[order], value[order]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, sizes).astype(np.int64))])
-    columns = Columns([name.decode() for name in codes], offsets, document, value)
-    keys = columns.by_key[1]
-    return None if (keys[1:] == keys[:-1]).any() else columns  # a document may stand twice
+    number = np.repeat(numbers, np.diff(turns, append=len(query)))
+    columns = Columns.grouped([name.decode() for name in codes], number, document, value)
+    return None if columns.repeats else columns  # a document may stand twice
 
 
 def _byte(column, place):
     """One byte of each entry of a column of bytes."""
     return column.view(np.uint8).reshape(len(column), -1)[:, place]
-
-
-def _keys(query, names):
-    """Query and hash of the document as one number, in the order of the queries.
-
-    Two documents of a query share a key once in a trillion pairs: then the file is read line by line.
-    """
-    mixed = np.zeros(len(names), np.uint64)
-    for word in names.view(np.uint64).reshape(len(names), -1).T:
-        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(32)
-    return (query.astype(np.uint64) << np.uint64(40)) | (mixed >> np.uint64(24))
 
 
 def _table_by_line(path, raw, layout):
@@ -339,5 +379,8 @@ def run_lines(run, tag="casebook"):
 
 
 def _check_token(text, kind):
-    if text.split() != [text] or (kind == "query id" and text.startswith("#")):
-        raise InputError(f"{kind} {text!r} is empty, holds white space or would start a comment line: rename it")
+    if text.split() != [text]:
+        remedy = "a TREC file cannot hold white space within an id: rename it in the collection and in its judgements"
+        raise InputError(f"{kind} {text!r} is empty or holds white space: {remedy}")
+    if kind == "query id" and text.startswith("#"):
+        raise InputError(f"{kind} {text!r} would start a comment line: rename it")

@@ -1,9 +1,11 @@
 """Evaluation against pytrec_eval and ranx: CPU time, memory, growth, start-up.
 
 Every timed call yields the values of each query. Garbage collection stays on, as in
-any program, but every call starts from a collected heap.
+any program, but every call starts from a collected heap. Both sides take turns, so
+that what else the machine does slows both.
 """
 
+import random
 import statistics
 import subprocess
 import sys
@@ -11,9 +13,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytrec_eval
 import ranx
-from measuring import cpu_seconds, row
+from measuring import cpu_seconds, cpu_seconds_in_turns, row
 
 from casebook.measures.ranking import evaluate
 from casebook.trec import read_qrels, read_run
@@ -33,19 +36,26 @@ def rows():
     with tempfile.TemporaryDirectory() as folder:
         files = write_collection(Path(folder), 10_000)
         tables = read_qrels(files[0]), read_run(files[1])
+        mixed_files = files[0], shuffled_lines(files[1])
+        mixed_tables = tables[0], shuffled(tables[1])
+        frames = frame_of(tables[0], "relevance"), frame_of(tables[1], "score").sample(frac=1, random_state=0)
         table = [
-            against_pytrec_eval("evaluate dicts", tables, lambda: pytrec_values(*tables)),
+            against_pytrec_eval("evaluate dicts", tables, pytrec_values),
+            against_pytrec_eval("evaluate dicts, unsorted", mixed_tables, pytrec_values),
+            against_pytrec_eval("evaluate DataFrames, unsorted", frames, pytrec_values_of_frames),
+            against_pytrec_eval("evaluate files", files, pytrec_values_of_files),
+            against_pytrec_eval("evaluate files, unsorted", mixed_files, pytrec_values_of_files),
             against_ranx(*tables),
-            against_pytrec_eval("evaluate files", files, lambda: pytrec_values(*map(parsed, (0, 1), files))),
             memory_against_pytrec_eval(files),
         ]
     return [*table, growth(10_000), growth(100_000), start_up()]
 
 
 def against_pytrec_eval(name, inputs, peer):
-    """Evaluate dictionaries of dictionaries, or read and evaluate TREC files."""
-    ours, values = cpu_seconds(lambda: evaluate(*inputs, MEASURES).per_query, REPEATS)
-    theirs, expected = cpu_seconds(peer, REPEATS)
+    """Evaluate judgements and a run, and hold the values against those of pytrec_eval."""
+    (ours, values), (theirs, expected) = cpu_seconds_in_turns(
+        lambda: evaluate(*inputs, MEASURES).per_query, lambda: peer(*inputs), REPEATS
+    )
     for query, wanted in expected.items():
         for one, other in (("AP", "map"), ("nDCG@10", "ndcg_cut_10")):
             assert abs(values[query][one] - wanted[other]) < 1e-12
@@ -104,6 +114,45 @@ def parsed(kind, path):
 def pytrec_values(qrels, run):
     """Evaluate with pytrec_eval, query by query."""
     return pytrec_eval.RelevanceEvaluator(qrels, PYTREC).evaluate(run)
+
+
+def pytrec_values_of_files(qrels, run):
+    """Parse files and evaluate them with pytrec_eval."""
+    return pytrec_values(parsed(0, qrels), parsed(1, run))
+
+
+def pytrec_values_of_frames(qrels, run):
+    """Make dictionaries of frames, which pytrec_eval does not take, and evaluate them."""
+    return pytrec_values(nested(qrels, "relevance"), nested(run, "score"))
+
+
+def nested(frame, value):
+    """Dictionary of dictionaries of a frame, in one plain loop over lists."""
+    table = {}
+    for query, document, number in zip(*(frame[name].tolist() for name in ("query_id", "doc_id", value)), strict=True):
+        table.setdefault(query, {})[document] = number
+    return table
+
+
+def frame_of(table, value):
+    """Frame of a dictionary of dictionaries."""
+    rows = [(query, document, number) for query, row in table.items() for document, number in row.items()]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", value])
+
+
+def shuffled(run, seed=0):
+    """The same run with the documents of each query in no order."""
+    rng = random.Random(seed)
+    return {query: dict(rng.sample(list(row.items()), len(row))) for query, row in run.items()}
+
+
+def shuffled_lines(path, seed=0):
+    """Write the lines of a file in no order beside it."""
+    lines = path.read_text().splitlines(keepends=True)
+    random.Random(seed).shuffle(lines)
+    target = path.with_name(f"mixed_{path.name}")
+    target.write_text("".join(lines))
+    return target
 
 
 def make_collection(n_queries, seed=0):

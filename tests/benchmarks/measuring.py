@@ -19,6 +19,17 @@ def cpu_seconds(call, repeats=3):
     return statistics.median(seconds), result
 
 
+def cpu_seconds_in_turns(first, second, repeats=3):
+    """Give (median CPU seconds, last result) of two calls that take turns."""
+    seconds = [[], []]
+    results = [None, None]
+    for _ in range(repeats):
+        for place, call in enumerate((first, second)):
+            spent, results[place] = cpu_seconds(call, 1)
+            seconds[place].append(spent)
+    return [(statistics.median(spent), result) for spent, result in zip(seconds, results, strict=True)]
+
+
 def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):
     """Give one row: it passes at a ratio of the bar and at most so many CPU seconds.
 

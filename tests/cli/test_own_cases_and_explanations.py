@@ -8,6 +8,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.explain.study import LEAST_SOURCES, check_parameters
+from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
 from casebook.sensitivity.cases import KEYS, own_collection, plant_cases
 from casebook.sensitivity.evaluation import documented_scores
@@ -50,7 +51,10 @@ def cases(planted, tmp_path):
 def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     code, out, _ = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
     report = json.loads(out)
-    assert code == 0 and report["counts"]["annotated"] == 8 and report["original"]["llm_accept_rate"] == 1.0
+    assert code == 0 and report["counts"]["annotated"] == 8 and report["counts"]["pairs"] == 32
+    rate = report["standard"]["accept rate"]["value"]
+    assert report["original"]["llm_accept_rate"] == pytest.approx(rate, abs=1e-4) != 1
+    assert report["original in its code"]["llm_accept_rate"] == 1.0
     area, (against,) = report["standard"]["auroc"], report["against"]
     assert area["ci"][0] > 0.5 and against["against"] == "type alone"
     assert against["level"] - against["baseline"] == pytest.approx(against["difference"]) and against["low"] > 0
@@ -69,6 +73,30 @@ def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
     report = json.loads(out)["original"]
     assert report["dispositive_accuracy"] == pytest.approx(shares[True].mean(), abs=1e-4)
     assert report["non_dispositive_accuracy"] == pytest.approx(shares[False].mean(), abs=1e-4)
+
+
+def test_the_threshold_of_an_evaluation_moves_all_that_depends_on_it(casebook, cases, corpus):
+    reports = []
+    for threshold in (0, 1.5, 11):
+        told = ("--corpus", corpus, *OPTIONS, "--threshold", threshold)
+        code, out, _ = casebook("sensitivity", "evaluate", cases, *told, "--json")
+        report = json.loads(out)
+        assert code == 0 and report["threshold"] == threshold
+        assert f"share of placebos above {threshold:g}" in report["standard"]
+        reports.append(report)
+    none, documented, all_of_them = [report["original"] for report in reports]
+    assert none["dispositive_accuracy"] == all_of_them["non_dispositive_accuracy"] == 1
+    assert all_of_them["dispositive_accuracy"] == 0
+    assert documented["non_dispositive_accuracy"] > none["non_dispositive_accuracy"]
+    assert reports[0]["fact types"] == reports[2]["fact types"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_model_that_is_down_leaves_the_evaluation_undefined(casebook, cases, corpus, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://127.0.0.1:9/v1")
+    told = ("--corpus", corpus, *OPTIONS, "--validator", "endpoint:none")
+    code, out, _ = casebook("sensitivity", "evaluate", cases, *told)
+    assert code == 0 and "answers missing: unreachable" in out and "not assessed: no edge" in out
 
 
 def test_a_retriever_of_ones_own_is_evaluated(casebook, cases, corpus, tmp_path, monkeypatch):
@@ -118,6 +146,13 @@ def test_the_page_shows_a_case_that_is_read_and_all_values():
     assert from_dict(case).parties.petitioner_type == "Policyholder"
     for name in (*PARTY_TYPES, *EVIDENCE_TYPES, *OUTCOMES, *KEYS):
         assert re.search(rf"\b{name}\b", PAGE), name
+
+
+def test_the_page_promises_no_overlap_of_lists_with_ties():
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| rank-biased overlap")]
+    assert "result lists have no ties" in row
+    with pytest.raises(InputError, match="stands at ranks"):
+        rbo(["a", "b", "b"], ["a", "b", "c"])
 
 
 # ---- explanations

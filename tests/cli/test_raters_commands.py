@@ -239,6 +239,19 @@ def test_likert_forms(casebook, tmp_path):
     assert code == 1 and "need their sealed key" in err
 
 
+def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
+    known = {"case_id": [f"c{n}" for n in range(6)], "chunk_id": [f"k{n}" for n in range(6)]}
+    table = pd.DataFrame(known | {"explanation_text": "because", "source_chunk_text": "text"})
+    table.to_csv(tmp_path / "e.csv", index=False)
+    raters = ["--rater=ann:expert", "--rater=bob:expert"]
+    casebook("forms", tmp_path / "study", "--explanations", tmp_path / "e.csv", *raters)
+    code, out, err = casebook("simulate", tmp_path / "study", tmp_path / "back")
+    assert code == 0 and "simulated, not judged" in out and "win rate" not in out, err
+    code, out, err = casebook("analyse", tmp_path / "back", "--key", tmp_path / "study", "--json")
+    assert code == 0, err
+    assert [row["ratings"] for row in json.loads(out)["tables"]["ratings"]] == [12, 12, 12]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

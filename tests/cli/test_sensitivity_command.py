@@ -103,6 +103,93 @@ def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree,
     assert quoted
 
 
+@pytest.fixture(params=["corpus.jsonl", "texts"])
+def documents(folder, tmp_path, request):
+    """The planted documents without questions and judgements, as JSON lines or as text files."""
+    place = tmp_path / "documents"
+    place.mkdir()
+    if request.param == "texts":
+        for row in plant_cases(1, 3, 4).documents.itertuples():
+            (place / f"{row.doc_id}.txt").write_text(row.text, encoding="utf-8")
+    else:
+        shutil.copy(folder / "corpus.jsonl", place)
+    return place
+
+
+def test_documents_need_no_questions_and_no_slash(run, case, documents, monkeypatch):
+    monkeypatch.chdir(documents.parent)
+    options = ("--mode", "bm25", "--depth", 1, "--json")
+    reports = []
+    for name in (documents, "./documents", "documents"):
+        code, out, _ = run("run", case, name, *options)
+        assert code == 0
+        reports.append(json.loads(out))
+    assert reports[0] == reports[1] == reports[2]
+    assert reports[0]["dataset"] == "documents"
+    assert run("run", case, documents, *options[:-1], "-o", next(documents.iterdir()))[0] == 1
+
+
+@pytest.mark.parametrize("annotated", [False, True])
+def test_run_and_evaluate_take_the_same_file(run, case, folder, annotated):
+    if annotated:
+        sheet = dict(CASE)
+        record = {"case_id": sheet.pop("case_id"), "fact_sheet": sheet, "dispositive_facts": ["Section"]}
+        case.write_text(json.dumps(record), encoding="utf-8")
+    code, out, _ = run("run", case, folder, "--mode", "bm25", "--depth", 1, "--json")
+    assert code == 0 and json.loads(out)["case_id"] == "t1"
+    code, out, _ = run("evaluate", case, "--corpus", folder, "--mode", "bm25", "--json")
+    counts = json.loads(out)["counts"]
+    assert code == 0 and (counts["read"], counts["annotated"]) == (1, int(annotated))
+
+
+def test_the_threshold_of_run_decides_what_is_dispositive_and_edited_again(run, case, folder):
+    scores, nodes = {}, {}
+    for threshold in (None, 0, 11):
+        given = () if threshold is None else ("--threshold", threshold)
+        code, out, _ = run("run", case, folder, "--mode", "bm25", "--json", *given)
+        report = json.loads(out)
+        assert code == 0 and report["threshold"] == (1.5 if threshold is None else threshold)
+        scores[threshold], nodes[threshold] = report["nodes"][0]["sensitivity_scores"], len(report["nodes"])
+        for score in scores[threshold].values():
+            moved = score["mean_displacement"]["value"]
+            assert score["dispositive"] == (None if moved is None else moved > report["threshold"])
+    assert nodes[11] < nodes[None] <= nodes[0]
+    assert not any(score["dispositive"] for score in scores[11].values())
+
+
+def test_the_threshold_of_a_report_changes_what_it_calls_dispositive(run, tree):
+    moved = {
+        name: score["mean_displacement"]["value"]
+        for name, score in json.loads(run("report", tree, "--json")[1]).items()
+        if score["edges"]
+    }
+    for threshold in (0, 1.5, max(moved.values()), 11):
+        code, out, _ = run("report", tree, "--threshold", threshold, "--json")
+        scores = json.loads(out)
+        assert code == 0
+        assert {n for n in moved if scores[n]["dispositive"]} == {n for n, value in moved.items() if value > threshold}
+    assert "exceeds 1.5." in run("report", tree)[1]
+    assert "exceeds 2.5." in run("report", tree, "--threshold", 2.5)[1]
+
+
+def test_a_report_of_an_earlier_version_is_read(run, tree):
+    report = json.loads(tree.read_text(encoding="utf-8"))
+    del report["threshold"]
+    for score in report["nodes"][0]["sensitivity_scores"].values():
+        del score["dispositive"]
+    tree.write_text(json.dumps(report), encoding="utf-8")
+    code, out, _ = run("report", tree)
+    assert code == 0 and "exceeds 1.5." in out
+
+
+@pytest.mark.parametrize("command", ["run", "report", "evaluate"])
+@pytest.mark.parametrize("value", ["nan", "-1", "inf", "high"])
+def test_a_threshold_is_a_number(run, tree, case, folder, command, value):
+    arguments = {"run": (case, folder), "report": (tree,), "evaluate": (case, "--corpus", folder)}[command]
+    code, out, err = run(command, *arguments, "--threshold", value)
+    assert code != 0 and out == "" and "threshold" in err
+
+
 def test_report_as_markdown_and_json(run, tree, tmp_path):
     code, text, _ = run("report", tree)
     assert code == 0

@@ -8,7 +8,7 @@ import pytest
 
 from casebook import paths
 from casebook.data import load
-from casebook.data.folders import load_beir, load_trec, read_mini_insurance
+from casebook.data.folders import load_beir, load_trec, read_collection, read_mini_insurance
 from casebook.errors import InputError
 from casebook.retrieval.ablation import data_table, retrieve, score
 from casebook.retrieval.pipeline import HybridRetriever
@@ -239,3 +239,19 @@ def test_samples_of_the_layout(mirror):
     gold = [next(iter(judged)) for judged in dataset.qrels.values()]
     assert gold == [first[0], first[2], first[1], first[1], first[1]]
     assert not dataset.documents["text"].str.startswith("\ufeff").any()
+
+
+def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
+    file = tmp_path / "tickets.csv"
+    file.write_text("id,text\n1,lost\n")
+    for read in (read_collection, load):
+        with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder with its corpus"):
+            read(file)
+
+
+def test_judgements_under_another_name_are_named(toy):
+    (toy / "qrels" / "test.tsv").rename(toy / "my_qrels.txt")
+    for path in (toy / "qrels").glob("*"):
+        path.unlink()
+    with pytest.raises(InputError, match=r"qrels/NAME.tsv .*these may be the judgements: my_qrels.txt"):
+        load_beir(toy)

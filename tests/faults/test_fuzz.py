@@ -23,7 +23,7 @@ from casebook.runs.decide import read_gate
 from casebook.runs.promotions import FOLDER, history
 from casebook.runs.record import read_per_query, read_record
 from casebook.runs.repeat import read_matrix
-from casebook.sensitivity.facts import read_sheet
+from casebook.sensitivity.cases import read_cases
 from casebook.sheets import read_book, read_ratings
 from casebook.shift.segments import read_segments
 from casebook.trec import read_beir_qrels, read_qrels, read_run
@@ -181,7 +181,7 @@ READERS = {
                 }
             ),
         ),
-        read_sheet,
+        read_cases,
     ),
     "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
     "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_labels),

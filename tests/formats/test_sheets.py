@@ -186,3 +186,28 @@ def test_from_five_rows_on_numbers_of_their_own_name_the_items():
     assert names_items("who", ids, ratings)
     assert not names_items("who", ids[:4], [column[:4] for column in ratings])
     assert not names_items("who", ids, ratings[:1])
+
+
+def test_a_row_per_rating_is_read_as_items_by_raters(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("annotator,item,score\nann,q2,4\nbob,q2,5\nann,q1,2\n")
+    found = read_ratings(path)
+    assert list(found) == ["ann", "bob"] and list(found.index) == ["q2", "q1"]
+    np.testing.assert_array_equal(found, [[4, 5], [2, np.nan]])
+    path.write_text("item,rater,label\nq1,ann,yes\nq1,bob,no\n")
+    assert read_ratings(path).to_dict("index") == {"q1": {"ann": "yes", "bob": "no"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("rater,item,rating\nann,q1,4\nann,q1,5\n", ":3: ann rates q1 a second time"),
+        ("rater,item,rating\nann,,4\n", ":2: names no rater or no item"),
+        ("rater,item,rating,seconds\nann,q1,4,9\nbob,q1,3,8\n", "a row per rating has three columns"),
+    ],
+)
+def test_defects_of_a_row_per_rating_are_named(tmp_path, text, problem):
+    path = tmp_path / "long.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=problem):
+        read_ratings(path)

@@ -142,11 +142,11 @@ def test_a_written_run_is_ranked(tmp_path):
 @pytest.mark.parametrize(
     ("run", "tag", "message"),
     [
-        ({"#q": {"d": 1.0}}, "t", "'#q' is empty, holds white space or would"),
-        ({"q": {"d d": 1.0}}, "t", "'d d' is empty, holds white space"),
-        ({"": {"d": 1.0}}, "t", "'' is empty, holds white space"),
+        ({"#q": {"d": 1.0}}, "t", "'#q' would start a comment line"),
+        ({"q": {"d d": 1.0}}, "t", "'d d' .* cannot hold white space .*: rename it in the collection"),
+        ({"": {"d": 1.0}}, "t", "'' is empty or holds white space"),
         ({"q": {"d": float("nan")}}, "t", "score nan of q d is not finite"),
-        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty, holds"),
+        ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty or holds"),
     ],
 )
 def test_what_would_not_read_back_is_not_written(tmp_path, run, tag, message):

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from casebook.errors import InputError, MeasureNote
-from casebook.measures.ranking import describe, evaluate, random_order
+from casebook.measures import ranking_measures
+from casebook.measures.ranking import describe, evaluate, list_measures, random_order
+from casebook.measures.ranking_measures import FAMILIES, NOT_DESCRIBED
 from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
@@ -223,29 +225,7 @@ def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
     assert (theirs == pytest.approx(ours)) == (max(grades) == 1)
 
 
-CLOSED = [
-    *(
-        "nDCG",
-        "nDCG@2",
-        "nDCG(dcg='exp-log2')@3",
-        "RR",
-        "RR@2",
-        "P@2",
-        "P(rel=2)@1",
-        "R@3",
-        "Success@2",
-        "RBP(p=0.7)@3",
-    ),
-    *(
-        "original:MRR@3",
-        "original:NDCG@2",
-        "original:Recall@1",
-        "original:map@1",
-        "original:ndcg@3",
-        "Rprec",
-        "Judged@2",
-    ),
-]
+CLOSED = ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')@3", "RR", "RR@2", "P@2", "P(rel=2)@1", "R@3", "Success@2", "Rprec", "RBP(p=0.7)@3", "Judged@2", "original:MRR@3", "original:NDCG@2", "original:Recall@1", "original:map@1", "original:ndcg@3"]
 
 grades = st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 3), min_size=1)
 retrieved = st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
@@ -267,3 +247,54 @@ def test_a_random_order_by_hand():
     run = {query: dict.fromkeys([f"d{i}" for i in range(10)], 0.5) for query in qrels}
     values = random_order(qrels, run, ["RR", "P@1"]).mean
     assert values == pytest.approx({"RR": np.mean(1 / np.arange(1, 11)), "P@1": 0.1})
+
+
+def collection(rng, queries=40):
+    """Judgements and a run with ties, lists of many lengths and judged documents that are not retrieved."""
+    qrels, run = {}, {}
+    for number in range(queries):
+        names = [f"d{name}" for name in rng.permutation(60)]
+        scores = rng.integers(0, 12, rng.integers(1, 60)) / 4
+        run[f"q{number}"] = dict(zip(names, scores.tolist(), strict=False))
+        grades = rng.integers(0, 3, 15).tolist()
+        qrels[f"q{number}"] = dict(zip(rng.permutation(names).tolist(), grades, strict=False))
+    return qrels, run
+
+
+def ranked(run):
+    """The same run in the order of its ranking."""
+    return {q: dict(sorted(row.items(), key=lambda item: item[::-1], reverse=True)) for q, row in run.items()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_in_which_documents_are_given_changes_no_value(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    qrels, run = collection(rng)
+    names = ["nDCG@10", "AP", "RR", "R@20", "bpref", "Judged@5"]
+    expected = evaluate(qrels, ranked(run), names).frame()
+
+    rows = [(query, document, score) for query, row in run.items() for document, score in row.items()]
+    mixed = [rows[place] for place in rng.permutation(len(rows))]
+    frame = pd.DataFrame(mixed, columns=["query_id", "doc_id", "score"])
+    file = tmp_path / "run.txt"
+    file.write_text("".join(f"{query} Q0 {document} 1 {score} tag\n" for query, document, score in mixed))
+
+    for given_run in (run, frame, file):
+        pd.testing.assert_frame_equal(evaluate(qrels, given_run, names).frame(), expected, check_exact=True)
+
+
+def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatch):
+    described = {info.name for info in list_measures()}
+    assert {describe(name if "@" in name else f"{name}@10").name for name in ("nDCG", "AP", "RR")} <= described
+    for family in FAMILIES:
+        cutoff = {"required": "@0.5" if family == "IPrec" else "@5"}.get(FAMILIES[family].cutoff, "")
+        assert describe(f"{family}{cutoff}").definition != NOT_DESCRIBED
+    monkeypatch.setitem(FAMILIES, "ERR", FAMILIES["RR"])
+    monkeypatch.setitem(ranking_measures._CASE, "err", "ERR")
+    assert describe("ERR@10").name == "ERR@10"
+
+
+def test_what_is_printed_of_an_evaluation_is_its_means():
+    text = repr(evaluate(QRELS, RUN, ["RR", "P@4"]))
+    assert text == "Evaluation(4 queries: RR 0.1667, P@4 0.1875)", text
+    assert "lambda" not in repr(evaluate(QRELS, RUN, ["nDCG@3"]).measures)

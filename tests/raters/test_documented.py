@@ -2,6 +2,8 @@
 
 import json
 import runpy
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from casebook.raters.analysis import analyse
 from casebook.raters.documented import (
     AGGREGATE,
     AGREEMENT,
+    DEALT,
     PER_RATER,
     RATINGS,
     SUFFIX,
@@ -27,6 +30,7 @@ from casebook.raters.documented import (
     documented_lines,
     example_votes,
     impossible,
+    published_tables,
     read_records,
     records_of,
     votes_of,
@@ -74,9 +78,58 @@ def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
     ratings = row[RATINGS]
     assert None in [value for system in ratings.values() for value in system.values()]  # one blank makes a mean nan
     assert {ratings["RAG"]["n"], ratings["BASE"]["n"]} != {50}  # "n/a" parts pairs
-    assert ["none of 1 to 5 (9)" in line for line in impossible(records, row)] == [True]
+    blank, rating = impossible(records, row)
+    assert "1 of 50 items lack a vote" in blank and "none of 1 to 5 (9)" in rating
     form = read_form(path)
     assert form.rows["factuality_s1"].max() <= 5 and form.rows["preferred"].iloc[0] == "Tie"
+
+
+@pytest.mark.parametrize("cell", ["E2", "E9"])  # of the first item, which sets the number of raters, and of another
+def test_blank_votes_are_named_beside_the_documented_kappa(forms, tmp_path, cell):
+    records = read_records([changed(forms[0], tmp_path, {cell: None}), *forms[1:]])
+    (warning,) = impossible(records, documented_analysis(records))
+    assert "1 of 50 items lack a vote" in warning and "--original" in warning
+
+
+FURTHER_SCALE = """
+import sys
+from pathlib import Path
+from casebook import readers
+plain = readers.read_yaml
+
+def with_clarity(path, kind="YAML file"):
+    table = plain(path, kind)
+    if Path(path).name == "rubric.yml":
+        paired = table["paired"]
+        paired["scales"]["clarity"] = paired["scales"]["usefulness"]
+        for side in ("s1", "s2"):
+            column = {"name": f"clarity_{side}", "kind": "rating", "width": 13, "choices": [1, 2, 3, 4, 5]}
+            paired["columns"].insert(-1, column)
+    return table
+
+readers.read_yaml = with_clarity
+from casebook.raters.analysis import analyse
+from casebook.raters.documented import RATINGS, documented_analysis, example_votes, records_of
+from casebook.raters.read import open_forms, read_forms
+from casebook.raters.simulate import fill_forms
+sys.path.insert(0, sys.argv[1])
+from toy_study import make_study
+
+study = make_study(Path(sys.argv[2]) / "study")
+filled = fill_forms(study, Path(sys.argv[2]) / "back")
+tests = analyse(open_forms(read_forms(filled), study), resamples=200, permutations=19).tables["rating_tests"]
+assert tests.set_index("scale")["n"].to_dict() == {"factuality": 12, "usefulness": 12, "clarity": 12}
+print(documented_analysis(records_of(example_votes()))[RATINGS])
+"""
+
+
+def test_a_further_scale_is_simulated_and_analysed_and_changes_no_documented_number(tmp_path):
+    here = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", FURTHER_SCALE, here, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(documented_analysis(records_of(example_votes()))[RATINGS])
 
 
 def test_files_of_one_base_name_collapse_as_documented(forms, tmp_path):
@@ -132,6 +185,30 @@ def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.data
+def test_what_was_dealt_at_random_has_no_p_and_no_interval():
+    """Only what the published tallies and patterns fix is left of the reconstruction."""
+    tables = analyse(example_votes(), resamples=200, permutations=19).tables
+    published = published_tables(tables)
+    gone = {"cohen_kappa", "position", "order", "rating_tests", "rating_agreement", "duplicates", "consistency"}
+    assert gone < tables.keys() and not gone & published.keys()
+    agreement = published["agreement"].set_index("coefficient")
+    assert np.isnan(agreement.loc["light_kappa", "estimate"]) and agreement["new_panel_low"].isna().all()
+    assert set(agreement["reason"]) == {DEALT}
+    assert agreement.loc["fleiss_kappa", "estimate"] == pytest.approx(0.13, abs=5e-4)
+
+
+def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_vote(reconstruct, tmp_path, monkeypatch):
+    """Another draw of the same published figures gives the same numbers."""
+    first = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    reconstruct(seed=5).to_csv(tmp_path / "other.csv", index=False)
+    monkeypatch.setattr(documented, "EXAMPLE", tmp_path / "other.csv")
+    second = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    for name in ("preference", "lines", "win_rates", "item_tests", "vote_shares"):
+        pd.testing.assert_frame_equal(first[name], second[name], check_exact=False, rtol=1e-9)
+    estimates = [tables["agreement"]["estimate"] for tables in (first, second)]
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
 def test_the_documented_numbers_follow_from_the_real_votes(found):
     printed = documented_analysis(records_of(found.votes, SUFFIX))
     pooled = printed[AGGREGATE]

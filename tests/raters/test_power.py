@@ -8,6 +8,7 @@ from scipy import integrate, stats
 
 from casebook.raters.power import (
     PRIMARY,
+    interval_coverage,
     log_odds_of,
     marginal_probability,
     power_table,
@@ -97,3 +98,12 @@ def test_a_test_over_one_rater_has_no_power_to_tell():
     found = simulated_power(items=(8,), raters=(1,), win_rates=(0.8,), studies=50).set_index("test")
     assert np.isnan(found.loc["rater t", "rejected"]) and found.loc["rater t", "n"] == 0
     assert found["rejected"].notna().sum() == len(found) - 2
+
+
+def test_intervals_hold_the_truth_that_is_theirs():
+    """The truth for new items is that of the raters of the study, who lean; for new raters it is that of all."""
+    table = interval_coverage(items=40, raters=5, win_rate=0.62, studies=200, n_boot=200).set_index("unit")
+    assert table["n"].tolist() == [200, 200]
+    assert table["coverage"].between(0.88, 1).all()
+    few = interval_coverage(items=40, raters=2, win_rate=0.62, studies=5, n_boot=200).set_index("unit")
+    assert few.loc["item and rater", "n"] == 0 and few.loc["item", "n"] == 5

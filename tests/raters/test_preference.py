@@ -95,7 +95,7 @@ def test_the_exact_sign_flip_is_that_of_all_patterns(table):
     assert found.pvalue == pytest.approx(p_of(0), abs=1e-12) and found.error == 0
     interval = found.interval
     if interval.low is None:
-        assert len(means) < 6 or p_of(-9) > 0.05
+        assert len(means) < 6 or p_of(-9) > 0.05 or np.ptp(means) == 0
         return
     assert (not interval.low <= 0 <= interval.high) == (found.pvalue <= 0.05)
     if interval.reason is None:
@@ -167,14 +167,23 @@ def test_swapping_the_systems_mirrors_and_order_does_not_matter(votes, ties, ran
     [
         ([[1, 1, -1]], {"unit": "item"}, "fewer_than_six_clusters"),
         ([[0, 0], [0, 0]], {"unit": "item", "ties": "drop"}, "no_units"),
-        ([[1, 1]] * 6, {"unit": "item"}, "no_variation"),
         ([[1, 1]] * 6, {"unit": "item and rater"}, "fewer_than_three_raters"),
     ],
 )
 def test_undefined_is_none_with_a_reason(votes, how, reason):
     found = win_rate(votes, **how)
     assert found.reason == reason
-    assert (found.low, found.high) == ((1.0, 1.0) if reason == "no_variation" else (None, None))
+    assert (found.low, found.high) == (None, None)
+
+
+def test_no_interval_has_width_zero():
+    """Raters of one mind: the interval of a share of six items, no interval of means that are all equal."""
+    found = win_rate([[1, 1]] * 6, unit="item")
+    assert (found.low, found.high) == pytest.approx((0.6097, 1), abs=1e-4)
+    for table, verdict, p in (([[1, 1]] * 8, "preferred", 2**-7), ([[0, 0]] * 8, "undecided", 1.0)):
+        these = preference_lines(table).set_index("scope").loc[THESE_RATERS]
+        assert (these["verdict"], these["reason"]) == (verdict, "no_variation") and pd.isna(these["ci_low"])
+        assert these["p"] == p
 
 
 # --- equivalence, position, dependence ---------------------------------------------------

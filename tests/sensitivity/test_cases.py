@@ -3,12 +3,15 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import WEIGHTS, account, annotation_frame, plant_cases, read_cases
 from casebook.sensitivity.citations import normalise_section
 from casebook.sensitivity.edits import inert_words
+from casebook.sensitivity.report import read_case
 
 GOOD = {
     "case_id": "a-v-b",
@@ -82,12 +85,80 @@ def test_wrong_case_names_file_and_line(tmp_path, change, problem):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "[]", "{", "{}"])
-def test_file_without_cases_is_refused(tmp_path, content):
-    path = tmp_path / "cases.jsonl"
+@pytest.mark.parametrize("name", ["cases.jsonl", "cases.json"])
+@pytest.mark.parametrize("content", ["", "\n\n", "[]", "{", "{}", "[[]]", "[1]", "null"])
+def test_file_without_cases_is_refused(tmp_path, content, name):
+    path = tmp_path / name
     path.write_text(content)
-    with pytest.raises(InputError, match=r"cases\.jsonl"):
+    with pytest.raises(InputError, match=r"cases\.json") as caught:
         read_cases(path)
+    assert "\n" not in str(caught.value)
+
+
+FLAT = {"case_id": "a-v-b", **GOOD["fact_sheet"]}
+ANNOTATED = FLAT | {key: GOOD[key] for key in GOOD if key not in ("case_id", "fact_sheet")}
+FORMS = {
+    "one.json": json.dumps(FLAT, indent=1),
+    "one.jsonl": json.dumps(FLAT),
+    "annotated.json": json.dumps(ANNOTATED, indent=1),
+    "annotated.jsonl": json.dumps(ANNOTATED),
+    "nested.json": json.dumps(GOOD, indent=1),
+    "nested.jsonl": json.dumps(GOOD),
+    "list.json": json.dumps([GOOD], indent=1),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_case_is_the_same_in_every_form(tmp_path, name):
+    path = tmp_path / name
+    path.write_text(FORMS[name], encoding="utf-8")
+    (case,) = read_cases(path)
+    assert case.sheet == facts.from_dict(FLAT)
+    assert case.annotated == ("one" not in name)
+    assert read_case(path)[0] == case.sheet
+    if case.annotated:
+        assert annotation_frame([case.record]).equals(annotation_frame([GOOD]))
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (FLAT | {"colour": "red"}, "colour"),
+        (FLAT | {"dispositive_facts": ["Weather"]}, "'Section'"),
+        (GOOD | {"sections_cited": ["IPC-302"]}, "sections_cited"),
+        ({"sections_cited": ["IPC-302"]}, "case_id"),
+        ({"case_id": "x", "fact_sheet": []}, "fact_sheet"),
+    ],
+)
+def test_a_wrong_case_of_a_json_file_names_file_and_field(tmp_path, record, problem):
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=problem) as caught:
+        read_cases(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=30)
+
+
+@given(names=st.lists(NAMES, min_size=1, max_size=5))
+def test_names_of_any_script_come_back_and_none_comes_twice(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("names") / "cases.json"
+    path.write_text(json.dumps([FLAT | {"case_id": name} for name in names], ensure_ascii=False), encoding="utf-8")
+    if len(set(names)) < len(names):
+        with pytest.raises(InputError, match="comes twice"):
+            read_cases(path)
+    else:
+        assert [case.sheet.case_id for case in read_cases(path)] == names
+
+
+def test_one_of_several_cases_is_chosen_by_name(tmp_path):
+    path = write(tmp_path, {}, {})
+    assert read_case(path, name="c1")[0].case_id == "c1"
+    for name, problem in ((None, "holds 2 cases"), ("c9", "no case 'c9'")):
+        with pytest.raises(InputError, match=f"{problem}.*c0, c1"):
+            read_case(path, name=name)
 
 
 def test_planted_documents_say_a_fact_as_often_as_its_weight():

@@ -9,6 +9,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity import facts
+from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.edits import edit_fact
 
 RECORD = {
@@ -72,7 +73,7 @@ def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
     path = tmp_path / "sheet.json"
     path.write_text(json.dumps(RECORD | fields))
     with pytest.raises(InputError) as caught:
-        facts.read_sheet(path)
+        read_cases(path)
     assert f"{path}: field {field}: " in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -95,6 +96,6 @@ def test_file_that_is_no_sheet_is_refused(tmp_path, content):
     path = tmp_path / "sheet.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"sheet\.json: "):
-        facts.read_sheet(path)
+        read_cases(path)
     with pytest.raises(InputError, match="cannot be read"):
-        facts.read_sheet(tmp_path / "absent.json")
+        read_cases(tmp_path / "absent.json")

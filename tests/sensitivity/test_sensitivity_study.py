@@ -14,11 +14,15 @@ from casebook.runs.outputs import as_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
+    auroc_contrast,
+    coverage,
     development_threshold,
     documented_evaluation,
     documented_scores,
     score_pairs,
 )
+from casebook.sensitivity.plausibility import Decision
+from casebook.sensitivity.report import evaluation_report
 from casebook.sensitivity.study import (
     ABOVE,
     PARAPHRASE,
@@ -102,18 +106,116 @@ def test_numbers_carry_what_every_number_carries(study):
     assert {"Placebo", "Section"} <= set(study.rows()["fact_type"])
 
 
-def test_fewer_than_six_cases_have_no_interval():
+def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
     cases = plant_cases(1, 2, 4)  # four cases, one of each area
-    study = run_study(cases, ["bm25"], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
+    study = run_study(cases, ["bm25"], TreeSettings(1, 8, placebo_draws=1), n_boot=200)
     types = study.sensitivity("bm25")
-    used = types[types["excess"].notna()]
-    assert len(used) and types[["excess low", "excess high"]].isna().all(axis=None)
-    assert set(used["reason"]) == {"fewer_than_six_clusters"}
-    found = study.evaluated("bm25", threshold=0.1)
+    few = types[types["edges"].between(1, 5)]
+    assert few[["excess low", "excess high"]].isna().all(axis=None)
+    assert set(few["reason"]) <= {"fewer_than_six_units"}
+    used = types[types["edges"] >= 6]
+    assert len(used) and used[["excess low", "excess high"]].notna().all(axis=None)
+    assert set(used["reason"]) == {"interval_by_unit"}
+    measured = study.evaluated("bm25", threshold=0.1)
     for name in ("auroc", "balanced_accuracy", "dispositive"):
-        assert found[name]["value"] is not None
-        assert found[name]["ci"] == [None, None], name
-        assert found[name]["reason"] == "fewer_than_six_clusters"
+        low, high = measured[name]["ci"]
+        assert low < measured[name]["value"] < high, name
+        assert measured[name]["reason"] == "interval_by_unit"
+
+
+def test_share_of_placebos_is_that_of_all_placebo_edits(study):
+    placebos = study.placebos["bm25"]
+    share = study.placebos_above("bm25")[ABOVE]
+    assert share["value"] == pytest.approx((placebos["displacement"] > THRESHOLD).mean())
+    assert share["ci"][0] < share["value"] < share["ci"][1] and share["n"] == len(placebos)
+    (name,) = study.placebos_above("bm25", 4.0)
+    assert name == "share of placebos above 4"
+    assert study.placebos_above("bm25", 4.0)[name]["value"] < share["value"]
+
+
+def test_intervals_against_two_baselines_hold_together():
+    study = run_study(plant_cases(2, 3, 4), ["bm25", "dense"], TreeSettings(1, 8, placebo_draws=1), n_boot=200)
+    rows = study.against_simple("dense").set_index("against")
+    assert set(rows.index) == {"bm25", "type alone"}
+    pairs = score_pairs(study.scores("dense"), study.annotations)
+    pairs["simple"] = score_pairs(study.scores("bm25"), study.annotations)["score"]
+    pairs = pairs.dropna(subset=["score", "simple"])
+    sides = pairs["dispositive"], pairs["score"], pairs["simple"], pairs["case_id"]
+    together = auroc_contrast(*sides, level=0.975)
+    alone = auroc_contrast(*sides, level=0.95)
+    assert rows.loc["bm25", "low"] == pytest.approx(together["low"])
+    assert rows.loc["bm25", "high"] == pytest.approx(together["high"])
+    assert together["high"] - together["low"] > alone["high"] - alone["low"]
+
+
+def test_excess_is_compared_with_the_documented_measure_on_the_same_pairs(study):
+    rows = study.against_documented().set_index("system")
+    assert list(rows.index) == ["bm25", "random"]
+    row = rows.loc["bm25"]
+    assert row["level"] == pytest.approx(study.evaluated("bm25")["auroc"]["value"])
+    documented = study.scores("bm25", "displacement", over_placebo=False)
+    pairs = score_pairs(documented, study.annotations)
+    area = metrics.roc_auc_score(pairs["dispositive"].astype(bool), pairs["score"])
+    assert row["baseline"] == pytest.approx(area)
+    assert row["difference"] == pytest.approx(row["level"] - row["baseline"])
+
+
+def test_equal_scores_have_no_difference_to_measure(study):
+    pairs = score_pairs(study.scores("bm25"), study.annotations)
+    row = auroc_contrast(pairs["dispositive"], pairs["score"], pairs["score"], pairs["case_id"])
+    assert row["difference"] == 0 and row["reason"] == "no_unit_differs"
+    assert np.isnan(row["low"]) and np.isnan(row["high"])
+
+
+def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study):
+    stated, code = study.documented("bm25")
+    outcomes = study.decisions("bm25")["outcome"]
+    assert stated["llm_accept_rate"] == round((outcomes == "accept").mean(), 4) < 1
+    assert code["llm_accept_rate"] == 1.0
+    assert stated["dispositive_accuracy"] == code["dispositive_accuracy"]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
+    cases = plant_cases(1, 2, 4)
+    never = Decision("reject", "never")
+    study = run_study(cases, ["bm25"], TreeSettings(1, 4), validator=lambda *_: never, n_boot=200)
+    assert study.edges["bm25"].empty and study.placebos_above("bm25") == {}
+    types = study.sensitivity("bm25")
+    assert types["excess"].isna().all() and set(types["reason"]) == {"not assessed: no edge"}
+    assert study.agreement()["AUROC of excess"].isna().all()
+    assert study.against_simple("bm25")["difference"].isna().all()
+    stated, code = study.documented("bm25")
+    assert (stated["dispositive_accuracy"], stated["non_dispositive_accuracy"]) == (0, 1)
+    assert stated["llm_accept_rate"] == code["llm_accept_rate"] == 0
+    report = evaluation_report(study, "bm25")
+    assert report["standard"]["auroc"]["value"] is None
+    assert report["standard"]["auroc"]["reason"] == "not assessed: no edge"
+    assert coverage(study.edges["bm25"], 4)["assessed"].sum() == 0
+
+
+class Unscored:
+    """A retriever that ranks by the number of common words and gives no score."""
+
+    def __init__(self, documents):
+        self.ids = documents["doc_id"].tolist()
+        self.words = [set(text.lower().split()) for text in documents["text"]]
+
+    def __call__(self, queries, k):
+        lists = []
+        for query in queries:
+            common = [-len(words & set(query.lower().split())) for words in self.words]
+            lists.append([self.ids[at] for at in np.argsort(common, kind="stable")[:k]])
+        return lists, [[float("nan")] * len(ids) for ids in lists]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_that_are_no_numbers_do_not_matter(few):
+    name = f"{__name__}:Unscored"
+    study = run_study(few, [name], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
+    assert (study.edges[name]["status"] == "ok").any()
+    assert study.edges[name]["footrule"].notna().all()
+    assert {score for tree in study.trees[name] for score in tree.root.found.scores} == {None}
 
 
 def test_questions_without_a_fact_are_no_cases():
@@ -267,6 +369,12 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
     ungrouped = RetrievalDataset("toy", "test", dataset.documents, dataset.queries, {}, groups=None)
     with pytest.raises(InputError, match="no groups"):
         wording_pairs(ungrouped, Words())
+
+
+def test_a_retriever_of_ones_own_reads_both_wordings(dataset):
+    name = f"{__name__}:Unscored"
+    rows = invariance(wording_pairs(dataset, Words()), dataset.documents, [name], k=5)
+    assert set(rows["system"]) == {name} and rows["footrule"].notna().all()
 
 
 def test_wordings_move_results_less_than_other_questions(dataset):

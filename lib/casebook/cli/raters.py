@@ -175,12 +175,16 @@ def simulate(
 
     Example: casebook raters simulate pilot returned --effect 0.7
     """
+    from casebook.raters.read import read_key
     from casebook.raters.simulate import Truth, fill_forms
 
     truth = Truth(effect, ties=ties, blank=blank)
     for path in fill_forms(study, folder, truth, seed=seed):
         typer.echo(str(path))
-    typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
+    if read_key(study)["layout"] == "paired":
+        typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
+    else:
+        typer.echo("simulated, not judged: ratings around 3.6, whatever the system; --effect and --ties change nothing")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """``casebook sensitivity run | report | evaluate``: which facts of a case change its results."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from casebook.cli.common import (
     print_json,
     show_report,
 )
+from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
 app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
@@ -27,20 +29,40 @@ K = Annotated[int, typer.Option("--k", min=1, help="Length of the result lists c
 Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
 Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
 Placebos = Annotated[int, typer.Option(min=0, help="Placebo edits per state and size of edit.")]
+CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
+
+
+def finite(threshold: float | None) -> float | None:
+    """Refuse a threshold that is no finite number."""
+    if threshold is not None and not math.isfinite(threshold):
+        raise InputError(f"--threshold: {threshold} is no finite number")
+    return threshold
+
+
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        callback=finite,
+        help="Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
+        "from it on (default 1.0).",
+    ),
+]
 Judge = Annotated[str | None, typer.Option(help="endpoint:MODEL judges whether edits are plausible; default: rules.")]
 
 
 @app.command()
 def run(
     context: typer.Context,
-    case: Annotated[Path, typer.Argument(help="Fact sheet (.json) or judgment text.")],
-    dataset: Annotated[str, typer.Argument(help="Data set, or a BEIR folder.")],
+    case: Annotated[Path, typer.Argument(help=f"{CASES}, or judgment text.")],
+    dataset: Annotated[str, typer.Argument(help=f"Data set, or folder: {DOCUMENTS}.")],
+    name: Annotated[str | None, typer.Option("--case", help="Which case, if the file holds several.")] = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
     depth: Depth = 2,
     children: Children = 5,
-    threshold: Annotated[float, typer.Option(min=0, help="Least displacement at which a state is edited again.")] = 1.0,
+    threshold: Threshold = None,
     budget: Annotated[str, typer.Option(help="stratified (fact types in turn) or first.")] = "stratified",
     placebos: Placebos = 4,
     validator: Judge = None,
@@ -57,28 +79,37 @@ def run(
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
-    from casebook.data.registry import load
+    from casebook.assistant.log import documents_of
     from casebook.paths import data_folder
-    from casebook.sensitivity.report import explained_report, read_case, run_case, score_table, validator_for
-    from casebook.sensitivity.tree import TreeSettings
+    from casebook.sensitivity.evaluation import THRESHOLD
+    from casebook.sensitivity.report import (
+        explained_report,
+        missing_answers,
+        read_case,
+        run_case,
+        score_table,
+        validator_for,
+    )
+    from casebook.sensitivity.tree import EXPAND, TreeSettings
 
-    own = data_folder(dataset)
-    refuse_overwriting(out, case, own and own[1])
-    limits = {"max_depth": depth, "children": children, "threshold": threshold, "seed": seed}
+    folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
+    refuse_overwriting(out, case, folder)
+    least = EXPAND if threshold is None else threshold
+    limits = {"max_depth": depth, "children": children, "threshold": least, "seed": seed}
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
         settings = TreeSettings.documented(**limits)
     else:
         settings = TreeSettings(**limits, budget=budget, placebo_draws=placebos)
-    sheet, notes = read_case(case, extractor)
+    sheet, notes = read_case(case, extractor, name)
     judge = validator_for(validator, original)
-    data = load(dataset)
-    tree = run_case(sheet, data.documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k)
-    notes = [*notes, *(f"{n} answers missing: {why}" for why, n in getattr(judge, "failures", {}).items())]
+    documents = documents_of(dataset)
+    tree = run_case(sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k)
+    notes = [*notes, *missing_answers(judge)]
     if len(tree.root.found.cases) < k:
         notes.append(f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean")
-    report = explained_report(tree, data.documents, original)
-    report |= {"dataset": data.name, "mode": mode, "notes": notes}
+    report = explained_report(tree, documents, original, THRESHOLD if threshold is None else threshold)
+    report |= {"dataset": folder.resolve().name if folder else dataset, "mode": mode, "notes": notes}
     lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
     lines.append(f"{report['case_id']}: " + ", ".join(f"{count} {name}" for name, count in report["counts"].items()))
     show_report(report, as_json, out, lines, score_table(report))
@@ -87,7 +118,7 @@ def run(
 @app.command()
 def evaluate(
     context: typer.Context,
-    cases: Annotated[Path, typer.Argument(help="Annotated cases, JSON lines as in data/counterfactual/cases.jsonl.")],
+    cases: Annotated[Path, typer.Argument(help=f"{CASES}.")],
     corpus: Annotated[Path, typer.Option(help=f"{DOCUMENTS}.")],
     mode: Mode = "full",
     encoder: Encoder = None,
@@ -96,6 +127,7 @@ def evaluate(
     children: Annotated[
         int | None, typer.Option(min=1, help="Edits tried per state; default: all, original: 5.")
     ] = None,
+    threshold: Threshold = None,
     placebos: Placebos = 4,
     validator: Judge = None,
     original: Original = False,
@@ -106,13 +138,15 @@ def evaluate(
 ):
     """Compare the sensitivity of a retriever with annotated cases.
 
-    Prints COUNTERCASE's dispositive and non-dispositive accuracy at 1.5, its mean Spearman correlation and accept
-    rate, then the standard measures: AUROC beyond placebo edits, against simple baselines, with intervals over cases.
+    Prints COUNTERCASE's dispositive and non-dispositive accuracy at the threshold, its mean Spearman correlation and
+    accept rate, each as its document states it and as its code computes it; then the standard measures: AUROC beyond
+    placebo edits, against simple baselines, with intervals over cases.
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
     from casebook.sensitivity.cases import own_collection
-    from casebook.sensitivity.report import evaluation_parts, evaluation_report, validator_for
+    from casebook.sensitivity.evaluation import THRESHOLD
+    from casebook.sensitivity.report import evaluation_parts, evaluation_report, missing_answers, validator_for
     from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
@@ -125,8 +159,10 @@ def evaluate(
     collection = own_collection(cases, corpus)
     judge = validator_for(validator, original)
     options = {"encoder": encoder, "n_boot": resamples, "chunking": False}
-    report = evaluation_report(run_study(collection, [mode], settings, validator=judge, k=k, **options), mode)
-    report |= {"corpus": str(corpus), "k": k, "counts": {"documents": len(collection.documents), **collection.account}}
+    study = run_study(collection, [mode], settings, validator=judge, k=k, **options)
+    report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
+    report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
+    report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
     show_report(report, as_json, out, *evaluation_parts(report))
 
@@ -135,6 +171,7 @@ def evaluate(
 def report(
     context: typer.Context,
     tree: Annotated[Path, typer.Argument(help="Report that `run -o` wrote.")],
+    threshold: Threshold = None,
     out: Out = None,
     as_json: Json = False,
 ):
@@ -143,10 +180,10 @@ def report(
     Example: casebook sensitivity report tree.json -o tree.md
     """
     from casebook.files import write_text
-    from casebook.sensitivity.report import as_markdown, read_report
+    from casebook.sensitivity.report import as_markdown, read_report, with_threshold
 
     exclusive(context, "as_json", "out")
-    found = read_report(tree)
+    found = with_threshold(read_report(tree), threshold)
     if as_json:
         print_json(found["nodes"][0]["sensitivity_scores"])
     elif out is None:

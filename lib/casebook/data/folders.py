@@ -24,8 +24,7 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
     corpus, questions = _one_of(folder, "corpus"), _one_of(folder, "queries")
     judged = folder / "qrels" / f"{split}.tsv"
     if not judged.is_file():
-        splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["none"]
-        raise InputError(f"{judged}: no such file; splits here: {', '.join(splits)}")
+        raise InputError(f"{judged}: no such file; {_other_judgements(folder)}")
     documents = _documents(corpus, "_id", titles)
     queries = read_frame(questions, "_id", "query_id")
     key = key or folder.resolve().name
@@ -42,8 +41,7 @@ def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", car
 def read_collection(folder, titles=True):
     """Documents of a BEIR folder, or of the .txt and .md files of any other folder; judgements are not needed."""
     folder = Path(folder)
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder")
+    check_folder(folder)
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(_one_of(folder, "corpus"), "_id", titles)
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".txt", ".md") and path.is_file())
@@ -59,6 +57,27 @@ def read_questions(path):
     path = Path(path)
     path = _one_of(path, "queries") if path.is_dir() else path
     return read_frame(path, "_id", "query_id")
+
+
+def check_folder(folder):
+    """Refuse what is no folder, and say so of a file."""
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        remedy = "give the folder with its corpus.jsonl (BEIR layout), or one of .txt and .md files"
+        raise InputError(f"{folder}: is a file, not a folder: {remedy}")
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder")
+
+
+def _other_judgements(folder):
+    """Say which splits a folder has, else which files may hold its judgements."""
+    splits = sorted(path.stem for path in folder.glob("qrels/*.tsv"))
+    if splits:
+        return f"splits here: {', '.join(splits)}"
+    places = [*folder.glob("*qrel*"), *folder.glob("qrels/*")]
+    names = sorted(path.relative_to(folder).as_posix() for path in places if path.is_file())
+    found = f"; these may be the judgements: {', '.join(names)}" if names else ""
+    return f"judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs){found}"
 
 
 def with_titles(documents):

@@ -77,8 +77,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
 
 
 def _load_folder(key, folder, split, titles, max_missing):
-    if not folder.is_dir():
-        raise InputError(f"dataset {str(folder)!r}: no such folder")
+    folders.check_folder(folder)
     if isinstance(titles, str) or not 0 <= max_missing <= 1:
         raise InputError("titles is true or false, max_missing a share from 0 to 1")
     split = paths.valid_name(split, "split")

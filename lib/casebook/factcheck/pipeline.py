@@ -345,8 +345,8 @@ class FactChecker:
     ----------
     base : EvidenceBase
         Where evidence is searched.
-    stance : object
-        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`.
+    stance : object, optional
+        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`; by default the public one.
     config : PipelineConfig, optional
         Settings.
     memo : dict, optional
@@ -374,8 +374,10 @@ class FactChecker:
     'NOT_SUPPORTED'
     """
 
-    def __init__(self, base, stance, config=None, memo=None):
-        self.base, self.stance, self.config = base, stance, config or PipelineConfig()
+    def __init__(self, base, stance=None, config=None, memo=None):
+        self.base = base
+        self.stance = stance or judges.PublicJudge()
+        self.config = config or PipelineConfig()
         self._decompose = claims.decomposer_of(self.config.decomposition)
         self._memo = {} if memo is None else memo
 

@@ -23,7 +23,7 @@ import pandas as pd
 
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
-from casebook.trec import GRADE_LIMIT, Columns, read_qrels, run_table
+from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, read_qrels, run_table
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
@@ -61,6 +61,10 @@ class Evaluation:
     measures: tuple
     matrix: np.ndarray
     accounting: Accounting
+
+    def __repr__(self):
+        means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.mean.items())
+        return f"Evaluation({len(self.query_ids)} queries: {means})"
 
     @property
     def names(self):
@@ -180,6 +184,7 @@ def _judged(qrels, run, judged_only, missing, no_relevant):
         if value not in ("zero", "skip"):
             raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")
     qrels = _table(qrels, read_qrels, "relevance", "qrels")
+    qrels = qrels.table() if isinstance(qrels, Columns) else qrels
     run = _table(run, run_table, "score", "run")
     regular = isinstance(run, Columns)
     run_ids = dict.fromkeys(run.query_ids) if regular else run
@@ -208,11 +213,11 @@ def _judged(qrels, run, judged_only, missing, no_relevant):
 
 
 def _table(source, read, value, what):
-    """Dictionary of dictionaries from a path, a frame or one such."""
+    """Columns or dictionary of dictionaries from a path, a frame or one such."""
     if isinstance(source, str | os.PathLike):
         return read(source)
     if isinstance(source, pd.DataFrame):
-        source = _from_frame(source, value, what)
+        return _from_frame(source, value, what)
     if not isinstance(source, Mapping):
         raise InputError(f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}")
     for kind in set(map(type, source.values())):
@@ -224,17 +229,25 @@ def _table(source, read, value, what):
 
 
 def _from_frame(frame, value, what):
+    """Columns of a frame; ids are read as text."""
     wanted = ["query_id", "doc_id", value]
     if not set(wanted) <= set(frame):
         raise InputError(f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}")
-    repeated = np.flatnonzero(frame.duplicated(wanted[:2]))
-    if len(repeated):
-        pair = frame.iloc[repeated[0]][wanted[:2]].tolist()
-        raise InputError(f"{what}: row {repeated[0]} repeats query and document {pair}")
-    table = {}
-    for query, document, number in zip(*(frame[name].tolist() for name in wanted), strict=True):
-        table.setdefault(str(query), {})[str(document)] = number
-    return table
+    if frame.empty:
+        raise InputError(f"{what}: empty, no document for any query")
+    query, queries = pd.factorize(frame["query_id"], use_na_sentinel=False)
+    query_ids = list(dict.fromkeys(map(str, queries.tolist())))
+    if len(query_ids) < len(queries):  # 1 and "1" are one id
+        query, _ = pd.factorize(np.array([str(name) for name in queries], dtype=object)[query])
+    document = padded(frame["doc_id"].tolist())
+    columns = Columns.grouped(query_ids, query, document, frame[value].to_numpy())
+    if not columns.repeats:
+        return columns
+    repeated = np.flatnonzero(pd.DataFrame({"query": query, "document": document}).duplicated())
+    if not len(repeated):  # two ids of one hash
+        return columns.table()
+    pair = frame.iloc[repeated[0]][wanted[:2]].tolist()
+    raise InputError(f"{what}: row {repeated[0]} repeats query and document {pair}")
 
 
 def _grades(qrels):
@@ -371,17 +384,23 @@ def _in_dicts(qrels, run):
 
 def _in_columns(qrels, run):
     """The same for a run as columns."""
-    known = {query: number for number, query in enumerate(run.query_ids)}
-    place = np.array([known.get(query, -1) for query in qrels])
+    try:
+        scores = np.asarray(run.value, dtype=np.float64)
+    except (TypeError, ValueError):
+        scores = np.array([np.nan])
+    if not np.isfinite(scores).all():
+        raise _number_error(run.table(), "run", "a finite number", math.isfinite)
+    number_of = {query: number for number, query in enumerate(run.query_ids)}
+    place = np.array([number_of.get(query, -1) for query in qrels])
     query = np.repeat(place, [len(grades) for grades in qrels.values()])
     rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
-    wanted = np.where(rows < 0, np.nan, run.value[rows])
+    wanted = np.where(rows < 0, np.nan, scores[rows])
 
     def items(row):
         low, high = run.offsets[place[row] : place[row] + 2]
-        return zip(run.document_ids(low, high), run.value[low:high].tolist(), strict=True)
+        return zip(run.document_ids(low, high), scores[low:high].tolist(), strict=True)
 
-    return run.value, run.offsets, place, wanted, items
+    return scores, run.offsets, place, wanted, items
 
 
 def _offsets(sizes):
@@ -398,8 +417,7 @@ def _descending(scores, offsets):
     rising[inner[(inner > 0) & (inner < len(scores))] - 1] = False
     if not rising.any():
         return scores
-    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return scores[np.lexsort((-scores, row))]
+    return scores[order_in_rows(-scores, offsets)]
 
 
 def _count_higher(values, first, size, target):

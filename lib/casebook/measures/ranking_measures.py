@@ -4,7 +4,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from casebook.readers import read_yaml
 
 ORIGINAL = "original:"
 """Before the name of a documented formula; without it the standard measure is meant."""
+NOT_DESCRIBED = "not described in ranking_measures.yml"
 
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
@@ -68,7 +69,7 @@ class FirstRelevant:
         values = np.zeros(len(judged.query_ids))
         chance = hits / np.maximum(size, 1)
         for rank in range(1, int(min(size.max(initial=0), self.cutoff)) + 1):
-            values += chance * self.value(np.array(float(rank)))
+            values += chance * self.value(np.array([float(rank)]))
             chance *= np.maximum(size - hits - rank + 1, 0) / np.maximum(size - rank, 1)
         return values
 
@@ -294,14 +295,15 @@ class Measure:
 
     name: str
     family: str | None
-    formula: object
+    formula: object = field(repr=False)
     aggregate: str = "mean"
 
     @property
     def info(self):
         """Definition, range, source, and how the measure differs elsewhere."""
         if self.family:
-            return _catalogue()[self.family]
+            undescribed = MeasureInfo(self.name, NOT_DESCRIBED, "")
+            return _catalogue().get(self.family, undescribed)
         about = callable_plugin(self.name, "measure").__doc__ or "A measure of the user's own."
         return MeasureInfo(self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
-from casebook.raters.forms import PAIRED, SCALES
+from casebook.raters.forms import SCALES
 from casebook.raters.preference import count_votes
 from casebook.raters.read import BASE, RAG, SHOWN_AS, Votes, judgements, key_column, renamed
 from casebook.sheets import read_book, sheet_records
@@ -24,7 +24,9 @@ AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
 RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
 RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
-RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+# The document's scales and columns, whatever the forms of today ask.
+DOCUMENTED_SCALES = ("factuality", "usefulness")
+RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in DOCUMENTED_SCALES]
 FORM_COLUMNS = {shown: column for column, shown in SHOWN_AS.items()}
 _OTHER = {"S1": "S2", "S2": "S1"}
 
@@ -70,11 +72,13 @@ def documented_lines(analysis):
 
 def impossible(forms, values):
     """Name what cannot be, which the documented analysis computes without a word."""
-    kappa, raw = (values[AGREEMENT][key] for key in ("fleiss_kappa", "raw_observed_agreement"))
-    if raw is not None and (not 0 <= raw <= 1 or abs(kappa) > 1):
+    agreement = values[AGREEMENT]
+    blank = int(np.isnan(_common_votes(forms)).any(axis=1).sum())
+    if blank:
         yield (
-            f"agreement of {raw:.1%}, kappa {kappa}: not all items have the votes of "
-            "all raters, and the documented formula counts those of the first item"
+            f"{blank} of {agreement['n_items']} items lack a vote: the documented formula takes the raters of the "
+            f"first item for all, so its kappa of {agreement['fleiss_kappa']} is not the agreement of these raters; "
+            "leave out --original for one that leaves out what is blank"
         )
     for name, count in Counter(name for name, _ in forms).items():
         if count > 1:
@@ -102,7 +106,7 @@ def _votes(rows):
 
 def _ratings(rows):
     """Mean ratings; a cell that is no number drops what comes after it in its row, a blank one makes the mean nan."""
-    found = {(system, scale): [] for system in (RAG, BASE) for scale in SCALES}
+    found = {(system, scale): [] for system in (RAG, BASE) for scale in DOCUMENTED_SCALES}
     for row in rows:
         side = _stripped(row["side"])
         if side not in _OTHER:
@@ -116,18 +120,24 @@ def _ratings(rows):
     means = {key: float(np.mean(values)) if values else np.nan for key, values in found.items()}
     means = {key: None if np.isnan(mean) else round(mean, 3) for key, mean in means.items()}
     return {
-        system: {f"{scale}_mean": means[system, scale] for scale in SCALES} | {"n": len(found[system, "usefulness"])}
+        system: {f"{scale}_mean": means[system, scale] for scale in DOCUMENTED_SCALES}
+        | {"n": len(found[system, "usefulness"])}
         for system in (RAG, BASE)
     }
 
 
-def _agreement(forms):
-    """Fleiss' kappa as documented: files of one base name collapse into one rater, the first item's raters count."""
+def _common_votes(forms):
+    """Votes on the items of all forms: files of one base name collapse into one rater."""
     labels = {}
     for name, rows in forms:
         given = pd.Series(_votes(rows), [" ".join(str(row["prompt_text"]).split()) for row in rows])
         labels[name] = given[~given.index.duplicated(keep="last")]
-    votes = pd.concat(labels, axis=1, join="inner").to_numpy()
+    return pd.concat(labels, axis=1, join="inner").to_numpy()
+
+
+def _agreement(forms):
+    """Fleiss' kappa as documented: the number of raters is that of the first item."""
+    votes = _common_votes(forms)
     counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
     kappa = observed = None
     raters = counts[0].sum() if len(counts) else 0
@@ -153,7 +163,7 @@ def read_records(paths, side_column=None, last_column=False, columns=None):
     for path in map(Path, paths):
         (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
-        needed = {*(column.name for column in PAIRED.answers), key}
+        needed = {"preferred", *RATING_COLUMNS, key}
         rows = [record for _, record in sheet_records(path, sheet, needed)]
         found.append((path.name, [row | {"side": row[key]} for row in rows]))
     return found
@@ -183,11 +193,32 @@ def votes_of(dataset):
     return _study_votes(table.sort_values(["rater", "row"], ignore_index=True)), data.name
 
 
+DEALT = "dealt_at_random"
+# What depends on who cast which vote, on which side or in which place: published figures do not fix it.
+_DEALT = (
+    *("cohen_kappa", "leave_one_out", "rating_agreement", "rating_counts", "rating_tests", "rater_rating_tests"),
+    *("correlation", "position", "length", "order", "duplicates", "consistency"),
+    *("arm_guess", "telling_words", "guesses"),
+)
+
+
+def published_tables(tables):
+    """Tables of the reconstruction without what random assignment made: left out, or undefined with that reason.
+
+    The win rates stay, those of new raters too: tallies of raters, patterns of items and the total fix all their parts.
+    """
+    kept = {name: table for name, table in tables.items() if name not in _DEALT}
+    agreement = kept["agreement"].assign(new_panel_low=np.nan, new_panel_high=np.nan, reason=DEALT)
+    pairwise = agreement["coefficient"] == "light_kappa"
+    agreement.loc[pairwise, ["estimate", "se", "panel_low", "panel_high"]] = np.nan
+    return kept | {"agreement": agreement}
+
+
 def example_votes():
     """Give the reconstruction of the documented example, which is not its data."""
     table = pd.read_csv(EXAMPLE)
     rag_left, choice = table["rag_side"] == "S1", table["preference"]
-    for scale in SCALES:
+    for scale in DOCUMENTED_SCALES:
         rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
         table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(rag_left, base), base.where(rag_left, rag)
     left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})

@@ -26,7 +26,6 @@ FORMS, SEALED = "for_raters", "sealed"
 KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"
 KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-1", "casebook-preregistration-1"
 SHEET, RUBRIC_SHEET, ABOUT_SHEET = "ratings", "rubric", "about"
-SCALES = ("factuality", "usefulness")
 RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
@@ -90,6 +89,7 @@ class Layout:
 
 
 RUBRIC = read_yaml(DATA / "raters" / "rubric.yml")
+SCALES = tuple(RUBRIC["paired"]["scales"])
 
 
 def _layout(name, *more):

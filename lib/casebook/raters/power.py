@@ -7,6 +7,7 @@ import pandas as pd
 from scipy import optimize, special, stats
 
 from casebook.errors import InputError
+from casebook.raters import preference
 from casebook.stats.intervals import FEWEST, FEWEST_RATERS, crossed_pvalues, crossed_variance, wilson
 from casebook.stats.samples import check_count, stream
 
@@ -115,6 +116,34 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
         row = {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high}
         rows.append(row | {"n": share.n})
     return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
+
+
+def interval_coverage(
+    *, items, raters, win_rate, tie_rate=0.12, item_sd=1.3, rater_sd=0.5, studies=200, n_boot=1_000, seed=0
+):
+    """Share of simulated studies whose interval of the win rate holds the truth.
+
+    The truth for new items is the win rate of the raters of that study on all items that there could be; for new items
+    and raters it is `win_rate`.
+    """
+    rng = np.random.Generator(stream(seed, "interval coverage"))
+    mean = log_odds_of(win_rate, float(np.hypot(item_sd, rater_sd)))
+    inside = {"item": [], "item and rater": []}
+    for study in range(studies):
+        odds = mean + rater_sd * rng.standard_normal(raters)
+        chances = special.expit(odds + item_sd * rng.standard_normal((items, 1)))
+        votes = np.where(rng.random(chances.shape) < chances, 1.0, -1.0)
+        votes[rng.random(chances.shape) < tie_rate] = 0.0
+        of_these = np.mean([marginal_probability(lean, item_sd) for lean in odds])
+        for unit, truth in (("item", of_these), ("item and rater", win_rate)):
+            found = preference.win_rate(votes, unit=unit, n_boot=n_boot, seed=study)
+            if found.low is not None:
+                inside[unit].append(found.low <= truth <= found.high)
+    rows = []
+    for unit, hits in inside.items():
+        share = wilson(sum(hits), len(hits))
+        rows.append({"unit": unit, "coverage": share.estimate, "low": share.low, "high": share.high, "n": share.n})
+    return pd.DataFrame(rows)
 
 
 def _sign(values):

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import special, stats
 
 from casebook.stats.intervals import (
+    FEWEST,
     Interval,
     at_least,
     bootstrap_statistic,
@@ -89,7 +90,7 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     values = sums * (common / known)
     mean, method = float(values.sum() / (n * common)), EXACT
     if not values.any():
-        return Flips(Interval(mean, 0.0, 0.0, level, n, method, "no_variation"), 1.0, 0.0)
+        return Flips(Interval(mean, None, None, level, n, method, "no_variation"), 1.0, 0.0)
     if n * n * np.abs(values).sum() <= MOST_STEPS and not np.any(values % 1):
         pvalue, low, high = _counted_flips(values.astype(int), 1 - level)
         low, high, error = low / common, high / common, 0.0
@@ -103,7 +104,7 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     if reason or not math.isfinite(low + high):
         low, high, reason = None, None, reason or "too_few_units_for_the_level"
     elif low == high:
-        reason = "no_variation"
+        low, high, reason = None, None, "no_variation"
     return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
 
 
@@ -162,7 +163,7 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
         net, p = found.interval, found.pvalue
         rate, low, high = (None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high))
         verdict = "undecided"
-        if p is not None and low is not None and p <= 1 - level:
+        if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
             verdict = "preferred" if net.estimate > 0 else "not preferred"
         row = {"scope": scope, "win_rate": rate, "ci_low": low, "ci_high": high}
         row |= {"p": p, "verdict": verdict, "items": net.n, "raters": raters}
@@ -199,6 +200,8 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
     found = mean_intervals(scores[scored], clusters, level=level, n_boot=n_boot, seed=seed)[0]
+    if len(np.unique(clusters)) < FEWEST:  # an interval by vote speaks of new votes, not of new items or raters
+        found = replace(found, low=None, high=None, reason="fewer_than_six_clusters")
     if unit == "item and rater":
         both = crossed_mean(scores, 0.5, weights="votes", level=level, limits=(0.0, 1.0)).interval
         if None in (found.low, both.low):

@@ -8,12 +8,13 @@ from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.raters.forms import FORMS, SCALES, SHEET
+from casebook.raters.forms import FORMS, LIKERT, PAIRED, SCALES, SHEET
 from casebook.raters.power import marginal_probability
 from casebook.raters.read import read_key
 from casebook.stats.samples import stream
 
 RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+LIKERT_RATED = [column.name for column in LIKERT.answers]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     study, folder, truth = Path(study), Path(folder), truth or Truth()
     key = read_key(study)
     rng = np.random.Generator(stream(seed, "simulated panel"))
-    items = [row["item_id"] for row in key["draw"]]
+    paired = key["layout"] == "paired"
+    layout = PAIRED if paired else LIKERT
+    rows = key["draw"] if paired else [row for form in key["forms"].values() for row in form["rows"]]
+    items = list(dict.fromkeys(row["item_id" if paired else "item"] for row in rows))
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
     paths = sorted((study / FORMS).glob("*.xlsx"))
     if not paths:
@@ -58,12 +62,17 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     for path, target in zip(paths, targets, strict=True):
         book = load_workbook(path)
         sheet = book[SHEET]
-        rows, own = owners[sheet.cell(2, 1).value], rng.normal(0, truth.rater_sd)
         columns = {cell.value: cell.column for cell in sheet[1]}
+        rows = owners[sheet.cell(2, columns[layout.key]).value]
+        own = rng.normal(0, truth.rater_sd)
         for line, row in enumerate(rows, start=2):
-            sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
-            odds = sign * (truth.effect + liking[row["item"]] + own) + truth.left
-            for name, value in _judge(odds, truth, rng).items():
+            if paired:
+                sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
+                answers = _judge(sign * (truth.effect + liking[row["item"]] + own) + truth.left, truth, rng)
+            else:
+                level = 3.6 + 0.4 * (liking[row["item"]] + own)
+                answers = dict(zip(LIKERT_RATED, _ratings(np.full(len(LIKERT_RATED), level), truth, rng), strict=True))
+            for name, value in answers.items():
                 sheet.cell(line, columns[name]).value = value
         book.save(target)
     return targets
@@ -74,7 +83,11 @@ def _judge(odds, truth, rng):
     preferred = "S1" if rng.random() < special.expit(odds) else "S2"
     if rng.random() < truth.ties:
         preferred = "Tie"
-    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], 2)
+    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(SCALES))
+    return {"preferred": preferred, **dict(zip(RATED, _ratings(level, truth, rng), strict=True))}
+
+
+def _ratings(level, truth, rng):
+    """Draw a rating around each level; some are left blank."""
     drawn = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
-    kept = [None if rng.random() < truth.blank else value for value in drawn]
-    return {"preferred": preferred, **dict(zip(RATED, kept, strict=True))}
+    return [None if rng.random() < truth.blank else value for value in drawn]

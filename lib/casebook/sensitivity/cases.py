@@ -14,7 +14,7 @@ from casebook import paths
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.readers import read_jsonl
+from casebook.readers import read_json, read_jsonl
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
@@ -131,17 +131,44 @@ class Case(NamedTuple):
 
 
 def read_cases(path=CASES):
-    """Read cases from JSON lines; errors name file, line and field."""
+    """Read cases from JSON lines, or from a .json file of one case or of a list; errors name file, place and field.
+
+    A case is a fact sheet with its annotations, or the sheet alone.
+    """
     cases = {}
-    for number, record in read_jsonl(path, {}):
-        fitting(path, number, record, Record)
-        sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, f"{path}:{number}")
-        if sheet.case_id in cases:
-            raise InputError.at(path, number, f"case {sheet.case_id!r} comes twice")
-        cases[sheet.case_id] = Case(sheet, record | {"case_id": sheet.case_id})
+    for where, record in _records(Path(path)):
+        case = _case(where, record)
+        name = case.sheet.case_id
+        if name in cases:
+            raise InputError(f"{where}: case {name!r} comes twice")
+        cases[name] = case
     if not cases:
         raise InputError(f"{path}: holds no cases")
     return list(cases.values())
+
+
+def _records(path):
+    """Yield each record of a file, and its place for errors."""
+    if path.suffix.lower() != ".json":
+        for number, record in read_jsonl(path, {}):
+            yield f"{path}:{number}", record
+        return
+    content = read_json(path)
+    if not isinstance(content, list):
+        yield str(path), content
+        return
+    for number, record in enumerate(content, 1):
+        yield f"{path}: case {number}", record
+
+
+def _case(where, record):
+    """Take one case from a record; the facts of a sheet alone stand beside its name."""
+    if isinstance(record, dict) and "fact_sheet" not in record:
+        sheet = {key: value for key, value in record.items() if key not in KEYS}
+        record = {key: value for key, value in record.items() if key in KEYS} | {"fact_sheet": sheet}
+    fitting(where, None, record, Record)
+    sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
+    return Case(sheet, record | {"case_id": sheet.case_id})
 
 
 def account(cases):

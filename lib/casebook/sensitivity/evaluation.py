@@ -1,14 +1,18 @@
 """From edges to scores: sensitivity to each fact type, its excess over placebos, and agreement with annotations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
+from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
-from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_counts, too_few
+from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_clusters, resampled_counts
 from casebook.stats.tests import holm, paired_randomization
+from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
@@ -48,6 +52,7 @@ def _aggregate(used, measure, clusters, options):
     cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
     frame = pd.DataFrame({"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)})
     values, beyond = frame.dropna(subset="value"), frame.dropna(subset="excess")
+    options = options | {"shares": False}
     found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
     more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
     reason, placebo, p = found.reason or more.reason, None, None
@@ -70,10 +75,14 @@ def case_scores(edges, measure=PRIMARY, over_placebo=True):
     return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
 
 
-def documented_scores(edges):
-    """Aggregate as documented: the mean over all edges of a type, no-ops too, and 0 without any."""
+def documented_scores(edges, cases=None):
+    """Aggregate as documented: the mean over all edges of a type, no-ops too, and 0 without any.
+
+    `cases` are the names of all cases, also of those without an edge.
+    """
     used = edges[edges["status"].isin([OK, NOOP, POOR])]
-    return _by_case(edges, used, used[PARITY]).fillna(0.0)
+    scores = _by_case(edges, used, used[PARITY])
+    return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
 
 
 def _by_case(edges, used, values):
@@ -91,21 +100,39 @@ def coverage(edges, cases):
     return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
 
 
-def shares_above(edges, placebos, annotations):
+def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
     groups = {"facts that decide": used[decides.eq(True)], "other facts": used[decides.eq(False)]}
     groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
-    shares = {name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
 
 
 # ---- scores against annotations
 
 
-def documented_evaluation(scores, annotations, edges=0):
-    """Score as documented: shares called correctly, averaged over cases, a case without annotations counting 0.
+def stated_evaluation(scores, annotations, outcomes, threshold=THRESHOLD):
+    """Score as the document's sentences say: shares of the annotated facts, and of the proposed edits, as a whole.
+
+    `outcomes` are the validator's decisions on all proposed edits.
+    """
+    pairs = score_pairs(scores, annotations)
+    measures = {}
+    for name, side in (("dispositive_accuracy", True), ("non_dispositive_accuracy", False)):
+        assigned = pairs.loc[pairs["dispositive"] == side, "score"] > threshold
+        measures[name] = _rounded_share(assigned == side)
+    spearman = documented_evaluation(scores, annotations)["mean_spearman"]
+    return measures | {"mean_spearman": spearman, "llm_accept_rate": _rounded_share(outcomes == ACCEPT)}
+
+
+def _rounded_share(flags):
+    return round(float(flags.mean()), 4) if len(flags) else None
+
+
+def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
+    """Score as the document's code does: averaged over cases, a case without annotations counting 0.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
     """
@@ -114,7 +141,7 @@ def documented_evaluation(scores, annotations, edges=0):
         own = annotations[annotations["case_id"] == case]
         for side, found in shares.items():
             types = own.loc[own["dispositive"] == side, "fact_type"]
-            correct = int(((scores.loc[case, list(types)] > THRESHOLD) == side).sum())
+            correct = int(((scores.loc[case, list(types)] > threshold) == side).sum())
             found.append(correct / max(len(types), 1))
         expert = own.dropna(subset="importance").set_index("fact_type")["importance"]
         common = sorted(set(expert.index) & set(scores.columns))
@@ -140,7 +167,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     decided = pairs.dropna(subset=["score", "dispositive"])
     truth, values = decided["dispositive"].astype(bool).to_numpy(), decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
-    found = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
+    found = {"auroc": _area(truth, values, cases=cases).number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
     ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
@@ -154,8 +181,9 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 
 def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
-    tables, units = resampled_counts(_cells(truth, high), 6, cases, n_boot=n_boot, seed=seed)
-    drawn, few = formulas(tables.reshape(-1, 2, 3)), too_few(units, cases)
+    clusters, few = resampled_clusters(cases, len(truth))
+    tables, _ = resampled_counts(_cells(truth, high), 6, clusters, n_boot=n_boot, seed=seed)
+    drawn = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
     names = {"balanced_accuracy": "balanced_accuracy", "mcc": "mcc"}
     names |= {"dispositive": "recall", "non_dispositive": "recall_not_supported"}
@@ -163,7 +191,9 @@ def _decisions(truth, high, cases, n_boot, seed):
     for name, measure in names.items():
         value, *draws = drawn[measure]
         number = percentile_interval(value, draws, len(truth), reason=reason).number(CHANCE.get(name))
-        found[name] = number | ({"reason": few} if few and number["value"] is not None else {})
+        if number["value"] is not None:
+            number["reason"] = number["reason"] or few
+        found[name] = number
     return found
 
 
@@ -211,11 +241,27 @@ def score_pairs(scores, annotations):
 
 def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
-    truth, sides = np.asarray(truth, bool), [np.asarray(side, float) for side in (score, baseline)]
-    found = auroc(truth, *sides, level=level, clusters=clusters)
-    row = {"difference": found.estimate, "low": found.low, "high": found.high, "n": found.n}
-    areas = [auroc(truth, side).estimate for side in sides]
-    return row | {"groups": len(set(clusters)), "level": areas[0], "baseline": areas[1], "reason": found.reason}
+    truth = np.asarray(truth, bool)
+    sides = [np.asarray(side, float) for side in (score, baseline)]
+    area = _area(truth, *sides, cases=clusters, level=level)
+    levels = [auroc(truth, side).estimate for side in sides]
+    row = {"difference": area.estimate, "low": area.low, "high": area.high, "level": levels[0], "baseline": levels[1]}
+    row = {name: np.nan if value is None else value for name, value in row.items()}
+    return row | {"n": area.n, "groups": len(set(clusters)), "reason": area.reason}
+
+
+def _area(truth, *sides, cases, level=0.95):
+    """AUROC, or the difference of two, with cases as clusters, by pair where there are fewer than six cases."""
+    clusters, few = resampled_clusters(list(cases), len(truth))
+    area = auroc(truth, *sides, level=level, clusters=clusters)
+    reason = area.reason or few
+    if len(sides) == 2 and area.reason == "no_variation":
+        reason = NO_UNIT_DIFFERS
+    elif area.estimate is not None and few not in (None, INTERVAL_BY_UNIT):
+        reason = few
+    if reason not in (None, INTERVAL_BY_UNIT):
+        area = replace(area, low=None, high=None)
+    return replace(area, reason=reason)
 
 
 def type_scores(scores, annotations):

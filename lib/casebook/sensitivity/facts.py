@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.readers import read_json
 from casebook.sensitivity.citations import normalise_section
 
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
@@ -130,13 +129,9 @@ def fitting(path, number, record, model):
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
-        told = f"{first_problem(error)}; the keys are {', '.join(model.model_fields)}"
-        raise InputError.at(path, number, told) from error
-
-
-def read_sheet(path):
-    """Read a fact sheet from a JSON file."""
-    return from_dict(read_json(path), str(path))
+        place = path if number is None else f"{path}:{number}"
+        keys = ", ".join(model.model_fields)
+        raise InputError(f"{place}: {first_problem(error)}; the keys are {keys}") from error
 
 
 def from_dict(record, where="fact sheet", empty=False):

@@ -14,13 +14,13 @@ from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity import evaluation
+from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
 from casebook.sensitivity.edits import VACUOUS
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
-from casebook.sensitivity.facts import present_types, read_sheet, to_dict
+from casebook.sensitivity.facts import present_types, to_dict
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
-from casebook.sensitivity.study import ABOVE
-from casebook.sensitivity.tree import INVALID, PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
 from casebook.stats.intervals import estimate_text
 from casebook.stats.samples import number_or_none
 
@@ -28,18 +28,21 @@ LARGEST = 20_000_000  # bytes of a judgment
 FORMAT = "casebook sensitivity tree 1"
 SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
 _NAMED = 5  # cases named in a sentence
+_ANSWERS = {True: "yes", False: "no", None: "–"}
 
 
 # ---- from a file to a tree
 
 
-def read_case(path, extractor=None):
-    """Read a case and the notes on it: a fact sheet in JSON, or a judgment in text, by rules or by a model."""
+def read_case(path, extractor=None, name=None):
+    """Read a case and the notes on it: a case in JSON, by name if there are several, or a judgment in text."""
     path = Path(path)
-    if path.suffix.lower() == ".json":
+    if path.suffix.lower() in (".json", ".jsonl"):
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
-        return read_sheet(path), ()
+        return _chosen_sheet(path, name), ()
+    if name:
+        raise InputError(f"{path}: is the text of one judgment: leave --case out")
     if path.is_file() and path.stat().st_size > LARGEST:
         raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
     text = "\n".join(line for _, line in read_lines(path))
@@ -48,6 +51,23 @@ def read_case(path, extractor=None):
     if not present_types(found.sheet):
         raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
     return found.sheet, found.notes
+
+
+def _chosen_sheet(path, name):
+    """Give the sheet of the only case of a file, or of the named one."""
+    sheets = {case.sheet.case_id: case.sheet for case in read_cases(path)}
+    if name is None and len(sheets) == 1:
+        name = next(iter(sheets))
+    if name not in sheets:
+        listed = ", ".join(list(sheets)[:_NAMED])
+        problem = f"holds {len(sheets)} cases" if name is None else f"holds no case {name!r}"
+        raise InputError(f"{path}: {problem}: choose one by --case; the first are {listed}")
+    return sheets[name]
+
+
+def missing_answers(validator):
+    """Say how many answers of a language model are missing, and why."""
+    return [f"{count} answers missing: {why}" for why, count in getattr(validator, "failures", {}).items()]
 
 
 def validator_for(name=None, documented=False):
@@ -69,35 +89,36 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
 # ---- annotated cases: the original and the standard evaluation
 
 
-def evaluation_report(study, system):
+def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
     """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
-    edges, annotations, numbers = study.edges[system], study.annotations, study.numbers()[system]
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
     standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
-    standard |= {name: numbers[name] for name in ("auroc", ABOVE) if name in numbers}
-    report = {"cases": study.name, "mode": system, "threshold": evaluation.THRESHOLD, "original": None}
+    standard |= study.placebos_above(system, threshold)
+    report = {"cases": study.name, "mode": system, "threshold": threshold, "original": None}
     report |= {"standard": standard, "poor queries": sum(tree.poor is not None for tree in study.trees[system])}
-    if len(annotations):
-        scores, count = evaluation.documented_scores(edges), int((edges["status"] != INVALID).sum())
-        report["original"] = evaluation.documented_evaluation(scores, annotations, edges=count)
+    if len(study.annotations):
+        report["original"], report["original in its code"] = study.documented(system, threshold)
         report["against"] = study.against_simple(system).to_dict("records")
-        shown = study.evaluated(system)["spearman"]
-        standard["spearman"] = {name: shown[name] for name in ("value", "ci", "n", "p", "undefined", "reason")}
+        measured = study.evaluated(system)
+        standard |= {"auroc": measured["auroc"], "spearman": measured["spearman"]}
+        if measured["auroc"]["value"] is None and not measured["auroc"]["n"]:
+            standard["auroc"] = measured["auroc"] | {"reason": study.why_no_excess(system)}
     return report | {"fact types": study.sensitivity(system).to_dict("records")}
 
 
 def evaluation_parts(report):
     """Write an evaluation for people: lines and tables."""
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items())
-    yield [f"{report['cases']}, {report['mode']}: {counts}"]
+    yield [f"{report['cases']}, {report['mode']}: {counts}", *(f"note: {note}" for note in report["notes"])]
     if report["poor queries"]:
         yield [f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"]
     if report["original"] is None:
         yield ["no case is annotated: accuracies, AUROC and Spearman are not defined"]
     else:
-        yield [f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']}:"]
-        yield pd.DataFrame(report["original"].items(), columns=["measure", "value"])
+        yield [f"COUNTERCASE's evaluation at a mean displacement of {report['threshold']:g}:"]
+        original = pd.DataFrame(report["original"].items(), columns=["measure", "as documented"])
+        yield original.assign(**{"in its code": report["original in its code"].values()})
     yield ["standard measures, 95 % intervals over cases:"]
     labels = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
     rows = [{"measure": labels.get(name, name)} | number for name, number in report["standard"].items()]
@@ -114,7 +135,7 @@ def evaluation_parts(report):
 # ---- a tree as plain data
 
 
-def explained_report(tree, documents, documented=False):
+def explained_report(tree, documents, documented=False, threshold=evaluation.THRESHOLD):
     """Give a tree as plain data, node by node, with the explanation of each result and each edge."""
     explain = Explainer(dict(zip(documents["doc_id"], documents["text"], strict=True)), documented)
     edges, placebos = edge_frame([tree]), placebo_frame([tree])
@@ -123,7 +144,7 @@ def explained_report(tree, documents, documented=False):
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
     counts = dict(sorted(tree.counts.items())) | {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
     noops = [{"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops]
-    return {
+    report = {
         "format": FORMAT,
         "case_id": tree.case_id,
         "k": tree.k,
@@ -135,6 +156,19 @@ def explained_report(tree, documents, documented=False):
         "noops": noops,
         "coverage": evaluation.coverage(edges, 1).to_dict("records"),
     }
+    return with_threshold(report, threshold)
+
+
+def with_threshold(report, threshold=None):
+    """Call the fact types dispositive whose mean displacement exceeds a threshold, by default the report's own."""
+    if threshold is None:
+        threshold = report.get("threshold", evaluation.THRESHOLD)
+    root, *others = report["nodes"]
+    scores = {}
+    for name, score in root["sensitivity_scores"].items():
+        moved = score["mean_displacement"]["value"]
+        scores[name] = score | {"dispositive": None if moved is None else moved > threshold}
+    return report | {"threshold": threshold, "nodes": [root | {"sensitivity_scores": scores}, *others]}
 
 
 def _node(tree, node, explain):
@@ -270,7 +304,9 @@ def as_markdown(report):
     lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", "", f"Query: {plain(root['query'])}", ""]
     note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
     lines += [f"| {' | '.join(row)} |" for row in cells]
-    lines += ["", f"Intervals resample the facts of this one case. {note}", ""]
+    by = "Intervals resample the facts of this one case, or its edits where a type has fewer than six facts."
+    lines += ["", f"{by} {note}", ""]
+    lines += [f"Dispositive: the mean displacement exceeds {report['threshold']:g}.", ""]
     lines += _section("Mind:", [f"- {plain(text)}" for text in report.get("warnings", ())])
     lines += [f"Counts: {counted}.", "", "## States", ""]
     for node in nodes:
@@ -303,6 +339,7 @@ def score_table(report):
             number = score[label]
             row[label.replace("_", " ")] = "–" if number["value"] is None else estimate_text(number)
         placebo = "–" if score["placebo"] is None else f"{score['placebo']:.3f}"
+        row["dispositive"] = _ANSWERS[score["dispositive"]]
         rows.append(row | {"placebo": placebo, "reason": score["reason"] or ""})
-    columns = ["fact type", "edges", "mean displacement", "normalised footrule", "placebo", "excess", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["fact type", "edges", "mean displacement", "dispositive"]
+    return pd.DataFrame(rows, columns=[*columns, "normalised footrule", "placebo", "excess", "reason"])

@@ -16,12 +16,15 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
 from casebook.sensitivity import evaluation
-from casebook.sensitivity.edits import Vocabulary, inert_words
+from casebook.sensitivity.cases import own_collection
+from casebook.sensitivity.edits import LEAST_TERMS, Vocabulary, inert_words, single_fact_edits
 from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate
 from casebook.sensitivity.facts import FACT_TYPES
-from casebook.sensitivity.plausibility import rules
+from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.sensitivity.tree import (
+    INVALID,
     OK,
+    PARITY,
     PRIMARY,
     CaseSearch,
     TreeSettings,
@@ -34,10 +37,11 @@ from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS = ("bm25", "dense", "full")
+ABOVE = f"share of placebos above {THRESHOLD:g}"
 CONTROL = "random"
 TYPE_ALONE = "type alone"
+DISPLACEMENT = "mean displacement"
 SIMPLE = "bm25"  # the simple system that others are compared with
-ABOVE = f"share of placebos above {THRESHOLD}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +77,61 @@ class SensitivityStudy:
         """Give the share of edits above the documented threshold, case by case; see `evaluation.shares_above`."""
         return evaluation.shares_above(self.edges[system], self.placebos[system], self.annotations)
 
+    def placebos_above(self, system, threshold=THRESHOLD):
+        """Give the share of all placebo edits above a displacement, with its interval over cases; empty without any."""
+        placebos = self.placebos[system]
+        placebos = placebos[placebos["status"] == OK]
+        if placebos.empty:
+            return {}
+        exceeds = (placebos[PARITY] > threshold).to_numpy(float)
+        share = bootstrap_mean(exceeds, clusters=placebos["case_id"].tolist(), **self.options)
+        return {f"share of placebos above {threshold:g}": share.number(0.0)}
+
+    def documented(self, system, threshold=THRESHOLD):
+        """Score one system by COUNTERCASE's measures, as its document states them and as its code computes them."""
+        cases = [tree.case_id for tree in self.trees[system]]
+        scores = evaluation.documented_scores(self.edges[system], cases)
+        outcomes = self.decisions(system)["outcome"]
+        edges = int((self.edges[system]["status"] != INVALID).sum())
+        code = evaluation.documented_evaluation(scores, self.annotations, edges, threshold)
+        return evaluation.stated_evaluation(scores, self.annotations, outcomes, threshold), code
+
     def against_simple(self, system):
         """Contrast the AUROC of a system with the simple baselines, on the pairs that both assessed, the best first.
 
         The intervals hold together (Bonferroni).
         """
-        scores, rows = self.scores(system), []
+        scores = self.scores(system)
         simple = {TYPE_ALONE: evaluation.type_scores(scores, self.annotations)}
         if SIMPLE in self.edges and system != SIMPLE:
             simple[SIMPLE] = self.scores(SIMPLE)
-        for name, baseline in simple.items():
-            pairs = evaluation.score_pairs(scores, self.annotations)
-            pairs["simple"] = evaluation.score_pairs(baseline, self.annotations)["score"]
-            pairs = pairs.dropna(subset=["score", "simple", "dispositive"])
-            sides = pairs["dispositive"], pairs["score"], pairs["simple"], pairs["case_id"]
-            row = evaluation.auroc_contrast(*sides, level=1 - 0.05 / len(simple))
-            rows.append({"system": system, "against": name} | row)
-        frame = pd.DataFrame(rows).astype({"low": float, "high": float, "reason": object})
+        rows = [self._auroc_row(system, name, baseline, 1 - 0.05 / len(simple)) for name, baseline in simple.items()]
+        frame = pd.DataFrame(rows).astype({"reason": object})
         return frame.sort_values("baseline", ascending=False, kind="stable").reset_index(drop=True)
+
+    def against_documented(self):
+        """Contrast the AUROC of the excess with that of the documented mean displacement, system by system."""
+        rows = []
+        for system in self.systems:
+            displacement = self.scores(system, PARITY, over_placebo=False)
+            rows.append(self._auroc_row(system, DISPLACEMENT, displacement))
+        return pd.DataFrame(rows).astype({"reason": object})
+
+    def _auroc_row(self, system, against, baseline, level=0.95):
+        """Contrast the AUROC of a system's excess with another score of the same pairs."""
+        pairs = evaluation.score_pairs(self.scores(system), self.annotations)
+        pairs["baseline"] = evaluation.score_pairs(baseline, self.annotations)["score"]
+        pairs = pairs.dropna(subset=["score", "baseline", "dispositive"])
+        row = evaluation.auroc_contrast(
+            pairs["dispositive"], pairs["score"], pairs["baseline"], pairs["case_id"], level=level
+        )
+        if pairs.empty:
+            row["reason"] = self.why_no_excess(system)
+        return {"system": system, "against": against} | row
+
+    def why_no_excess(self, system):
+        """Say why no edit of a system has an excess over placebos."""
+        return self.edges[system]["no_placebo"].mode().get(0, evaluation.NOT_ASSESSED)
 
     def agreement(self):
         """Score every system against the annotations, and a control that knows the fact type alone; empty without any.
@@ -141,11 +182,7 @@ class SensitivityStudy:
             fields = ("value", "ci", "n", "control", "reason")
             known = {name: number for name, number in found.items() if number["value"] is not None}
             numbers = table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
-            shares = self.shares_above(system)[["placebos"]].dropna()
-            if len(shares):
-                above = bootstrap_mean(shares["placebos"].to_numpy(), **self.options)
-                edges = int((self.placebos[system]["status"] == OK).sum())
-                numbers[ABOVE] = above.number(0.0) | {"n": edges}
+            numbers |= self.placebos_above(system)
             for row in self.sensitivity(system).to_dict("records"):
                 label = f"{PRIMARY} {row['fact type']}"
                 numbers[label] = number_of(row, "sensitivity", row["placebo"])
@@ -185,15 +222,42 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     order = sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None)
     for system in track(order, "systems"):
-        own = is_plugin(system)
-        retriever = load_retriever(system, index.documents) if own else HybridRetriever(index, mode=system, **options)
-        search = CaseSearch(retriever, k, index.documents)
+        search = _search(system, index, k, **options)
         search.vocabulary = known
         trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
     drawn = {"n_boot": n_boot, "seed": settings.seed}
     return SensitivityStudy(cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn)
+
+
+def _search(system, index, k, **options):
+    """Give the search of one system, or of a retriever of the user's own."""
+    if is_plugin(system):
+        return CaseSearch(load_retriever(system, index.documents), k, index.documents)
+    return CaseSearch(HybridRetriever(index, mode=system, **options), k, index.documents)
+
+
+def check_parameters(values):
+    """Refuse cases of the user's own that cannot be studied, before a kernel starts."""
+    if values.get("corpus") is None:
+        return  # refused with a sentence of its own
+    cases = own_collection(values["cases"], values["corpus"])
+    vocabulary = CaseSearch(None, documents=cases.documents).vocabulary
+    sheets = [sheet for sheet in cases.sheets if len(vocabulary.terms(sheet)) >= LEAST_TERMS]
+    if not sheets:
+        raise InputError(
+            f"{values['cases']}: no case has {LEAST_TERMS} words that tell the documents of {values['corpus']} apart, "
+            "so none can be scored: add facts, or documents about such cases"
+        )
+    if not any(_plausible_edits(sheet, cases.neighbours) for sheet in sheets):
+        raise InputError(f"{values['cases']}: no fact has a plausible edit, so nothing can be changed: add facts")
+
+
+def _plausible_edits(sheet, neighbours):
+    """List the edits of a sheet that change its query and that the rules accept."""
+    edits = [edit for edit in single_fact_edits(sheet, neighbours) if not edit.noop]
+    return [edit for edit in edits if rules(sheet, edit).outcome == ACCEPT]
 
 
 # ---- single edits, for the page that shows them one by one
@@ -377,7 +441,7 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
     strangers = [next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)]
     index, rows = CorpusIndex(documents, encoder), []
     for system in systems:
-        search = CaseSearch(HybridRetriever(index, mode=system), k)
+        search = _search(system, index, k)
         first, second = search(pairs["first"].tolist()), search(pairs["second"].tolist())
         for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
             for group, one, other in zip(groups, first, others, strict=True):

@@ -1,0 +1,169 @@
+"""The chapter on cases of the user's own: it runs, or says why before its kernel starts."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from casebook.errors import InputError
+from casebook.grid import Cell
+from casebook.parameters import check
+from casebook.paths import NOTEBOOKS
+from casebook.sensitivity.cases import plant_cases
+from casebook.sensitivity.edits import VACUOUS
+from casebook.sensitivity.facts import to_dict
+
+CHAPTER = "04_counterfactual_sensitivity.ipynb"
+NO_EDIT = {
+    "case_id": "x",
+    "parties": {"petitioner_type": "Partnership", "respondent_type": "ForeignNational"},
+    "sections_cited": ["CPC-Preamble"],
+}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return plant_cases(2, 3, 4)
+
+
+@pytest.fixture
+def material(planted, tmp_path):
+    """Write cases and documents, and give the parameters that name them."""
+
+    def write(number=None, change=str, annotated=True, sheets=None):
+        folder = tmp_path / "documents"
+        folder.mkdir(exist_ok=True)
+        for row in planted.documents.itertuples():
+            (folder / f"{row.doc_id}.txt").write_text(change(row.text), encoding="utf-8")
+        lines = []
+        for sheet in planted.sheets[:number]:
+            record = to_dict(sheet)
+            sides = planted.annotations[planted.annotations["case_id"] == sheet.case_id]
+            if annotated:
+                record["dispositive_facts"] = sides.loc[sides["dispositive"], "fact_type"].tolist()
+                record["non_dispositive_facts"] = sides.loc[~sides["dispositive"], "fact_type"].tolist()
+            lines.append(json.dumps(record))
+        path = tmp_path / "cases.jsonl"
+        path.write_text("\n".join(map(json.dumps, sheets)) if sheets else "\n".join(lines), encoding="utf-8")
+        return {"cases": str(path), "corpus": str(folder), "systems": ["bm25"]}
+
+    return write
+
+
+def without_inert_words(text):
+    return re.sub(r"Filed in.*", "", text)
+
+
+def about_partnerships(text):
+    return f"{text} Partnership, ForeignNational, CPC Preamble." if "IPC-302" in text else text
+
+
+def checked(**parameters):
+    parameters = {"run": "r", "cell": "c"} | parameters
+    return check(Cell("counterfactual_sensitivity-mine", CHAPTER, parameters), NOTEBOOKS / CHAPTER)
+
+
+def test_cases_of_which_none_can_be_scored_are_refused_before_the_kernel(material):
+    assert checked(**material()) == ""
+    for change, sheets, problem in [
+        (lambda _: "nothing of use", None, "tell the documents of .* apart, so none can be scored"),
+        (about_partnerships, [NO_EDIT], "no fact has a plausible edit"),
+    ]:
+        with pytest.raises(InputError, match=problem) as caught:
+            checked(**material(change=change, sheets=sheets))
+        assert "cases.jsonl" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_too_few_documents_are_refused_before_the_kernel(material, tmp_path):
+    parameters = material()
+    for path in sorted((tmp_path / "documents").iterdir())[9:]:
+        path.unlink()
+    with pytest.raises(InputError, match="holds 9 cases, fewer than the 10"):
+        checked(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ({"systems": []}, "at least one"),
+        ({"systems": "bm25"}, r"systems=\[bm25\]"),
+        ({"systems": ["bm26"]}, "unknown mode 'bm26'"),
+        ({"systems": ["bm25", "dense"], "shown": "full"}, "none of the systems: choose from bm25, dense"),
+    ],
+)
+def test_systems_that_there_are_not_are_refused_before_the_kernel(parameters, problem):
+    with pytest.raises(InputError, match=problem):
+        checked(**parameters)
+
+
+@pytest.mark.parametrize("systems", [["bm25"], ["dense"], ["bm25", "dense"], ["dense", "full"], ["full"]])
+def test_every_subset_of_the_systems_passes(systems):
+    assert checked(systems=systems) == ""
+    assert checked(systems=systems, shown=systems[0]) == ""
+
+
+def answers(folder, parameters):
+    """Run the chapter and give its answers, verdict words first."""
+    options = [f"{name}={json.dumps(value)}" for name, value in parameters.items()]
+    command = [sys.executable, "-m", "casebook", "run", "counterfactual_sensitivity", "--run", "doors"]
+    for option in [*options, "resamples=200"]:
+        command += ["-p", option]
+    environment = os.environ | {"CASEBOOK_ROOT": str(folder)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (notebook,) = (folder / "results/doors/notebooks").glob("*.ipynb")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    assert not [output for output in outputs if output.get("name") == "stderr"]
+    (path,) = (folder / "results/doors/headlines").glob("*.json")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_without_inert_words_only_what_needs_no_placebo_is_answered(material, tmp_path):
+    excess, single, documented, above = answers(tmp_path, material(change=without_inert_words))
+    for headline in (excess, single, documented):
+        assert headline["value"] is None and headline["reason"] == VACUOUS
+    assert above["value"] > 0 and above["n"] == 8 and "placebo" not in above["against"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("annotated", [False, True])
+def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, tmp_path, annotated):
+    parameters = material(1, annotated=annotated) | {"systems": ["dense", "bm25"]}
+    excess, *others = answers(tmp_path, parameters)
+    assert (excess["system"], excess["groups"], excess["reason"]) == ("BM25", 1, "interval_by_unit")
+    assert excess["low"] < excess["value"] < excess["high"]
+    assert len(others) == (3 if annotated else 1)
+    assert all(other["low"] is None for other in others)
+    assert len(set(placebo_shares(tmp_path / "results/doors"))) == 1
+
+
+def placebo_shares(run):
+    """Give the share of all placebo edits above 1.5, wherever the chapter states it."""
+    (numbers,) = (run / "numbers").glob("*.json")
+    tables = {
+        name: pd.read_csv(next((run / "tables").glob(f"*.{name}.csv")))
+        for name in ("documented-bands", "kinds", "placebos")
+    }
+    bands = tables["documented-bands"].set_index("mean displacement")
+    kinds = tables["kinds"].set_index("kind")
+    sizes = tables["placebos"].set_index("dropped")
+    (systems,) = json.loads(numbers.read_text(encoding="utf-8"))["counterfactual_sensitivity"].values()
+    yield systems["bm25"]["share of placebos above 1.5"]["value"]
+    yield bands.loc["above 1.5", "share of placebos"]
+    yield kinds.loc["placebo", "share above 1.5"]
+    yield sizes.loc["all", "above 1.5"]
+
+
+@pytest.mark.slow
+def test_of_a_retriever_that_never_moves_nothing_can_be_measured(material, tmp_path):
+    parameters = material() | {"systems": ["constant"]}
+    excess, single, documented, above = answers(tmp_path, parameters)
+    for headline in (excess, documented, above):
+        assert headline["reason"] == "no_unit_differs" and headline["low"] is None
+    assert single["level"] == 0.5  # compared with the fact type alone, which differs
