@@ -225,7 +225,25 @@ def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
     assert (theirs == pytest.approx(ours)) == (max(grades) == 1)
 
 
-CLOSED = ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')@3", "RR", "RR@2", "P@2", "P(rel=2)@1", "R@3", "Success@2", "Rprec", "RBP(p=0.7)@3", "Judged@2", "original:MRR@3", "original:NDCG@2", "original:Recall@1", "original:map@1", "original:ndcg@3"]
+CLOSED = [
+    "nDCG",
+    "nDCG@2",
+    "nDCG(dcg='exp-log2')@3",
+    "RR",
+    "RR@2",
+    "P@2",
+    "P(rel=2)@1",
+    "R@3",
+    "Success@2",
+    "Rprec",
+    "RBP(p=0.7)@3",
+    "Judged@2",
+    "original:MRR@3",
+    "original:NDCG@2",
+    "original:Recall@1",
+    "original:map@1",
+    "original:ndcg@3",
+]
 
 grades = st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 3), min_size=1)
 retrieved = st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
