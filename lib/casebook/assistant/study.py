@@ -511,12 +511,12 @@ def _detection(pair, groups, n_boot, seed):
     return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
 
 
-def weakest_defect(defects, detector=OWN):
-    """The defect that a measure notices least, as an estimate; None where it judges too few copies.
+def weakest_defect(defects):
+    """The defect that faithfulness notices least, as an estimate; None where it judges too few copies.
 
     Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
     """
-    rows = defects[defects["detector"] == detector]
+    rows = defects[defects["detector"] == OWN]
     rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
     if rows.empty:
         return None
