@@ -292,15 +292,15 @@ def test_a_set_is_judged_by_thresholds_from_the_others(calibrated):
     assert "flagged from 1.00" in mine.decision and "flagged from 0.38" in policies.decision
 
 
-def test_shipped_thresholds_are_of_eleven_collections_and_their_rule():
+def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
     excess = pd.read_csv(auditor.EXCESS, index_col="set")
     alarms = pd.read_csv(DATA / "audits" / "alarms.csv")
-    assert len(excess) == 11 and set(alarms["set"]) == set(excess.index)
+    assert len(excess) == 10 and set(alarms["set"]) == set(excess.index)
     for check, threshold in thresholds().items():
         assert threshold == pytest.approx(max(0.3, 1.25 * excess[check].max()))
     assert thresholds("insurance")["neighbours"] < thresholds()["neighbours"]
     share = alarms["flagged"].sum() / alarms["checks"].sum()
-    assert (alarms["flagged"].sum(), alarms["checks"].sum()) == (33, 794) and share < 0.05
+    assert (alarms["flagged"].sum(), alarms["checks"].sum()) == (33, 731) and share < 0.05
     assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (0.01, 0.05, 0.53, 10)
 
 

@@ -56,10 +56,10 @@ def test_names_of_measures_in_every_command(casebook, files):
     assert code == 0 and err.count("original:NDCG@3") == 1 and "original" not in out
 
 
-def test_ties_and_policies_of_evaluate(casebook, files, tmp_path):
+def test_policies_of_evaluate(casebook, files, tmp_path):
     (tmp_path / "tied").write_text("q1 Q0 d1 1 1.0 t\nq1 Q0 d2 2 1.0 t\n")
     arguments = ["evaluate", files[0], tmp_path / "tied", "-m", "RR", "--skip-missing"]
-    code, out, _ = casebook(*arguments, "--ties", "--json")
+    code, out, _ = casebook(*arguments, "--json")
     found = json.loads(out)
     assert code == 0
     assert found["measures"]["RR"] | {"ci": 0, "reason": 0} == {
@@ -68,8 +68,6 @@ def test_ties_and_policies_of_evaluate(casebook, files, tmp_path):
         "ci": 0,
         "reason": 0,
     }
-    assert found["ties"]["RR"] == {"low": 0.5, "expected": 0.75, "actual": 0.5, "high": 1.0}
-    assert "under all orders" in casebook(*arguments, "--ties")[1]
     (tmp_path / "more").write_text("q1 Q0 d9 1 9.0 t\nq1 Q0 d1 2 1.0 t\n")
     options = ["-m", "RR", "--skip-missing", "--judged-only", "--json"]
     code, out, _ = casebook("evaluate", files[0], tmp_path / "more", *options)

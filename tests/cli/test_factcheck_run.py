@@ -105,7 +105,7 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
 
 
 def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
-    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--documented")
+    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--original")
     assert code == 0 and "4 NOT_SUPPORTED" in text and "refuted" not in text
     assert "note: none of 2 documents passes the credibility gate (medium)" in error
 
@@ -178,8 +178,8 @@ def test_ablation_of_ones_own_claims(casebook, own):
         (["--stance", "magic"], "unknown stance"),
         (["--decomposition", "magic"], "unknown decomposition"),
         (["--gate", "x"], "gate"),
-        (["--documented", "--gate", "low"], "sets --gate itself"),
-        (["--documented", "--stance", "public"], "sets --stance itself"),
+        (["--original", "--gate", "low"], "sets --gate itself"),
+        (["--original", "--stance", "public"], "sets --stance itself"),
         (["--mode", "x"], "mode"),
         (["--ratings", "/nowhere.yml"], "nowhere.yml"),
         (["--label", "yes=TRUE"], "'TRUE' is none of SUPPORTED"),

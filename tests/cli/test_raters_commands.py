@@ -168,9 +168,9 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
 
 def test_documented_forms(casebook, tmp_path):
     paths = write_forms(tmp_path)
-    code, out, _ = casebook("analyse", *paths, "--legacy")
+    code, out, _ = casebook("analyse", *paths, "--original")
     assert code == 0 and out == EXAMPLE.read_text()
-    code, out, _ = casebook("analyse", tmp_path, "--legacy", "--json")
+    code, out, _ = casebook("analyse", tmp_path, "--original", "--json")
     values = json.loads(out)
     pooled = values["Pairwise preference (aggregate, per-row mapping)"]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
@@ -200,7 +200,7 @@ def test_columns_of_other_names(casebook, tmp_path):
     pooled = json.loads(out)["tables"]["preference"][-1]
     assert (pooled["wins"], pooled["losses"], pooled["ties"]) == (7, 2, 1)
     assert "cohen_kappa\n" in casebook("analyse", tmp_path, *given, *QUICK)[1]
-    assert "'rag_wins': 7, 'rag_losses': 2, 'ties': 1" in casebook("analyse", tmp_path, *given, "--legacy")[1]
+    assert "'rag_wins': 7, 'rag_losses': 2, 'ties': 1" in casebook("analyse", tmp_path, *given, "--original")[1]
 
 
 def test_two_systems_that_are_one_are_refused(casebook, tmp_path):

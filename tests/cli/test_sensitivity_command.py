@@ -218,7 +218,7 @@ def test_names_of_others_are_no_markup(run, tmp_path):
 def test_a_judgment_and_the_documented_mode(run, folder, tmp_path):
     path = tmp_path / "judgment.txt"
     path.write_text(JUDGMENT, encoding="utf-8")
-    options = ("--mode", "bm25", "--json", "--documented")
+    options = ("--mode", "bm25", "--json", "--original")
     code, out, _ = run("run", path, folder, *options)
     assert code == 0
     report = json.loads(out)

@@ -30,12 +30,6 @@ def claim(**fields):
 
 
 EXAMPLES = {  # record, label, and of each passage: id, set, source, text, label
-    "hover": (
-        {"uid": "u1", "claim": "c", "label": "NOT_SUPPORTED", "num_hops": 3, "hpqa_id": "h"}
-        | {"supporting_facts": [["A", 0], ["B", 2]]},
-        N,
-        [("A:0", 0, "A", None, None), ("B:2", 0, "B", None, None)],
-    ),
     "fever": (
         claim(label="REFUTES", evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]]),
         N,
@@ -85,7 +79,6 @@ def test_every_format_gives_label_and_evidence(write, kind):
 
 def test_further_columns_come_from_the_fields_of_the_format(write):
     rows = {kind: load_claims(write("c.json", [EXAMPLES[kind][0]]), kind).claims.iloc[0] for kind in EXAMPLES}
-    assert (rows["hover"]["cluster"], rows["hover"]["hops"]) == ("h", 3)
     assert rows["feverous"]["category"] == "Numbers" and rows["feverous"]["difficulty"] is None
     assert rows["plain"]["weather"] == "fine" and rows["averitec"]["claim_id"] == "1"
 
@@ -117,15 +110,6 @@ def test_defects_are_named(write, rows, message):
         load_claims(path)
     with pytest.raises(InputError, match="unknown format 'cfever': choose from averitec"):
         load_claims(path, "cfever")
-
-
-@pytest.mark.data
-def test_hover_has_the_published_counts(mirror, monkeypatch):
-    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    found = load("hover", kind="claims").claims
-    table = found.groupby("hops")["label"].value_counts()
-    shown = {hops: (table[hops, S], table[hops, N]) for hops in (2, 3, 4)}
-    assert shown == {2: (521, 605), 3: (968, 867), 4: (511, 528)}
 
 
 @pytest.mark.data

@@ -29,7 +29,6 @@ FINGERPRINTS = {
     "factcheck_decomposition_dev": "9f9daae2",
     "feverous_s": "ffcc71c1",
     "fire2017_irled": "1342a940",
-    "hover": "7f5d910c",
     "insurance": "fbeb432e 34942c77",
     "insurance_dev": "55a34988 219748a8",
     "insurance_test": "5c29f127 b8a477ed",

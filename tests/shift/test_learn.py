@@ -130,10 +130,10 @@ def test_a_planted_direction_helps_on_held_out_queries(decoys):
     before = decoys.score(decoys.queries)["RR"].mean()
     after = decoys.score(fit.shifted(decoys))["RR"].mean()
     assert after > before + 0.3
-    random, spread = study.random_directions(decoys, fit, ["RR"], draws=5)
+    random, spread = study.random_directions(decoys, fit, draws=5)
     assert abs(random["RR"].mean() - before) < 0.2
     assert len(spread) == 5
-    best = study.oracle_scale(decoys, fit, ["RR"])["RR"]
+    best = study.oracle_scale(decoys, fit)["RR"]
     assert (best >= decoys.score(fit.shifted(decoys))["RR"] - 1e-12).all()
 
 

@@ -35,7 +35,7 @@ RETRIEVAL = (
     "smoke",
     "planted",
 )
-CLAIMS = ("climate_fever_claims", "feverous_s", "hover")
+CLAIMS = ("climate_fever_claims", "feverous_s")
 MOST = 600  # questions of a collection, from its beginning
 BAR = 1 / 20
 PAGES = ROOT / "book" / "methods"

@@ -22,7 +22,7 @@ def labels(
     """Check relevance labels for dealt-out lists, leaks and duplicates; exit 2 if flagged.
 
     A pattern is flagged if labels in random order do not show it, if it is stronger than
-    in ten or eleven sound collections (never the one that is judged), and if the words of
+    in nine or ten sound collections (never the one that is judged), and if the words of
     the questions do not explain it. The line of each check says what decided.
 
     Example: casebook audit labels pdpabench --json

@@ -15,10 +15,8 @@ from casebook.errors import InputError, MeasureNote
 # Spellings of earlier versions and of the documents, still read.
 OLD_NAMES = {
     "--boot": "--resamples",
-    "--documented": "--original",
     "--domainKey": "--domain",
     "--embedder": "--encoder",
-    "--legacy": "--original",
     "--metric": "--measure",
     "--output": "--out",
     "--runid": "--run",

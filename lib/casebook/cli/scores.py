@@ -16,9 +16,6 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
     measure: Measures = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print one line per query.")] = False,
-    ties: Annotated[
-        bool, typer.Option("--ties", help="Lowest, expected and highest value over all orders of ties.")
-    ] = False,
     judged_only: Annotated[
         bool, typer.Option("--judged-only", help="Remove unjudged documents from the run first.")
     ] = False,
@@ -32,12 +29,12 @@ def evaluate(
 
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
-    from casebook.measures.ranking import evaluate, tie_bounds
+    from casebook.measures.ranking import evaluate
     from casebook.stats.intervals import bootstrap_mean, bounds_text
 
     names = measure or DEFAULT_MEASURES
-    options = {"judged_only": judged_only, "missing": "skip" if skip_missing else "zero"}
-    result = evaluate(qrels, run, names, **options)
+    missing = "skip" if skip_missing else "zero"
+    result = evaluate(qrels, run, names, judged_only=judged_only, missing=missing)
     frame = result.frame()
     measures, lines = {}, []
     for name, mean in result.mean.items():
@@ -48,13 +45,8 @@ def evaluate(
     account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
     lines.append("intervals: 95 %, Student t and BCa over queries")
     lines.append("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
-    values, tables = {"measures": measures, "queries": account, "per_query": result.per_query}, []
-    if ties:
-        tied = tie_bounds(qrels, run, names, **options).frame()
-        values["ties"] = tied.to_dict("index")
-        tables += [["under all orders of tied documents:"], tied.reset_index()]
-    if per_query:
-        tables.append(frame.reset_index())
+    values = {"measures": measures, "queries": account, "per_query": result.per_query}
+    tables = [frame.reset_index()] if per_query else []
     show(values, as_json, lines, *tables)
 
 

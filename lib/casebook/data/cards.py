@@ -15,7 +15,7 @@ from casebook.readers import read_yaml
 # casebook.data.claims for claims, of casebook.data.sets for all else.
 KINDS = {
     "retrieval": "beir beir_halves consumer_contracts irled licence_notices pdpabench privacy_qa",
-    "claims": "climate_fever feverous_s hover own_claims",
+    "claims": "climate_fever feverous_s own_claims",
     "annotations": "decompositions fact_cases fact_sheets",
     "ratings": "vader",
     "votes": "pdpabench_votes",

@@ -52,7 +52,7 @@ def load_claims(path, kind="plain"):
         ``.csv``, ``.json`` or ``.jsonl``, also with ``.gz`` or ``.xz``.
     kind : str
         Format, one of ``data/claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
-        ``feverous_s``, ``hover``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
+        ``feverous_s``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
         ``label``.
 
     Returns
@@ -68,8 +68,7 @@ def load_claims(path, kind="plain"):
 
     References
     ----------
-    Thorne et al. (2018), FEVER, NAACL; Wadden et al. (2020), SciFact, EMNLP; Jiang et al. (2020), HoVer,
-    Findings of EMNLP.
+    Thorne et al. (2018), FEVER, NAACL; Wadden et al. (2020), SciFact, EMNLP.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def from_card(card, files, split):
     return replace(found, key=card.key, split=split, card=card)
 
 
-climate_fever = feverous_s = hover = from_card
+climate_fever = feverous_s = from_card
 
 
 def own_claims(card, files, split):
@@ -166,11 +165,6 @@ def _read(record, kind, number):
 
 def _passage(name, source, number=0, text=None, label=None):
     return {"evidence_id": name, "set": number, "source": source, "text": text, "label": label}
-
-
-def _titles(record, row, labels):
-    for title, sentence in record.get("supporting_facts", []):
-        yield _passage(f"{title}:{sentence}", title)
 
 
 def _pages(record, row, labels):
@@ -235,5 +229,4 @@ _LAYOUTS = {
     "rationales": _rationales,
     "sentences": _sentences,
     "text": _text,
-    "titles": _titles,
 }

@@ -33,10 +33,7 @@ FEWEST_CLAIMS = 6
 
 
 def gold_claims(key):
-    """Claims of a set that are SUPPORTED or NOT_SUPPORTED, each with its group and the passages that decide it.
-
-    None where the set names its evidence without the text.
-    """
+    """Claims of a set that are SUPPORTED or NOT_SUPPORTED, each with its group and the passages that decide it."""
     if key == OWN:
         return with_evidence(key, EvidenceBase(shipped_documents()), read_claims())
     if key == "consumer_contracts_qa":
@@ -57,8 +54,6 @@ def with_evidence(name, base, claims):
 def of_claim_set(dataset, together="cluster"):
     """Claims of a `casebook.data.claims.ClaimSet` with their evidence, as `gold_claims`."""
     evidence = dataset.evidence.dropna(subset="text")
-    if evidence.empty:
-        return None
     claims = dataset.claims
     claims = claims[claims["label"].isin([S, N]) & claims["claim_id"].isin(evidence["claim_id"])]
     if together == "source":
@@ -173,9 +168,7 @@ def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
         except Absent:
             missing[key] = "not on this machine"
             continue
-        if gold is None:
-            missing[key] = "it names its evidence without the text"
-        elif len(gold) < FEWEST_CLAIMS or gold["group"].nunique() < 2:
+        if len(gold) < FEWEST_CLAIMS or gold["group"].nunique() < 2:
             missing[key] = f"gold evidence for {len(gold)} claims in {gold['group'].nunique()} groups: it takes 6 in 2"
         else:
             table, compared = evaluate(gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed)

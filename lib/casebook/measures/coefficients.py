@@ -16,7 +16,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
-# Partial credit: the eight weight sets of Gwet (2014).
+# Partial credit, as Gwet (2014) defines it.
 
 
 def _ordinal(v):
@@ -26,28 +26,11 @@ def _ordinal(v):
     return 1 - span * (span - 1) / (len(v) * (len(v) - 1))
 
 
-def _circular(v):
-    """Chord between points on a circle on which the last meets the first."""
-    chord = np.sin(np.pi * (v[:, None] - v) / (np.ptp(v) + 1)) ** 2
-    return 1 - chord / chord.max()
-
-
-def _bipolar(v):
-    total = v[:, None] + v
-    room, gap = (total - 2 * v[0]) * (2 * v[-1] - total), (v[:, None] - v) ** 2
-    distance = np.divide(gap, room, out=np.zeros_like(gap), where=gap > 0)
-    return 1 - distance / distance.max()
-
-
 WEIGHTS = {
     "identity": lambda v: np.eye(len(v)),
     "linear": lambda v: 1 - np.abs(v[:, None] - v) / np.ptp(v),
     "quadratic": lambda v: 1 - ((v[:, None] - v) / np.ptp(v)) ** 2,
     "ordinal": _ordinal,
-    "radical": lambda v: 1 - np.sqrt(np.abs(v[:, None] - v) / np.ptp(v)),
-    "ratio": lambda v: 1 - _relative_distance(v) / ((v[-1] - v[0]) / (v[-1] + v[0])) ** 2,
-    "circular": _circular,
-    "bipolar": _bipolar,
 }
 
 

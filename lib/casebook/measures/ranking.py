@@ -2,7 +2,7 @@
 
 The measures stand in `casebook.measures.ranking_measures`; `list_measures` lists them and
 `describe` explains one. All of them see the same ranking: score descending, ties by document
-id descending in byte order, which is trec_eval's rule. `tie_bounds` says how much ties matter.
+id descending in byte order, which is trec_eval's rule.
 
 Of the hundreds of documents retrieved for a query only the few judged ones can change a
 measure. Each of them is looked up, and its rank is one more than the number of documents
@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
 from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, read_qrels, run_table
 
-__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "tie_bounds"]
+__all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
 DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
 # Spellings of a document, or of trec_eval, under which another measure is found here.
@@ -149,36 +148,12 @@ def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero",
     return Evaluation(judged.query_ids, parsed, _scores(parsed, judged), accounting)
 
 
-class TieBounds(NamedTuple):
-    """Evaluations over all orders of tied documents; `expected`, their mean, is NaN without a closed form."""
-
-    low: Evaluation
-    expected: Evaluation
-    actual: Evaluation
-    high: Evaluation
-
-    def frame(self):
-        """Summary over the queries: a row per measure."""
-        return pd.DataFrame({kind: found.mean for kind, found in self._asdict().items()}).rename_axis("measure")
-
-
-def tie_bounds(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
-    """Bound the measures of a run over all orders of its tied documents; arguments and errors as `evaluate`.
-
-    A run that gives several documents one score leaves their order to the evaluator: the value under a fixed rule is
-    then one of many. Means as McSherry and Najork (2008).
-    """
+def random_order(qrels, run, measures):
+    """Expected values of a random order of each query's documents, computed and not drawn; scores do not matter."""
     parsed = _parsed(measures)
-    judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
-    unknown = np.full(len(judged.query_ids), np.nan)
-    means = [None if measure.aggregate == "geometric" else measure.formula.expected(judged) for measure in parsed]
-    matrices = (
-        _scores(parsed, judged.within_ties(best=False)),
-        np.column_stack([unknown if mean is None else mean for mean in means]),
-        _scores(parsed, judged),
-        _scores(parsed, judged.within_ties(best=True)),
-    )
-    return TieBounds(*(Evaluation(judged.query_ids, parsed, matrix, accounting) for matrix in matrices))
+    judged, accounting = _judged(qrels, run, judged_only=False, missing="zero", no_relevant="zero")
+    expected = np.column_stack([measure.formula.at_random(judged) for measure in parsed])
+    return Evaluation(judged.query_ids, parsed, expected, accounting)
 
 
 def _parsed(measures):
@@ -307,16 +282,13 @@ def _number_error(table, what, wanted, fits):
 class JudgedRanks:
     """Judged documents of every query in rank order, end to end; rank is inf where not retrieved.
 
-    ``ahead`` counts the documents scored higher and ``tied`` those of the same score,
-    itself included; ``retrieved`` counts the documents of each query's list.
+    ``retrieved`` counts the documents of each query's list.
     """
 
     query_ids: list[str]
     row: np.ndarray
     grade: np.ndarray
     rank: np.ndarray
-    ahead: np.ndarray
-    tied: np.ndarray
     retrieved: np.ndarray
 
     @cached_property
@@ -335,14 +307,6 @@ class JudgedRanks:
         span = int(self.grade.max(initial=0)) - int(self.grade.min(initial=0)) + 1
         return np.argsort(self.row * span - self.grade, kind="stable")
 
-    @cached_property
-    def ties(self):
-        """Number of the tie that each judged document is in, and the first of each tie."""
-        keys = np.stack([self.row, self.ahead, self.found])
-        new = np.ones(len(self.row), dtype=bool)
-        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        return np.cumsum(new) - 1, np.flatnonzero(new)
-
     def total(self, values):
         """Sum over the judged documents of each query."""
         return np.bincount(self.row, values, minlength=len(self.query_ids))
@@ -359,40 +323,22 @@ class JudgedRanks:
     def select(self, keep):
         """Keep some queries."""
         kept = keep[self.row]
-        columns = (column[kept] for column in (self.grade, self.rank, self.ahead, self.tied))
         names = [name for name, wanted in zip(self.query_ids, keep, strict=True) if wanted]
-        return JudgedRanks(names, (np.cumsum(keep) - 1)[self.row[kept]], *columns, self.retrieved[keep])
+        row = (np.cumsum(keep) - 1)[self.row[kept]]
+        return JudgedRanks(names, row, self.grade[kept], self.rank[kept], self.retrieved[keep])
 
     def without_unjudged(self):
         """The ranks that remain when unjudged documents leave the run."""
         kept = self.found & (self.grade >= 0)
-        group, first = self.ties
-        place = self.running(kept)
-        return replace(
-            self,
-            rank=np.where(kept, place, np.inf),
-            ahead=np.where(kept, (place - kept)[first][group], 0),
-            tied=np.where(kept, np.bincount(group, kept)[group], 1).astype(np.int64),
-            retrieved=self.total(kept).astype(np.int64),
-        ).sorted_by_rank()
-
-    def within_ties(self, best):
-        """Judged documents first in each tie by descending grade, or last by ascending grade."""
-        group, first = self.ties
-        order = np.lexsort((-self.grade if best else self.grade, group))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order)) - first[group]
-        unjudged = 0 if best else self.tied - np.bincount(group)[group]
-        rank = np.where(self.found, self.ahead + 1.0 + unjudged + place, np.inf)
-        return replace(self, rank=rank).sorted_by_rank()
+        rank = np.where(kept, self.running(kept), np.inf)
+        return replace(self, rank=rank, retrieved=self.total(kept).astype(np.int64)).sorted_by_rank()
 
     def sorted_by_rank(self):
         """Restore the order of ascending rank within each query."""
         last = np.max(self.rank, where=self.found, initial=0) + 1
         key = self.row * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
         order = np.argsort(key)
-        columns = {name: getattr(self, name)[order] for name in ("grade", "rank", "ahead", "tied")}
-        return replace(self, **columns)
+        return replace(self, grade=self.grade[order], rank=self.rank[order])
 
 
 def _ranked(qrels, run):
@@ -404,20 +350,16 @@ def _ranked(qrels, run):
     row = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
     present = np.flatnonzero(~np.isnan(wanted))
     first, size, score = begin[row[present]], length[row[present]], wanted[present]
-    above = _count_leading(ordered, first, size, score, np.greater)
+    above = _count_higher(ordered, first, size, score)
     follower = np.minimum(first + above + 1, len(ordered) - 1)
     shared = (above + 1 < size) & (ordered[follower] == score)
-    alike = np.ones(len(present), dtype=np.int64)
-    reach = _count_leading(ordered, first[shared], size[shared], score[shared], np.greater_equal)
-    alike[shared] = reach - above[shared]
     rank = np.full(len(wanted), np.inf)
-    ahead, tied = np.zeros(len(rank), np.int64), np.ones(len(rank), np.int64)
-    rank[present], ahead[present], tied[present] = above + 1.0, above, alike
+    rank[present] = above + 1.0
     entries = present[shared]
     if len(entries):
         ids = [str(name) for grades in qrels.values() for name in grades]
         rank[entries] += _places_in_ties(items, row[entries], wanted[entries], [ids[entry] for entry in entries])
-    return JudgedRanks(list(qrels), row, _grades(qrels), rank, ahead, tied, length).sorted_by_rank()
+    return JudgedRanks(list(qrels), row, _grades(qrels), rank, length).sorted_by_rank()
 
 
 def _in_dicts(qrels, run):
@@ -478,8 +420,8 @@ def _descending(scores, offsets):
     return scores[order_in_rows(-scores, offsets)]
 
 
-def _count_leading(values, first, size, target, precedes):
-    """Count the leading elements of sorted rows that precede a target, by bisection."""
+def _count_higher(values, first, size, target):
+    """Count the elements of descending rows that are greater than a target, by bisection."""
     count = np.zeros(len(target), dtype=np.int64)
     if not len(target):
         return count
@@ -487,7 +429,7 @@ def _count_leading(values, first, size, target, precedes):
     while step := step >> 1:
         reach = count + step
         probe = values[np.minimum(first + reach, len(values)) - 1]
-        count += step * ((reach <= size) & precedes(probe, target))
+        count += step * ((reach <= size) & (probe > target))
     return count
 
 

@@ -19,9 +19,8 @@ ORIGINAL = "original:"
 NOT_DESCRIBED = "not described in ranking_measures.yml"
 
 
-# Formulas. ``score`` gives the value of each query and ``expected`` its mean over all
-# orders of tied documents, or None where no closed form is implemented. A query for which
-# the denominator is zero scores 0, as in trec_eval.
+# Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
+# of the documents. A query for which the denominator is zero scores 0, as in trec_eval.
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,13 @@ class GainSum:
         rank = np.where(inside, judged.rank, 1.0)
         return _ratio(judged.total(self.gain(judged.grade) * inside * self.discount(rank)), self.norm(judged))
 
-    def expected(self, judged):
-        """Each rank of a tie is equally likely."""
-        last = int((judged.ahead + judged.tied).max(initial=0))
-        cutoff = np.minimum(self.cutoff(judged), last)
-        cumulative = np.concatenate([[0.0], np.cumsum(self.discount(np.arange(1.0, last + 1)))])
-        low = np.minimum(judged.ahead, cutoff).astype(np.int64)
-        high = np.minimum(judged.ahead + judged.tied, cutoff).astype(np.int64)
-        weight = (cumulative[high] - cumulative[low]) / judged.tied
+    def at_random(self, judged):
+        """Each rank is equally likely."""
+        size = np.maximum(judged.retrieved, 1)[judged.row]
+        reach = np.minimum(self.cutoff(judged), size).astype(np.int64)
+        ranks = np.arange(1.0, size.max(initial=0) + 1)
+        cumulative = np.concatenate([[0.0], np.cumsum(self.discount(ranks))])
+        weight = cumulative[reach] / size
         return _ratio(judged.total(self.gain(judged.grade) * judged.found * weight), self.norm(judged))
 
 
@@ -58,28 +56,22 @@ class FirstRelevant:
     rel: int = 1
 
     def score(self, judged):
-        first, _ = self._first(judged)
-        first = first[judged.rank[first] <= self.cutoff]
+        relevant = judged.found & (judged.grade >= self.rel) & (judged.rank <= self.cutoff)
+        first = np.flatnonzero(relevant & (judged.running(relevant) == 1))
         values = np.zeros(len(judged.query_ids))
         values[judged.row[first]] = self.value(judged.rank[first])
         return values
 
-    def expected(self, judged):
-        first, relevant = self._first(judged)
-        ahead, tied = judged.ahead[first], judged.tied[first]
-        group, _ = judged.ties
-        hits = np.bincount(group, relevant)[group[first]]
+    def at_random(self, judged):
+        """The chance that the first relevant document stands at a rank, from rank to rank."""
+        size = judged.retrieved
+        hits = judged.total(judged.found & (judged.grade >= self.rel))
         values = np.zeros(len(judged.query_ids))
-        chance = hits / tied
-        for i in range(1, int(tied.max(initial=0)) + 1):
-            rank = ahead + float(i)
-            values[judged.row[first]] += np.where(rank <= self.cutoff, chance * self.value(rank), 0.0)
-            chance *= np.maximum(tied - hits - i + 1, 0) / np.maximum(tied - i, 1)
+        chance = hits / np.maximum(size, 1)
+        for rank in range(1, int(min(size.max(initial=0), self.cutoff)) + 1):
+            values += chance * self.value(np.array([float(rank)]))
+            chance *= np.maximum(size - hits - rank + 1, 0) / np.maximum(size - rank, 1)
         return values
-
-    def _first(self, judged):
-        relevant = judged.found & (judged.grade >= self.rel)
-        return np.flatnonzero(relevant & (judged.running(relevant) == 1)), relevant
 
 
 @dataclass(frozen=True)
@@ -95,30 +87,12 @@ class AveragePrecision:
         precision = np.where(hit, judged.running(relevant) / judged.rank, 0.0)
         return _ratio(judged.total(precision), judged.total(relevant))
 
-    def expected(self, judged):
-        """McSherry and Najork 2008."""
-        relevant = judged.grade >= self.rel
-        hit = relevant & judged.found
-        group, first = judged.ties
-        hits = np.bincount(group, hit)[group]  # relevant documents in the tie
-        before = (judged.running(hit) - hit)[first][group]  # and ahead of it
-        s, t = judged.ahead, judged.tied
-        slope = (hits - 1.0) / np.maximum(t - 1, 1)
-        reach = np.clip(np.minimum(self.cutoff, s + t) - s, 0, t).astype(np.int64)
-        harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1.0, (s + t).max(initial=0) + 1))])
-        sums = slope * reach + (before + 1.0 - slope * (s + 1)) * (harmonic[s + reach] - harmonic[s])
-        return _ratio(judged.total(np.where(hit, sums / t, 0.0)), judged.total(relevant))
-
 
 @dataclass(frozen=True)
 class PerQuery:
-    """Any other function of the judged ranks; ``fixed`` if no order of ties can change it."""
+    """Any other function of the judged ranks."""
 
     score: Callable
-    fixed: bool = False
-
-    def expected(self, judged):
-        return self.score(judged) if self.fixed else None
 
 
 def _ratio(numerator, denominator):
@@ -216,7 +190,7 @@ def _interpolated_precision(share, rel=1):
 
 def _count(of):
     """A number of documents or queries, as a function of the judged ranks and rel."""
-    return lambda k, rel=1: PerQuery(lambda judged: of(judged, rel).astype(float), fixed=True)
+    return lambda k, rel=1: PerQuery(lambda judged: of(judged, rel).astype(float))
 
 
 def _plugged(name):

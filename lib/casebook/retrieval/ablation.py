@@ -222,7 +222,7 @@ def planned_rows(study, pairs, measure="nDCG@10", **options):
     return rows
 
 
-def unpaired_contrast(scores, first, clusters=None, margin=0.0, level=0.95):
+def unpaired_contrast(scores, first, clusters=None, margin=0.0):
     """Difference in mean of the queries that are `first` and the others, by least squares with errors over groups."""
     from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
 
@@ -230,7 +230,7 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0, level=0.95):
     codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
     design = np.column_stack([np.ones(len(scores)), first])
     fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
-    low, high = fit.conf_int(1 - level)[1]
+    low, high = fit.conf_int()[1]
     groups = len(scores) if clusters is None else len(set(clusters))
     row = {"difference": fit.params[1], "low": low, "high": high, "n": len(scores), "groups": groups}
     spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
@@ -276,14 +276,14 @@ _VERBS = {
 }
 
 
-def contrast_sentence(row, measure="nDCG@10"):
+def contrast_sentence(row):
     """Say a planned contrast: verdict, difference with its interval, and queries better, equal and worse."""
     system, against = named(row["system"]), named(row["against"])
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
     effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')}"
     counts = f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
-    return f"{system} {_VERBS[row['verdict']]} {against}: {effect} {measure}{by_unit(row)}; {counts}."
+    return f"{system} {_VERBS[row['verdict']]} {against}: {effect} nDCG@10{by_unit(row)}; {counts}."
 
 
 def by_unit(rows):

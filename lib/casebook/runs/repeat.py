@@ -1,11 +1,9 @@
 """Runs made again or in many variants, and runs for others: matrix, rerun, TREC export."""
 
-import contextlib
 import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -32,7 +30,6 @@ from casebook.runs.record import canonical, digest, first_error, read_record
 from casebook.runs.registry import REQUEST, TOLERANCE
 
 TIMED_OUT = 124  # exit code of a child that ran out of time
-_GRACE = 5.0  # seconds between the request to end and the order to
 
 # --- child processes of the command line
 
@@ -43,35 +40,20 @@ def command_line(arguments):
 
 
 def run_child(arguments, log, environment=None, timeout=None):
-    """Run the command line in a process group of its own, logged, and ended as a group; gives its exit code."""
+    """Run the command line with a log of what it prints; gives its exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
     errors = log.with_suffix(".stderr")
     settings = os.environ | (environment or {})
     with log.open("wb") as out, errors.open("wb") as err:
         streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
-        child = subprocess.Popen(command_line(arguments), **streams, env=settings, start_new_session=True)
         try:
-            code = child.wait(timeout)
+            code = subprocess.run(command_line(arguments), **streams, env=settings, timeout=timeout).returncode
         except subprocess.TimeoutExpired:
             code = TIMED_OUT
-        finally:
-            _end(child)
     with log.open("ab") as out:
         out.write(b"[STDERR]\n" + errors.read_bytes())
     errors.unlink()
     return code
-
-
-def _end(child):
-    """End whatever is left of the group, also when this process is interrupted."""
-    for order, patience in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, None)):
-        try:
-            os.killpg(child.pid, order)
-        except ProcessLookupError:
-            break
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(patience)
-    child.wait()
 
 
 # --- a matrix: variants of a command, run one after another, then compared

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.data.splits import connected_components, largest_first
 from casebook.errors import InputError
-from casebook.measures.ranking import evaluate, tie_bounds
+from casebook.measures.ranking import evaluate, random_order
 from casebook.models.encoders import load_encoder
 from casebook.runs.record import FIELDS
 from casebook.stats.samples import check_choice, check_count
@@ -87,7 +87,7 @@ class EmbeddedDataset:
         """Expected value of a random order of each query's pool, computed and not drawn."""
         pools = zip(self.query_ids, self.pools, strict=True)
         run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
-        return tie_bounds(self.qrels(), run, list(measures)).expected.frame()
+        return random_order(self.qrels(), run, list(measures)).frame()
 
 
 def embed(dataset, encoder="minilm"):

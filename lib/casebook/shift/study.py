@@ -136,7 +136,7 @@ def check_questions(dataset, values):
         )
 
 
-def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):
+def random_directions(data, fit, *, draws=20, seed=0):
     """Shifts of random direction, as long as the fitted ones: scores averaged over draws, and the means of each."""
     check_count("draws", draws)
     lengths, frames = fit.scales * np.linalg.norm(fit.moves, axis=1), []
@@ -145,13 +145,13 @@ def random_directions(data, fit, measures=MEASURES, *, draws=20, seed=0):
         for fold in fit.folds:
             direction = rng.normal(size=data.queries.shape[1])
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
-        frames.append(data.score(vectors, measures))
+        frames.append(data.score(vectors))
     return sum(frames) / draws, pd.DataFrame([frame.mean() for frame in frames])
 
 
-def oracle_scale(data, fit, measures=MEASURES):
+def oracle_scale(data, fit):
     """Give each query and measure its best scale, seen with its labels: a ceiling, not a system."""
-    found = [data.score(fit.shifted(data, scale), measures) for scale in SCALES]
+    found = [data.score(fit.shifted(data, scale)) for scale in SCALES]
     return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
 
 
