@@ -303,7 +303,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
     assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
-    assert transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})) is None
+    assert transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})).empty
 
 
 @pytest.fixture(scope="module")
