@@ -126,7 +126,8 @@ def _workbook(path, content):
             numbered = ((n, [_xlsx_cell(cell) for cell in row]) for n, row in enumerate(sheet.iter_rows(), start=1))
             yield sheet, _filled(path, sheet.title, numbered)
 
-    remarks, sheets = _check_archive(path, content), list(read(stored=False))
+    remarks = _check_archive(path, content)
+    sheets = list(read(stored=False))
     if any(isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row):
         for (_, rows), (_, values) in zip(sheets, read(stored=True), strict=True):
             for number, row in rows.items():
@@ -323,7 +324,8 @@ def _id_column(path, table, wanted):
 
 def _names_rows(table):
     """Tell whether the first column is an id rather than a rater."""
-    name, values = table.columns[0], table.iloc[:, 0]
+    name = table.columns[0]
+    values = table.iloc[:, 0]
     if name == "" or names_items(name):
         return True
     if (values == "").any() or values.duplicated().any():
@@ -357,7 +359,8 @@ def names_items(name, values=None, others=(), least=5):
 
 def _as_ratings(path, table, numbers):
     """Turn text into numbers or labels."""
-    filled, found = table != "", table.apply(_as_numbers)
+    filled = table != ""
+    found = table.apply(_as_numbers)
     no_number = filled & found.isna()
     if not no_number.to_numpy().any():
         return found

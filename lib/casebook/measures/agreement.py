@@ -240,7 +240,8 @@ def benchmark(estimate, se, scale="landis-koch"):
             return 1.0
         if se == 0:
             return float(estimate >= bound)
-        top, bottom = special.ndtr((estimate - 1) / se), special.ndtr((estimate + 1) / se)
+        top = special.ndtr((estimate - 1) / se)
+        bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
 
     shares = {word: share_above(bound) for word, bound in SCALES[scale].items()}
@@ -250,7 +251,8 @@ def benchmark(estimate, se, scale="landis-koch"):
 
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
     """Measure agreement without each rater in turn."""
-    panel, build = as_panel(ratings, **options), _builder(coefficient, chosen or {})
+    panel = as_panel(ratings, **options)
+    build = _builder(coefficient, chosen or {})
     whole, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
@@ -315,7 +317,11 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
     check_count("n_boot", n_boot, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    built, values, groups, draws, found = {}, {}, {}, {}, {}
+    built = {}
+    values = {}
+    groups = {}
+    draws = {}
+    found = {}
     for name, build in builders.items():
         try:
             built[name] = build(panel)
@@ -330,7 +336,8 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
     for name, (estimate, reason) in values.items():
         held = built[name].panel if name in built else panel
-        fields, reasons = {}, {"estimate": reason}
+        fields = {}
+        reasons = {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
@@ -344,9 +351,11 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
 
 def _uncertainty(build, coefficient, panel, estimate, draws, tail):
     """Give standard error, formula interval, tests and the intervals for these and for new raters."""
-    n, model = coefficient.panel.n_items, coefficient.model
+    n = coefficient.panel.n_items
+    model = coefficient.model
     influence = coefficient.influence() if n > 1 else None
-    fields, reasons = coefficient.formula(tail), {}
+    fields = coefficient.formula(tail)
+    reasons = {}
     if not model:
         fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(draws, estimate, n, tail, influence)
     if influence is not None:
@@ -387,7 +396,9 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     if n_items < FEWEST or draws is None:
         return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
     missing = np.isnan(draws)
-    known, bias, acceleration = draws[~missing], 0.0, 0.0
+    known = draws[~missing]
+    bias = 0.0
+    acceleration = 0.0
     z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
     near = np.abs(known - estimate) <= 1e-12
     below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
@@ -411,7 +422,9 @@ def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
     The variance over raters, a delete-one-rater jackknife, is added to the squared
     distances of the bounds over items (Zou & Donner 2008).
     """
-    z, r, bounds = float(special.ndtri(tail)), panel.n_raters, fields["panel_ci"]
+    z = float(special.ndtri(tail))
+    r = panel.n_raters
+    bounds = fields["panel_ci"]
     if panel.codes is None:
         return None, "raters_unknown"
     if r < 3:
@@ -426,8 +439,10 @@ def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
     if None in values:
         return None, "undefined_without_a_rater"
     reach = z * math.sqrt((r - 1) / r * np.sum((np.array(values) - np.mean(values)) ** 2))
-    below, above = max(estimate - bounds[0], 0.0), max(bounds[1] - estimate, 0.0)
-    low, high = estimate - math.hypot(below, reach), estimate + math.hypot(above, reach)
+    below = max(estimate - bounds[0], 0.0)
+    above = max(bounds[1] - estimate, 0.0)
+    low = estimate - math.hypot(below, reach)
+    high = estimate + math.hypot(above, reach)
     return (max(coefficient.lowest, low), min(1.0, high)), None
 
 
@@ -519,7 +534,8 @@ class Panel:
     def only(self, columns):
         """Keep some raters, and every item."""
         codes = self.codes[:, columns]
-        raters, rated = tuple(self.raters[k] for k in columns), int((codes >= 0).any(axis=1).sum())
+        raters = tuple(self.raters[k] for k in columns)
+        rated = int((codes >= 0).any(axis=1).sum())
         return replace(self, codes=codes, raters=raters, n_rated=rated)
 
     def without(self, column):
@@ -542,7 +558,8 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     scores, numeric = _matrix(frame)
     codes, scale = _encode(scores, numeric, categories)
     used = (codes >= 0).any(axis=0)
-    raters, codes = tuple(frame.columns[used]), codes[:, used]
+    raters = tuple(frame.columns[used])
+    codes = codes[:, used]
     codes = codes[(codes >= 0).any(axis=1)]
     return Panel(scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None)
 
@@ -562,7 +579,8 @@ def from_table(table, categories=None):
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    scale, n = _scale(categories, len(cells)), len(codes)
+    scale = _scale(categories, len(cells))
+    n = len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
 
 

@@ -86,13 +86,16 @@ def panel_of(votes, other=None):
     def wide(values):
         return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
-    left, given = rows["focus_left"], {}
+    left = rows["focus_left"]
+    given = {}
     for scale in SCALES:
         one, two = (rows[f"{scale}_{side}"].astype(float) for side in ("left", "right"))
         given[scale, focus], given[scale, other] = wide(one.where(left, two)), wide(two.where(left, one))
     votes = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
     first = rows.drop_duplicates("item_id").set_index("item_id").reindex(votes.index)
-    one, two, side = first["text_left"], first["text_right"], first["focus_left"]
+    one = first["text_left"]
+    two = first["text_right"]
+    side = first["focus_left"]
     texts = pd.DataFrame({"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)})
     return Panel(focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows)
 
@@ -180,8 +183,10 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
     >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
     0.13
     """
-    panel, level = panel_of(votes, other), 1 - alpha
-    boot, flips = {"n_boot": resamples, "seed": seed}, {"n_resamples": resamples, "seed": seed}
+    panel = panel_of(votes, other)
+    level = 1 - alpha
+    boot = {"n_boot": resamples, "seed": seed}
+    flips = {"n_resamples": resamples, "seed": seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
     held = preference.equivalence(panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot)
@@ -233,7 +238,8 @@ def _vote_shares(panel):
 
 def kappa_pairs(panel, *, n_boot=1000, seed=0):
     """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
-    names, rows = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"), []
+    names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
+    rows = []
     options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True, "coefficients": names}
     for one, two in itertools.combinations(panel.raters, 2):
         found = agreement_results(panel.votes[[one, two]], **options)
@@ -347,14 +353,17 @@ def by_stratum(panel, *, n_boot=10_000, seed=0):
 
 def duplicate_raters(panel):
     """Compare all pairs of raters, in case one copied the other."""
-    rows, rated = [], pd.concat(panel.ratings)
+    rows = []
+    rated = pd.concat(panel.ratings)
     for one, two in itertools.combinations(panel.raters, 2):
-        votes, pair = panel.votes[[one, two]].dropna(), rated[[one, two]]
+        votes = panel.votes[[one, two]].dropna()
+        pair = rated[[one, two]]
         known = pair.notna().all(axis=1).groupby(level=-1).all()
         equal = (pair[one] == pair[two]).groupby(level=-1).all()[known]
         shares = [votes[rater].value_counts(normalize=True) for rater in (one, two)]
         expected = float(shares[0].mul(shares[1], fill_value=0).sum())
-        same, suspicious = (votes[one] == votes[two]).mean(), len(equal) >= 10 and equal.mean() > COPIED
+        same = (votes[one] == votes[two]).mean()
+        suspicious = len(equal) >= 10 and equal.mean() > COPIED
         rows.append((one, two, len(votes), same, expected, equal.mean(), bool(suspicious)))
     columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings", "suspicious"]
     return pd.DataFrame(rows, columns=columns)
@@ -362,7 +371,8 @@ def duplicate_raters(panel):
 
 def consistency(panel):
     """Hold votes against the sums of the ratings of the same judgement."""
-    total, rows = np.sign(sum(panel.differences(scale) for scale in SCALES)), []
+    total = np.sign(sum(panel.differences(scale) for scale in SCALES))
+    rows = []
     for rater in panel.raters:
         pair = pd.DataFrame({"vote": panel.votes[rater], "rated": total[rater]}).dropna()
         agree = int((pair["vote"] == pair["rated"]).sum())
@@ -377,8 +387,11 @@ def consistency(panel):
 
 def answer(analysis):
     """Answer the question of the study in a few sentences."""
-    panel, tables = analysis.panel, analysis.tables
-    these, new, held = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS), tables["equivalence"].iloc[0]
+    panel = analysis.panel
+    tables = analysis.tables
+    these = analysis.line(THESE_RATERS)
+    new = analysis.line(NEW_RATERS)
+    held = tables["equivalence"].iloc[0]
     naive = tables["preference"].set_index("rater").loc["pooled"]
     alpha = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     side = tables["position"].set_index("rater").loc["all"]

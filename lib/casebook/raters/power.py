@@ -148,7 +148,8 @@ def interval_coverage(
 
 def _sign(values):
     """Exact two-sided sign test of every row; 1 where all are tied."""
-    wins, losses = (values > 0).sum(axis=1), (values < 0).sum(axis=1)
+    wins = (values > 0).sum(axis=1)
+    losses = (values < 0).sum(axis=1)
     return np.minimum(1, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
 
 
@@ -163,7 +164,8 @@ def _sign_flip(means, n_resamples, seed):
 
 def _t_test(values):
     """One-sample t test of every row; 1 for a constant row at 0, else 0; None of single columns."""
-    n, mean = values.shape[1], values.mean(axis=1)
+    n = values.shape[1]
+    mean = values.mean(axis=1)
     if n < 2:
         return None
     error = values.std(axis=1, ddof=1) / np.sqrt(n)

@@ -57,7 +57,8 @@ def win_tie_loss_table(votes, *, level=0.95):
     for name, column in [*zip(names, V.T, strict=True), ("pooled", V)]:
         counts = count_votes(column)
         n = counts["wins"] + counts["losses"]
-        share, test = wilson(counts["wins"], n, level), exact_sign_test(counts["wins"], counts["losses"])
+        share = wilson(counts["wins"], n, level)
+        test = exact_sign_test(counts["wins"], counts["losses"])
         row = {"rater": name, **{key: counts[key] for key in ("wins", "losses", "ties", "missing")}, "n": n}
         row |= {"win_rate": share.estimate, "ci_low": share.low, "ci_high": share.high}
         rows.append(row | {"p_sign": test.pvalue, "log_p": test.log_pvalue, "reason": test.reason})
@@ -82,18 +83,22 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     X = np.asarray(table, dtype=float)
     X = X[np.isfinite(X).any(axis=1)]
     known = np.isfinite(X).sum(axis=1)
-    n, sums = len(X), np.nansum(X, axis=1)
+    n = len(X)
+    sums = np.nansum(X, axis=1)
     if not n:
         return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
     # Means of items are whole numbers over a common denominator: all patterns can be counted by their sums.
     common = math.lcm(*(int(k) for k in known))
     values = sums * (common / known)
-    mean, method = float(values.sum() / (n * common)), EXACT
+    mean = float(values.sum() / (n * common))
+    method = EXACT
     if not values.any():
         return Flips(Interval(mean, None, None, level, n, method, "no_variation"), 1.0, 0.0)
     if n * n * np.abs(values).sum() <= MOST_STEPS and not np.any(values % 1):
         pvalue, low, high = _counted_flips(values.astype(int), 1 - level)
-        low, high, error = low / common, high / common, 0.0
+        low = low / common
+        high = high / common
+        error = 0.0
     else:
         method = f"{n_resamples:,} random sign patterns"
         means = (sums / known)[:, None]
@@ -102,15 +107,20 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
         error = math.sqrt(pvalue * (1 - pvalue) / n_resamples)
     reason = too_few(n, None)
     if reason or not math.isfinite(low + high):
-        low, high, reason = None, None, reason or "too_few_units_for_the_level"
+        low = None
+        high = None
+        reason = reason or "too_few_units_for_the_level"
     elif low == high:
-        low, high, reason = None, None, "no_variation"
+        low = None
+        high = None
+        reason = "no_variation"
     return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
 
 
 def _counted_flips(values, alpha):
     """P-value of whole numbers and the bounds of their mean, of all sign patterns."""
-    least, n = int(np.minimum(values, 0).sum()), len(values)
+    least = int(np.minimum(values, 0).sum())
+    n = len(values)
     chance = np.zeros((n + 1, int(np.abs(values).sum()) + 1))  # of a subset's size and its sum
     chance[0, -least] = 1.0
     for value in values:
@@ -121,8 +131,10 @@ def _counted_flips(values, alpha):
     total = values.sum()
     pvalue = chance.sum(axis=0)[np.abs(total - 2 * sums) >= abs(total)].sum()
     # The means of all subsets of items bound what the test does not reject (Hartigan 1969).
-    means, weights = (sums / np.arange(1, n + 1)[:, None]).ravel(), chance[1:].ravel()
-    empty, bounds = chance[0].sum(), []
+    means = (sums / np.arange(1, n + 1)[:, None]).ravel()
+    weights = chance[1:].ravel()
+    empty = chance[0].sum()
+    bounds = []
     for side in (1, -1):
         order = np.argsort(side * means, kind="stable")
         reached = empty + np.cumsum(weights[order])
@@ -160,7 +172,8 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
     for scope, found, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
-        net, p = found.interval, found.pvalue
+        net = found.interval
+        p = found.pvalue
         rate, low, high = (None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high))
         verdict = "undecided"
         if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
@@ -195,7 +208,8 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     if ties == "drop":
         scores[scores == 0.5] = np.nan
     scored = ~np.isnan(scores)
-    total, n = float(np.nansum(scores)), int(scored.sum())
+    total = float(np.nansum(scores))
+    n = int(scored.sum())
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
@@ -225,11 +239,15 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
     """Hold the win rate, ties as half, against a range that counts as no difference, by two one-sided t tests."""
     low, high = margin
     found = win_rate(votes, unit="item", ties="half", level=1 - alpha, n_boot=n_boot, seed=seed)
-    scores, p, verdict, reason = (item_means(votes) + 1) / 2, None, "undecided", found.reason or "no_variation"
+    scores = (item_means(votes) + 1) / 2
+    p = None
+    verdict = "undecided"
+    reason = found.reason or "no_variation"
     if len(scores) > 1 and np.ptp(scores) > 0 and found.low is not None:
         error = scores.std(ddof=1) / np.sqrt(len(scores))
         gap = min(scores.mean() - low, high - scores.mean())
-        p, reason = positive(special.stdtr(len(scores) - 1, -gap / error)), None
+        p = positive(special.stdtr(len(scores) - 1, -gap / error))
+        reason = None
         if p <= alpha:
             verdict = "equivalent"
         elif found.low > high or found.high < low:
@@ -253,10 +271,12 @@ class PositionEffect:
 
 def position_effect(votes, on_the_left, *, level=0.95):
     """Measure what the side does; `on_the_left` says where the first system stood, where a vote was cast."""
-    V, left = np.asarray(votes, dtype=float), np.asarray(on_the_left)
+    V = np.asarray(votes, dtype=float)
+    left = np.asarray(on_the_left)
     cast = ~np.isnan(V)
     left = cast & (left == True)  # noqa: E712 - of objects too, where no vote was cast
-    wins, losses = int((np.where(left, V, -V) == 1).sum()), int((np.where(left, V, -V) == -1).sum())
+    wins = int((np.where(left, V, -V) == 1).sum())
+    losses = int((np.where(left, V, -V) == -1).sum())
     sides = [count_votes(V[side]) for side in (left, ~left)]
     pairs = [(counts["wins"], counts["wins"] + counts["losses"]) for counts in sides]
     one, two = (wilson(*pair, level) for pair in pairs)
@@ -267,7 +287,8 @@ def position_effect(votes, on_the_left, *, level=0.95):
         above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
         bounds = {"low": float(mean - below), "high": float(mean + above)}
         balanced = replace(balanced, estimate=mean, reason=None, **bounds)
-    chosen, test = wilson(wins, wins + losses, level), exact_sign_test(wins, losses)
+    chosen = wilson(wins, wins + losses, level)
+    test = exact_sign_test(wins, losses)
     difference = newcombe(*pairs[0], *pairs[1], level)
     return PositionEffect(chosen, test, one, two, difference, balanced, float(left[cast].mean()))
 
@@ -296,7 +317,8 @@ def dependence(votes, *, n_boot=2_000, seed=0):
 def _icc(scores):
     """ICC(1) of scores in rows of unequal length; NaN if undefined."""
     sizes = (~np.isnan(scores)).sum(axis=1)
-    n, groups = sizes.sum(), len(sizes)
+    n = sizes.sum()
+    groups = len(sizes)
     if groups < 2 or n <= groups:
         return np.nan
     means = np.nanmean(scores, axis=1)

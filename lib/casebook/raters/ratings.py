@@ -51,9 +51,11 @@ def _counts(tables):
 
 def rating_means(panel, *, n_boot=10_000, seed=0):
     """Mean ratings per scale and system, with the intervals over items."""
-    rows, judged = [], int(panel.place.notna().to_numpy().sum())
+    rows = []
+    judged = int(panel.place.notna().to_numpy().sum())
     for (scale, system), table in panel.ratings.items():
-        by_item, known = table.mean(axis=1).dropna(), table.stack().dropna()  # noqa: PD013 - one rating a row
+        by_item = table.mean(axis=1).dropna()
+        known = table.stack().dropna()  # noqa: PD013 - one rating a row
         row = {"scale": scale, "system": system} | bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
         row["median"] = float(known.median()) if len(known) else None
         rows.append(row | {"n": len(by_item), "ratings": len(known), "missing": judged - len(known)})
@@ -141,7 +143,8 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
     for scale in LIKERT_SCALES:
         for system, part in ratings.groupby("system", sort=False):
             table = part.pivot(index=["item_id", "chunk"], columns="rater", values=scale)  # noqa: PD010
-            by_item, known = table.mean(axis=1).dropna(), part[scale].dropna()
+            by_item = table.mean(axis=1).dropna()
+            known = part[scale].dropna()
             row = {"scale": scale, "system": system or "all"}
             row |= bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
             row["median"] = float(known.median()) if len(known) else None

@@ -32,7 +32,8 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=
 
     `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
     """
-    options, rows = {"n_boot": n_boot, "seed": seed}, []
+    options = {"n_boot": n_boot, "seed": seed}
+    rows = []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK]
@@ -51,11 +52,14 @@ def _aggregate(used, measure, clusters, options):
     """Mean, placebo mean, excess and p of one type."""
     cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
     frame = pd.DataFrame({"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)})
-    values, beyond = frame.dropna(subset="value"), frame.dropna(subset="excess")
+    values = frame.dropna(subset="value")
+    beyond = frame.dropna(subset="excess")
     options = options | {"shares": False}
     found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
     more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
-    reason, placebo, p = found.reason or more.reason, None, None
+    reason = found.reason or more.reason
+    placebo = None
+    p = None
     if not len(values):
         reason = NOT_ASSESSED
     elif not len(beyond):
@@ -136,7 +140,8 @@ def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
     """
-    shares, rhos = {True: [], False: []}, []
+    shares = {True: [], False: []}
+    rhos = []
     for case in scores.index:
         own = annotations[annotations["case_id"] == case]
         for side, found in shares.items():
@@ -165,7 +170,8 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     """
     pairs = score_pairs(scores, annotations)
     decided = pairs.dropna(subset=["score", "dispositive"])
-    truth, values = decided["dispositive"].astype(bool).to_numpy(), decided["score"].to_numpy(float)
+    truth = decided["dispositive"].astype(bool).to_numpy()
+    values = decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
     found = {"auroc": _area(truth, values, cases=cases).number(0.5)}
     if threshold is not None:
@@ -216,7 +222,8 @@ def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
 def development_threshold(scores, annotations):
     """Choose the threshold of the largest balanced accuracy on a development split; None where nothing separates."""
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
-    truth, values = pairs["dispositive"].astype(bool).to_numpy(), pairs["score"].to_numpy(float)
+    truth = pairs["dispositive"].astype(bool).to_numpy()
+    values = pairs["score"].to_numpy(float)
     levels = np.unique(values)
     if len(levels) < 2 or truth.all() or not truth.any():
         return None

@@ -198,7 +198,8 @@ def _problem(error):
 
 def present_types(sheet):
     """Name the fact types of which a sheet has at least one fact."""
-    numbers, parties = sheet.numerical_facts, sheet.parties
+    numbers = sheet.numerical_facts
+    parties = sheet.parties
     has = {
         "Numerical": numbers.amounts or numbers.ages or numbers.durations,
         "Section": sheet.sections_cited,

@@ -46,7 +46,8 @@ def rules(before, edit):
 
 def _number(before, edit):
     kind, at = edit.item.split("/")
-    fact, value = getattr(before.numerical_facts, kind)[int(at)], facts.whole(float(edit.new))
+    fact = getattr(before.numerical_facts, kind)[int(at)]
+    value = facts.whole(float(edit.new))
     reason = out_of_bounds(kind, fact, value)
     if reason or kind != "ages":
         return reason
@@ -95,7 +96,8 @@ def _party(before, edit):
 
 
 def _added_evidence(before, name):
-    cited, death = _acts_of(before), _speaks_of_death(before)
+    cited = _acts_of(before)
+    death = _speaks_of_death(before)
     disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {"Tenant", "Licensee", "Contractor"}
     civil = cited <= acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
@@ -137,7 +139,8 @@ def _in_singapore(sheet):
 
 
 def _speaks_of_death(sheet):
-    homicide, cited = citations.word_lists()["homicide"], (name.split("-") for name in sheet.sections_cited)
+    homicide = citations.word_lists()["homicide"]
+    cited = (name.split("-") for name in sheet.sections_cited)
     told = any(parts[-1] in homicide.get(parts[0], ()) for parts in cited)
     told = told or any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
     return told or bool(pattern("death").search(facts.canonical_json(sheet)))
@@ -169,8 +172,10 @@ class ModelValidator:
     """
 
     def __init__(self, model, documented=False):
-        self._model, self._documented = model, documented
-        self._known, self.failures = {}, {}
+        self._model = model
+        self._documented = documented
+        self._known = {}
+        self.failures = {}
 
     def __call__(self, before, edit):
         """Judge one edit; see `rules` for arguments and result."""

@@ -138,7 +138,8 @@ def evaluation_parts(report):
 def explained_report(tree, documents, documented=False, threshold=evaluation.THRESHOLD):
     """Give a tree as plain data, node by node, with the explanation of each result and each edge."""
     explain = Explainer(dict(zip(documents["doc_id"], documents["text"], strict=True)), documented)
-    edges, placebos = edge_frame([tree]), placebo_frame([tree])
+    edges = edge_frame([tree])
+    placebos = placebo_frame([tree])
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     scores = nodes[0]["sensitivity_scores"] = _scores(edges, tree.settings.seed)
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
@@ -172,8 +173,11 @@ def with_threshold(report, threshold=None):
 
 
 def _node(tree, node, explain):
-    edit, found, told = node.edit, node.found, explain(node)
-    names, listed = ("case_id", "document_id", "score"), zip(found.cases, found.documents, found.scores, strict=True)
+    edit = node.edit
+    found = node.found
+    told = explain(node)
+    names = ("case_id", "document_id", "score")
+    listed = zip(found.cases, found.documents, found.scores, strict=True)
     results = [{"rank": rank, **dict(zip(names, one, strict=True))} for rank, one in enumerate(listed, 1)]
     results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
     edge = None
@@ -198,7 +202,8 @@ def _diff(node, k):
     """Compare with the parent; None where a retrieval failed."""
     if node.found.error or node.parent.found.error:
         return None
-    before, after = node.parent.found.cases, node.found.cases
+    before = node.parent.found.cases
+    after = node.found.cases
     changes = rank_changes(before, after, k)
     return {
         "dropped_cases": list(changes.dropped),
@@ -225,7 +230,8 @@ def _summary(row):
         return "Nothing retrieved before or after."
     moved = f"mean displacement {diff['mean_displacement']:.2f}"
     moved += f", normalised footrule {diff['normalised_footrule']:.2f}"
-    dropped, new = diff["dropped_cases"], diff["newly_appeared_cases"]
+    dropped = diff["dropped_cases"]
+    new = diff["newly_appeared_cases"]
     if dropped or new:
         return f"{_listed('dropped', dropped)}; {_listed('new', new)} ({moved})."
     order = "another" if any(diff["rank_displacements"].values()) else "the same"
@@ -271,7 +277,8 @@ def _warnings(tree, scores):
     if tree.settings.placebo_draws and not tree.write.context:
         found.append(f"excess is undefined: {VACUOUS}")
     for name, score in scores.items():
-        moved, placebo = score["normalised_footrule"]["value"], score["placebo"]
+        moved = score["normalised_footrule"]["value"]
+        placebo = score["placebo"]
         if None not in (moved, placebo) and placebo > moved:
             found.append(
                 f"{name}: placebos, which change no fact, move the results more "

@@ -138,9 +138,11 @@ class SensitivityStudy:
 
         Thresholds of the held-out columns are chosen on every second case and tested on the others.
         """
-        rows, known = [], self.annotations
+        rows = []
+        known = self.annotations
         for system in self.systems if len(known) else ():
-            scores, found = self.scores(system), self.evaluated(system)
+            scores = self.scores(system)
+            found = self.evaluated(system)
             limit = evaluation.development_threshold(scores.iloc[::2], known)
             held = evaluate(scores.iloc[1::2], known, limit, **self.options)
             quantile = evaluation.placebo_threshold(self.placebos[system], PRIMARY)
@@ -192,7 +194,8 @@ class SensitivityStudy:
 
 def _against(system, columns, found):
     """Write a row of numbers with their bounds; NaN where a number is undefined."""
-    row, rho = {"system": system, "pairs": found["auroc"]["n"]}, found["spearman"]
+    row = {"system": system, "pairs": found["auroc"]["n"]}
+    rho = found["spearman"]
     for name, number in (columns | {"mean Spearman": rho}).items():
         values = [number["value"], *number["ci"]] if number else [None] * 3
         labels = (name, f"{name} low", f"{name} high")
@@ -214,7 +217,8 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_boot`` and what
     goes to the retriever.
     """
-    settings, n_boot = settings or TreeSettings(), options.pop("n_boot", 10_000)
+    settings = settings or TreeSettings()
+    n_boot = options.pop("n_boot", 10_000)
     index = CorpusIndex(cases.documents, encoder)
     known = Vocabulary(index.texts)  # once: long judgments take seconds
     inert = inert_words(known) if inert is None else inert
@@ -317,7 +321,9 @@ def _items(study, precedents, shown):
     """Give every edit that changes a query, with document ids."""
     decides = {(row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()}
     rows = {s: study.edges[s].set_index(["case_id", "node"]).to_dict("index") for s in study.systems}
-    placebos, tried, alike = defaultdict(list), defaultdict(dict), defaultdict(set)
+    placebos = defaultdict(list)
+    tried = defaultdict(dict)
+    alike = defaultdict(set)
 
     def alike_in_size(system, case, node):
         return placebos[system, case, node.parent.name, node.edit.removed, node.edit.added]
@@ -335,7 +341,9 @@ def _items(study, precedents, shown):
     items = []
     for (case, before, after), nodes in tried.items():
         first, node = next(iter(nodes.items()))
-        edit, blank, wanted = node.edit, alike_in_size(first, case, node), precedents.get(case)
+        edit = node.edit
+        blank = alike_in_size(first, case, node)
+        wanted = precedents.get(case)
         results = dict.fromkeys(study.systems)
         for system, one in nodes.items():
             inert = [each.found for each in alike_in_size(system, case, one)]
@@ -357,7 +365,8 @@ def _items(study, precedents, shown):
 
 def _effect(node, row, placebos, wanted, control):
     """Give what one edit did under one system, beside its placebos."""
-    before, after = node.parent.found, node.found
+    before = node.parent.found
+    after = node.found
     if error := before.error or after.error:
         return {"error": error}
     moved, placebo_moved = (None if x != x else round(float(x), 3) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
@@ -409,9 +418,12 @@ def wording_pairs(dataset, encoder):
     """Pair the wordings of a question: next to each other, of one group and answer, and each other's nearest in it."""
     if dataset.groups is None:
         raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
-    texts, groups = dataset.queries["text"].to_numpy(), dataset.queries["query_id"].map(dataset.groups).to_numpy()
+    texts = dataset.queries["text"].to_numpy()
+    groups = dataset.queries["query_id"].map(dataset.groups).to_numpy()
     answers = dataset.queries["answer"].tolist() if "answer" in dataset.queries else None
-    vectors, pairs, at = np.asarray(encoder.encode_queries(texts.tolist()), float), [], 0
+    vectors = np.asarray(encoder.encode_queries(texts.tolist()), float)
+    pairs = []
+    at = 0
     while at < len(texts) - 1:
         same = groups[at] == groups[at + 1] and (answers is None or answers[at] == answers[at + 1])
         if same:
@@ -439,10 +451,12 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
         raise InputError("a control needs pairs of at least two groups")
     order = np.random.default_rng([seed, 7]).permutation(len(groups))
     strangers = [next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)]
-    index, rows = CorpusIndex(documents, encoder), []
+    index = CorpusIndex(documents, encoder)
+    rows = []
     for system in systems:
         search = _search(system, index, k)
-        first, second = search(pairs["first"].tolist()), search(pairs["second"].tolist())
+        first = search(pairs["first"].tolist())
+        second = search(pairs["second"].tolist())
         for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
             for group, one, other in zip(groups, first, others, strict=True):
                 moved = distances(one.cases, other.cases, k)
@@ -453,7 +467,8 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
 
 def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
     """Summarise paraphrases and their control per system, questions of one group drawn together."""
-    found, options = [], {"n_boot": n_boot, "seed": seed}
+    found = []
+    options = {"n_boot": n_boot, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
         own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
         clusters = own["group"].tolist()
