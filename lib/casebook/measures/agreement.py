@@ -220,9 +220,13 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
         label, probability, _ = benchmark(found.estimate, found.se, scale or "landis-koch")
         if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
             label = probability = None
-        row = {"coefficient": name, "estimate": found.estimate, "se": found.se}
-        row |= dict(zip(("panel_low", "panel_high"), found.panel_ci or (None, None), strict=True))
-        row |= dict(zip(("new_panel_low", "new_panel_high"), found.new_panel_ci or (None, None), strict=True))
+        row = {
+            "coefficient": name,
+            "estimate": found.estimate,
+            "se": found.se,
+            **dict(zip(("panel_low", "panel_high"), found.panel_ci or (None, None), strict=True)),
+            **dict(zip(("new_panel_low", "new_panel_high"), found.new_panel_ci or (None, None), strict=True)),
+        }
         counts = ("expected", "percent_agreement", "n_items", "n_raters", "n_left_out")
         row |= {field: getattr(found, field) for field in counts}
         rows.append(row | {"label": label, "probability": probability, "reason": found.reason})

@@ -245,9 +245,20 @@ def kappa_pairs(panel, *, n_boot=1000, seed=0):
         found = agreement_results(panel.votes[[one, two]], **options)
         kappa, linear, quadratic = (found[name] for name in names)
         low, high = kappa.panel_ci or (None, None)
-        row = {"rater": one, "and rater": two, "kappa": kappa.estimate, "kappa low": low, "kappa high": high}
-        row |= {"linear": linear.estimate, "quadratic": quadratic.estimate, "same votes": kappa.percent_agreement}
-        rows.append(row | {"n": kappa.n_items, "reason": kappa.reason if low is None else None})
+        rows.append(
+            {
+                "rater": one,
+                "and rater": two,
+                "kappa": kappa.estimate,
+                "kappa low": low,
+                "kappa high": high,
+                "linear": linear.estimate,
+                "quadratic": quadratic.estimate,
+                "same votes": kappa.percent_agreement,
+                "n": kappa.n_items,
+                "reason": kappa.reason if low is None else None,
+            }
+        )
     return pd.DataFrame(rows).round(12)  # a kappa of 0 would be printed as the noise of its sum
 
 
@@ -290,9 +301,18 @@ def position_table(panel):
             continue
         found = _position(panel, raters)
         rates = {"win_rate_left": found.win_rate_left.estimate, "win_rate_right": found.win_rate_right.estimate}
-        row = {"rater": name, **bounded("left_choice", found.left_choice), "p": found.left_test.pvalue, **rates}
-        row |= bounded("difference", found.difference) | bounded("side_balanced", found.side_balanced)
-        rows.append(row | {"n": found.left_test.n, "focus_left": found.left_share})
+        rows.append(
+            {
+                "rater": name,
+                **bounded("left_choice", found.left_choice),
+                "p": found.left_test.pvalue,
+                **rates,
+                **bounded("difference", found.difference),
+                **bounded("side_balanced", found.side_balanced),
+                "n": found.left_test.n,
+                "focus_left": found.left_share,
+            }
+        )
     table = pd.DataFrame(rows)
     table.insert(5, "p_holm", pd.Series([*holm(list(table["p"])[:-1]), None], dtype=object))
     return table

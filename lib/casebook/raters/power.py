@@ -113,8 +113,9 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     rows = []
     for test, p in p_values.items():
         share = wilson(0, 0) if p is None else wilson(int((p <= alpha).sum()), studies)
-        row = {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high}
-        rows.append(row | {"n": share.n})
+        rows.append(
+            {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
+        )
     return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
 
 

@@ -59,9 +59,19 @@ def win_tie_loss_table(votes, *, level=0.95):
         n = counts["wins"] + counts["losses"]
         share = wilson(counts["wins"], n, level)
         test = exact_sign_test(counts["wins"], counts["losses"])
-        row = {"rater": name, **{key: counts[key] for key in ("wins", "losses", "ties", "missing")}, "n": n}
-        row |= {"win_rate": share.estimate, "ci_low": share.low, "ci_high": share.high}
-        rows.append(row | {"p_sign": test.pvalue, "log_p": test.log_pvalue, "reason": test.reason})
+        rows.append(
+            {
+                "rater": name,
+                **{key: counts[key] for key in ("wins", "losses", "ties", "missing")},
+                "n": n,
+                "win_rate": share.estimate,
+                "ci_low": share.low,
+                "ci_high": share.high,
+                "p_sign": test.pvalue,
+                "log_p": test.log_pvalue,
+                "reason": test.reason,
+            }
+        )
     adjusted = [*holm([row["p_sign"] for row in rows[:-1]]), None]
     return pd.DataFrame(rows).assign(p_holm=pd.Series(adjusted, dtype=object))
 
@@ -178,9 +188,21 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
         verdict = "undecided"
         if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
             verdict = "preferred" if net.estimate > 0 else "not preferred"
-        row = {"scope": scope, "win_rate": rate, "ci_low": low, "ci_high": high}
-        row |= {"p": p, "verdict": verdict, "items": net.n, "raters": raters}
-        rows.append(row | {"method": net.method, "mc_error": error, "reason": net.reason})
+        rows.append(
+            {
+                "scope": scope,
+                "win_rate": rate,
+                "ci_low": low,
+                "ci_high": high,
+                "p": p,
+                "verdict": verdict,
+                "items": net.n,
+                "raters": raters,
+                "method": net.method,
+                "mc_error": error,
+                "reason": net.reason,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -230,8 +252,18 @@ def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
     for ties in TIES:
         for unit in UNITS:
             found = win_rate(votes, unit=unit, ties=ties, level=level, n_boot=n_boot, seed=seed)
-            row = {"ties": ties, "unit": unit, "win_rate": found.estimate, "ci_low": found.low, "ci_high": found.high}
-            rows.append(row | {"n": found.n, "method": found.method, "reason": found.reason})
+            rows.append(
+                {
+                    "ties": ties,
+                    "unit": unit,
+                    "win_rate": found.estimate,
+                    "ci_low": found.low,
+                    "ci_high": found.high,
+                    "n": found.n,
+                    "method": found.method,
+                    "reason": found.reason,
+                }
+            )
     return pd.DataFrame(rows)
 
 

@@ -79,9 +79,16 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
         sizes = effect_sizes(means)
         flip = item_flips(table, n_resamples=n_boot, seed=seed)
         both = at_least(crossed_mean(table), flip)
-        row = {"scale": scale} | bounded("difference", flip.interval)
-        row |= {"both low": both.interval.low, "both high": both.interval.high, "p_both": both.pvalue}
-        row |= bounded("dz", sizes.dz) | {"rank_biserial": sizes.rank_biserial, "p_sign_flip": flip.pvalue}
+        row = {
+            "scale": scale,
+            **bounded("difference", flip.interval),
+            "both low": both.interval.low,
+            "both high": both.interval.high,
+            "p_both": both.pvalue,
+            **bounded("dz", sizes.dz),
+            "rank_biserial": sizes.rank_biserial,
+            "p_sign_flip": flip.pvalue,
+        }
         p_values = {"p_wilcoxon": wilcoxon_signed_rank(means).pvalue, "p_t": paired_t(means).pvalue}
         rows.append(row | p_values | {"n": len(means)})
     return _with_holm(rows, "p_sign_flip")
@@ -145,8 +152,7 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
             table = part.pivot(index=["item_id", "chunk"], columns="rater", values=scale)  # noqa: PD010
             by_item = table.mean(axis=1).dropna()
             known = part[scale].dropna()
-            row = {"scale": scale, "system": system or "all"}
-            row |= bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
+            row = {"scale": scale, "system": system or "all", **bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)}
             row["median"] = float(known.median()) if len(known) else None
             row["share_4_5"] = float((known >= 4).mean()) if len(known) else None
             row |= {"ratings": len(known), "missing": int(part[scale].isna().sum())}

@@ -365,8 +365,12 @@ def _joined(form, rater, sealed, defects):
 
 
 SIDES = (("left", "s1"), ("right", "s2"))
-SHOWN_AS = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
-SHOWN_AS |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
+SHOWN_AS = {
+    "prompt_text": "prompt",
+    "system1_output": "text_left",
+    "system2_output": "text_right",
+    **{f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES},
+}
 _JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
 _JUDGED += [*list(SHOWN_AS.values())[3:], "comment", "guess", *list(SHOWN_AS.values())[:3], "stratum"]
 

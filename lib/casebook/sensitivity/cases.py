@@ -229,8 +229,12 @@ VALUES = {  # the first ones make lines of precedent, all are drawn as noise
     "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
     "Numerical": (18, 17, 21, 60, 20, 11),
 }
-_SENTENCES = {"Section": "Sections cited: {}.", "Evidence": "Evidence: {}."}
-_SENTENCES |= {"PartyType": "The petition was brought by {}.", "Numerical": "Ages: {} years."}
+_SENTENCES = {
+    "Section": "Sections cited: {}.",
+    "Evidence": "Evidence: {}.",
+    "PartyType": "The petition was brought by {}.",
+    "Numerical": "Ages: {} years.",
+}
 _AREA_WORDS = {
     "homicide": "deceased assault culpable",
     "guardianship": "ward welfare guardian",
@@ -290,8 +294,13 @@ def _text(row, rng):
 def _sheet(name, facts):
     """Make the fact sheet of a case; the other side is not told."""
     ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
-    told = {"case_id": name, "parties": {"petitioner_type": facts["PartyType"]}, "sections_cited": [facts["Section"]]}
-    told |= {"evidence_items": [{"evidence_type": facts["Evidence"]}], "numerical_facts": {"ages": ages}}
+    told = {
+        "case_id": name,
+        "parties": {"petitioner_type": facts["PartyType"]},
+        "sections_cited": [facts["Section"]],
+        "evidence_items": [{"evidence_type": facts["Evidence"]}],
+        "numerical_facts": {"ages": ages},
+    }
     return from_dict(told, name)
 
 

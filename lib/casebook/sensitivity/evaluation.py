@@ -37,9 +37,13 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK]
-        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= {status: int((part["status"] == status).sum()) for status in LEFT_OUT}
-        row |= _aggregate(used, measure, clusters, options)
+        row = {
+            "fact type": name,
+            "edges": len(used),
+            "cases": used["case_id"].nunique(),
+            **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
+            **_aggregate(used, measure, clusters, options),
+        }
         if not len(used) and row[POOR]:
             row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
         rows.append(row)
@@ -108,8 +112,12 @@ def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
-    groups = {"facts that decide": used[decides.eq(True)], "other facts": used[decides.eq(False)]}
-    groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
+    groups = {
+        "facts that decide": used[decides.eq(True)],
+        "other facts": used[decides.eq(False)],
+        "all facts": used,
+        "placebos": placebos[placebos["status"] == OK],
+    }
     shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
 
@@ -191,8 +199,12 @@ def _decisions(truth, high, cases, n_boot, seed):
     tables, _ = resampled_counts(_cells(truth, high), 6, clusters, n_boot=n_boot, seed=seed)
     drawn = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
-    names = {"balanced_accuracy": "balanced_accuracy", "mcc": "mcc"}
-    names |= {"dispositive": "recall", "non_dispositive": "recall_not_supported"}
+    names = {
+        "balanced_accuracy": "balanced_accuracy",
+        "mcc": "mcc",
+        "dispositive": "recall",
+        "non_dispositive": "recall_not_supported",
+    }
     found = {}
     for name, measure in names.items():
         value, *draws = drawn[measure]

@@ -93,10 +93,18 @@ def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
     """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
-    standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
-    standard |= study.placebos_above(system, threshold)
-    report = {"cases": study.name, "mode": system, "threshold": threshold, "original": None}
-    report |= {"standard": standard, "poor queries": sum(tree.poor is not None for tree in study.trees[system])}
+    standard = {
+        "accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])},
+        **study.placebos_above(system, threshold),
+    }
+    report = {
+        "cases": study.name,
+        "mode": system,
+        "threshold": threshold,
+        "original": None,
+        "standard": standard,
+        "poor queries": sum(tree.poor is not None for tree in study.trees[system]),
+    }
     if len(study.annotations):
         report["original"], report["original in its code"] = study.documented(system, threshold)
         report["against"] = study.against_simple(system).to_dict("records")

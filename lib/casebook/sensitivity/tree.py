@@ -415,5 +415,14 @@ def _row(tree, parent, name, edit, found):
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
     fact = {name: getattr(edit, name) for name in _FACT}
     lengths = {"n_parent": len(before.cases), "n_child": len(found.cases)}
-    place = {"case_id": tree.case_id, "parent": parent.name, "node": name, "depth": parent.depth + 1}
-    return place | fact | {"status": status, "reason": reason} | lengths | moved
+    return {
+        "case_id": tree.case_id,
+        "parent": parent.name,
+        "node": name,
+        "depth": parent.depth + 1,
+        **fact,
+        "status": status,
+        "reason": reason,
+        **lengths,
+        **moved,
+    }
