@@ -13,6 +13,9 @@ categories : sequence, optional
     The rating scale in order, if it has categories that nobody used, or labels.
 wide : bool, default False
     More raters than items are meant; otherwise they raise, as a transposed table.
+weights : str or array_like, optional
+    Partial credit for near misses, by name or as a matrix, of all but Gwet's AC1,
+    Kendall's W and the intraclass correlations.
 
 and gives an `Agreement`: the estimate, its standard error, the interval for this panel
 and the one for a new panel, percent agreement, and a reason for all that is None.
@@ -33,11 +36,8 @@ from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
-SCALES = {
-    "landis-koch": {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1},
-    "altman": {"very good": 0.8, "good": 0.6, "moderate": 0.4, "fair": 0.2, "poor": -1},
-    "fleiss": {"excellent": 0.75, "intermediate to good": 0.4, "poor": -1},
-}
+LABELS = {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1}
+"""Landis and Koch's words, each from this value on."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):
+def krippendorff_alpha(ratings, level="ordinal", **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -78,11 +78,9 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, *
     level : {"nominal", "ordinal", "interval", "ratio"}
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
         squared; difference over sum, squared.
-    n_boot, **options
-        See the module.
-    weights : str or array_like, optional
-        Use one minus these weights as distance instead, as irrCAC does. The
-        ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
+    **options
+        See the module; one minus ``weights`` is used as distance instead, as irrCAC
+        does. The ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
 
     Returns
     -------
@@ -104,63 +102,63 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, *
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return _measure_one("krippendorff_alpha", ratings, {"level": level, "weights": weights}, n_boot, options)
+    return _measure_one("krippendorff_alpha", ratings, level=level, **options)
 
 
-def percent_agreement(ratings, weights="identity", n_boot=1000, **options):
+def percent_agreement(ratings, weights="identity", **options):
     """Share of agreeing pairs of ratings of one item, averaged over items."""
-    return _measure_one("percent_agreement", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("percent_agreement", ratings, weights=weights, **options)
 
 
-def cohen_kappa(ratings, weights="identity", n_boot=1000, **options):
+def cohen_kappa(ratings, weights="identity", **options):
     """Cohen's kappa of two raters, on the items that both rated."""
-    return _measure_one("cohen_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("cohen_kappa", ratings, weights=weights, **options)
 
 
-def scott_pi(ratings, weights="identity", n_boot=1000, **options):
+def scott_pi(ratings, weights="identity", **options):
     """Scott's pi of two raters, on the items that both rated."""
-    return _measure_one("scott_pi", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("scott_pi", ratings, weights=weights, **options)
 
 
-def fleiss_kappa(ratings, weights="identity", n_boot=1000, **options):
+def fleiss_kappa(ratings, weights="identity", **options):
     """Fleiss' kappa: chance is the pooled distribution of categories."""
-    return _measure_one("fleiss_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("fleiss_kappa", ratings, weights=weights, **options)
 
 
-def conger_kappa(ratings, weights="identity", n_boot=1000, **options):
+def conger_kappa(ratings, weights="identity", **options):
     """Conger's kappa: every rater has a distribution of categories of his own."""
-    return _measure_one("conger_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("conger_kappa", ratings, weights=weights, **options)
 
 
-def light_kappa(ratings, weights="identity", n_boot=1000, **options):
+def light_kappa(ratings, weights="identity", **options):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return _measure_one("light_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("light_kappa", ratings, weights=weights, **options)
 
 
-def brennan_prediger(ratings, weights="identity", n_boot=1000, **options):
+def brennan_prediger(ratings, weights="identity", **options):
     """Brennan and Prediger's coefficient: chance is even over the scale."""
-    return _measure_one("brennan_prediger", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("brennan_prediger", ratings, weights=weights, **options)
 
 
-def gwet_ac1(ratings, n_boot=1000, **options):
+def gwet_ac1(ratings, **options):
     """Gwet's AC1, which skewed categories do not pull down."""
-    return _measure_one("gwet_ac1", ratings, {}, n_boot, options)
+    return _measure_one("gwet_ac1", ratings, **options)
 
 
-def gwet_ac2(ratings, weights="quadratic", n_boot=1000, **options):
+def gwet_ac2(ratings, weights="quadratic", **options):
     """Gwet's AC2: AC1 with partial credit."""
-    return _measure_one("gwet_ac2", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("gwet_ac2", ratings, weights=weights, **options)
 
 
-def intraclass_correlation(ratings, form="2,1", n_boot=1000, **options):
+def intraclass_correlation(ratings, form="2,1", **options):
     """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
     check_choice("form", form, FORMS)
-    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, {}, n_boot, options)
+    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, **options)
 
 
-def kendall_w(ratings, n_boot=1000, **options):
+def kendall_w(ratings, **options):
     """Kendall's W: how far the raters rank the items alike, corrected for ties."""
-    return _measure_one("kendall_w", ratings, {}, n_boot, options)
+    return _measure_one("kendall_w", ratings, **options)
 
 
 def agreement_results(
@@ -182,7 +180,7 @@ def agreement_results(
     return _measure(builders, panel, n_boot, seed, confidence, skipped=UnfitRatings)
 
 
-def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **options):
+def agreement_table(ratings, level="ordinal", n_boot=1000, **options):
     """Tabulate the coefficients of one panel.
 
     Parameters
@@ -193,8 +191,6 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
         Of Krippendorff's alpha.
     n_boot, **options
         As of `agreement_results`; see the module.
-    scale : {"landis-koch", "altman", "fleiss"}, optional
-        Words for the coefficients; Landis and Koch's by default.
 
     Returns
     -------
@@ -217,25 +213,32 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
     """
     rows = []
     for name, found in agreement_results(ratings, level, n_boot, **options).items():
-        label, probability, _ = benchmark(found.estimate, found.se, scale or "landis-koch")
+        label, probability, _ = benchmark(found.estimate, found.se)
         if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
             label = probability = None
-        row = {
-            "coefficient": name,
-            "estimate": found.estimate,
-            "se": found.se,
-            **dict(zip(("panel_low", "panel_high"), found.panel_ci or (None, None), strict=True)),
-            **dict(zip(("new_panel_low", "new_panel_high"), found.new_panel_ci or (None, None), strict=True)),
-        }
+        panel_low, panel_high = found.panel_ci or (None, None)
+        new_panel_low, new_panel_high = found.new_panel_ci or (None, None)
         counts = ("expected", "percent_agreement", "n_items", "n_raters", "n_left_out")
-        row |= {field: getattr(found, field) for field in counts}
-        rows.append(row | {"label": label, "probability": probability, "reason": found.reason})
+        rows.append(
+            {
+                "coefficient": name,
+                "estimate": found.estimate,
+                "se": found.se,
+                "panel_low": panel_low,
+                "panel_high": panel_high,
+                "new_panel_low": new_panel_low,
+                "new_panel_high": new_panel_high,
+                **{field: getattr(found, field) for field in counts},
+                "label": label,
+                "probability": probability,
+                "reason": found.reason,
+            }
+        )
     return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
-def benchmark(estimate, se, scale="landis-koch"):
+def benchmark(estimate, se):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
-    check_choice("scale", scale, SCALES)
     if estimate is None or se is None:
         return None, None, {}
 
@@ -248,7 +251,7 @@ def benchmark(estimate, se, scale="landis-koch"):
         bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
 
-    shares = {word: share_above(bound) for word, bound in SCALES[scale].items()}
+    shares = {word: share_above(bound) for word, bound in LABELS.items()}
     label = next(word for word, share in shares.items() if share >= 0.95)
     return label, shares[label], shares
 
@@ -311,12 +314,12 @@ def _builder(name, chosen):
     return partial(kind, **options | dict(chosen))
 
 
-def _measure_one(name, ratings, chosen, n_boot, options):
-    panel = as_panel(ratings, *(options.pop(key, None) for key in ("categories", "wide")))
-    return _measure({name: _builder(name, chosen)}, panel, n_boot, **options)[name]
+def _measure_one(name, ratings, categories=None, wide=False, n_boot=1000, seed=0, confidence=0.95, **chosen):
+    panel = as_panel(ratings, categories, wide)
+    return _measure({name: _builder(name, chosen)}, panel, n_boot, seed, confidence)[name]
 
 
-def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
+def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
     check_count("n_boot", n_boot, least=0)
     check_count("seed", seed, least=0)
