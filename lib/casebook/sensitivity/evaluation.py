@@ -1,7 +1,5 @@
 """From edges to scores: sensitivity to each fact type, its excess over placebos, and agreement with annotations."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -12,7 +10,6 @@ from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_clusters, resampled_counts
 from casebook.stats.tests import holm, paired_randomization
-from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
@@ -181,7 +178,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     truth = decided["dispositive"].astype(bool).to_numpy()
     values = decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
-    found = {"auroc": _area(truth, values, cases=cases).number(0.5)}
+    found = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
     ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
@@ -262,25 +259,11 @@ def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
     truth = np.asarray(truth, bool)
     sides = [np.asarray(side, float) for side in (score, baseline)]
-    area = _area(truth, *sides, cases=clusters, level=level)
+    area = auroc(truth, *sides, level=level, clusters=list(clusters))
     levels = [auroc(truth, side).estimate for side in sides]
     row = {"difference": area.estimate, "low": area.low, "high": area.high, "level": levels[0], "baseline": levels[1]}
     row = {name: np.nan if value is None else value for name, value in row.items()}
     return row | {"n": area.n, "groups": len(set(clusters)), "reason": area.reason}
-
-
-def _area(truth, *sides, cases, level=0.95):
-    """AUROC, or the difference of two, with cases as clusters, by pair where there are fewer than six cases."""
-    clusters, few = resampled_clusters(list(cases), len(truth))
-    area = auroc(truth, *sides, level=level, clusters=clusters)
-    reason = area.reason or few
-    if len(sides) == 2 and area.reason == "no_variation":
-        reason = NO_UNIT_DIFFERS
-    elif area.estimate is not None and few not in (None, INTERVAL_BY_UNIT):
-        reason = few
-    if reason not in (None, INTERVAL_BY_UNIT):
-        area = replace(area, low=None, high=None)
-    return replace(area, reason=reason)
 
 
 def type_scores(scores, annotations):

@@ -8,11 +8,8 @@ from casebook.errors import InputError
 from casebook.explain.templates import Explainer, node_markdown, plain
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.models.language import load_language_model
-from casebook.plugins import is_plugin
 from casebook.readers import read_json, read_lines
-from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
@@ -20,7 +17,8 @@ from casebook.sensitivity.edits import VACUOUS
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, to_dict
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
-from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.sensitivity.study import case_search
+from casebook.sensitivity.tree import PARITY, PRIMARY, edge_frame, grow_tree, placebo_frame
 from casebook.stats.intervals import estimate_text
 from casebook.stats.samples import number_or_none
 
@@ -77,9 +75,7 @@ def validator_for(name=None, documented=False):
 
 def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     """Grow the tree of one case over a collection; `options` go to `casebook.sensitivity.tree.grow_trees`."""
-    own = is_plugin(mode)
-    retriever = load_retriever(mode, documents) if own else HybridRetriever(CorpusIndex(documents, encoder), mode=mode)
-    search = CaseSearch(retriever, k, documents if own else None)
+    search = case_search(mode, CorpusIndex(documents, encoder), k)
     tree = grow_tree(sheet, search, neighbours=neighbours_or_next, **options)
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")

@@ -226,7 +226,7 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     order = sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None)
     for system in track(order, "systems"):
-        search = _search(system, index, k, **options)
+        search = case_search(system, index, k, **options)
         search.vocabulary = known
         trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
@@ -235,7 +235,7 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     return SensitivityStudy(cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn)
 
 
-def _search(system, index, k, **options):
+def case_search(system, index, k, **options):
     """Give the search of one system, or of a retriever of the user's own."""
     if is_plugin(system):
         return CaseSearch(load_retriever(system, index.documents), k, index.documents)
@@ -454,7 +454,7 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
     index = CorpusIndex(documents, encoder)
     rows = []
     for system in systems:
-        search = _search(system, index, k)
+        search = case_search(system, index, k)
         first = search(pairs["first"].tolist())
         second = search(pairs["second"].tolist())
         for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
