@@ -33,7 +33,7 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.measures.coefficients import FORMS, LEVELS, IntraclassCorrelation, Kappa, KendallW, LightKappa, alpha
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, resample_counts
+from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
 LABELS = {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1}
@@ -404,17 +404,13 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
         return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
     missing = np.isnan(draws)
     known = draws[~missing]
-    bias = 0.0
-    acceleration = 0.0
-    z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
+    quantiles = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
     near = np.abs(known - estimate) <= 1e-12
     below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
-    if 0 < below < 1:  # with all draws on one side nothing is known about the bias
-        bias = special.ndtri(below)
-    if influence is not None and np.ptp(influence) > 1e-12:
-        pull = influence - influence.mean()
-        acceleration = np.sum(pull**3) / (6 * np.sum(pull**2) ** 1.5)
-    tails = special.ndtr(bias + (bias + z) / np.maximum(1 - acceleration * (bias + z), 0.1))
+    # With all draws on one side nothing is known about the bias.
+    bias = special.ndtri(below) if 0 < below < 1 else 0.0
+    skewed = influence is not None and np.ptp(influence) > 1e-12
+    tails = bca_tails(quantiles, bias, influence - influence.mean() if skewed else np.zeros(1))
     with np.errstate(invalid="ignore"):
         sides = zip((-np.inf, np.inf), tails, strict=True)
         low, high = (float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.measures.classification import auroc
+from casebook.measures.classification import auroc, mid_ranks
 from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
 from casebook.stats.samples import stream
 
@@ -150,9 +150,7 @@ def _coverage_curve(y, p, missing):
 
 def mass_bins(p, n_bins):
     """Assign probabilities to bins of equal mass, never parting equal ones."""
-    order = np.sort(p)
-    ranks = (np.searchsorted(order, p, "left") + np.searchsorted(order, p, "right")) / 2
-    bins = np.minimum((ranks * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
+    bins = np.minimum((mid_ranks(p, p) * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
     return np.unique(bins, return_inverse=True)[1] if len(p) else bins
 
 

@@ -235,10 +235,11 @@ def _placements(positive, scores):
     """Share of the other class that each positive beats, and that each negative loses to."""
     x = scores[positive]
     y = scores[~positive]
-    return _mid_ranks(y, x) / len(y), 1 - _mid_ranks(x, y) / len(x)
+    return mid_ranks(y, x) / len(y), 1 - mid_ranks(x, y) / len(x)
 
 
-def _mid_ranks(others, values):
+def mid_ranks(others, values):
+    """How many of the others each value exceeds, equal ones counting half."""
     ordered = np.sort(others)
     left = np.searchsorted(ordered, values, "left")
     return (left + np.searchsorted(ordered, values, "right")) / 2

@@ -221,10 +221,9 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
 # --- agreement ------------------------------------------------------------------
 
 
-def vote_agreement(panel, *, n_boot=1000, seed=0):
+def vote_agreement(panel, **draws):
     """Measure agreement on the preferences with every coefficient."""
-    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
-    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, **options)
+    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, categories=VOTES, wide=True, **draws)
     return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
 
 
@@ -236,11 +235,11 @@ def _vote_shares(panel):
     return pd.DataFrame([{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()])
 
 
-def kappa_pairs(panel, *, n_boot=1000, seed=0):
+def kappa_pairs(panel, **draws):
     """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
     names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
     rows = []
-    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True, "coefficients": names}
+    options = {"categories": VOTES, "wide": True, "coefficients": names, **draws}
     for one, two in itertools.combinations(panel.raters, 2):
         found = agreement_results(panel.votes[[one, two]], **options)
         kappa, linear, quadratic = (found[name] for name in names)
@@ -275,11 +274,11 @@ def without_each_rater(panel):
 # --- validity ------------------------------------------------------------------
 
 
-def validity(panel, *, permutations=200, n_boot=10_000, seed=0):
+def validity(panel, *, permutations=200, seed=0, **draws):
     """Check a panel for what spoils a blind comparison: sides, length, order, copies, telling texts, guesses."""
     return {
         "position": position_table(panel),
-        "length": length_effect(panel, n_boot=n_boot, seed=seed),
+        "length": length_effect(panel, seed=seed, **draws),
         "order": order_drift(panel),
         "duplicates": duplicate_raters(panel),
         **content_audit(panel, permutations, seed),
@@ -318,7 +317,7 @@ def position_table(panel):
     return table
 
 
-def length_effect(panel, *, n_boot=10_000, seed=0):
+def length_effect(panel, **draws):
     """Ask whether the longer answer wins, and whether one system is the longer."""
     lengths = panel.texts[[panel.focus, panel.other]].map(len)
     if not lengths.to_numpy().any():
@@ -334,7 +333,7 @@ def length_effect(panel, *, n_boot=10_000, seed=0):
     }
     parts = {what: values.dropna() for what, values in parts.items()}
     return pd.DataFrame(
-        {"what": what, **ratings.bounded_mean("share", values, n_boot=n_boot, seed=seed), "n": len(values)}
+        {"what": what, **ratings.bounded_mean("share", values, **draws), "n": len(values)}
         for what, values in parts.items()
     )
 
@@ -359,13 +358,13 @@ def order_drift(panel):
     return table
 
 
-def by_stratum(panel, *, n_boot=10_000, seed=0):
+def by_stratum(panel, **draws):
     """Give the preference in each stratum of items."""
     rows = []
     for stratum, votes in panel.votes.groupby(panel.strata):
         row = {"stratum": stratum, "items": len(votes), **count_votes(votes)}
         if votes.notna().to_numpy().any():
-            found = preference.win_rate(votes, unit="item", ties="half", n_boot=n_boot, seed=seed)
+            found = preference.win_rate(votes, unit="item", ties="half", **draws)
             row |= {"net": float(preference.item_means(votes).mean()), **bounded("win_rate", found)}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -39,9 +39,9 @@ def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
     return int(n[sign_test_power(n, win_rate, alpha=alpha) < power].max(initial=0)) + 1
 
 
-def power_table(win_rates=WIN_RATES, *, design_effect, power=0.8, alpha=0.05):
+def power_table(win_rates=WIN_RATES, *, design_effect, alpha=0.05):
     """Votes needed to find a preference, for several true win rates: independent ones, and clustered ones."""
-    votes = [sign_test_sample_size(rate, power=power, alpha=alpha) for rate in win_rates]
+    votes = [sign_test_sample_size(rate, alpha=alpha) for rate in win_rates]
     reached = [float(sign_test_power(n, rate, alpha=alpha)) for n, rate in zip(votes, win_rates, strict=True)]
     clustered = [int(np.ceil(n * design_effect)) for n in votes]
     return pd.DataFrame({"win_rate": win_rates, "votes": votes, "power": reached, "clustered_votes": clustered})

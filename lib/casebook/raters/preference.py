@@ -49,7 +49,7 @@ def item_means(votes):
     return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
 
 
-def win_tie_loss_table(votes, *, level=0.95):
+def win_tie_loss_table(votes):
     """Count and test the votes of every rater, with Holm's correction, and of all together."""
     V = np.asarray(votes, dtype=float)
     names = list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
@@ -57,7 +57,7 @@ def win_tie_loss_table(votes, *, level=0.95):
     for name, column in [*zip(names, V.T, strict=True), ("pooled", V)]:
         counts = count_votes(column)
         n = counts["wins"] + counts["losses"]
-        share = wilson(counts["wins"], n, level)
+        share = wilson(counts["wins"], n)
         test = exact_sign_test(counts["wins"], counts["losses"])
         rows.append(
             {
@@ -155,10 +155,10 @@ def _counted_flips(values, alpha):
     return float(min(1.0, pvalue)), float(bounds[0]), float(bounds[1])
 
 
-def item_tests(votes, *, n_resamples=100_000, seed=0):
+def item_tests(votes, **draws):
     """Test the preference with the item as the unit, in five ways."""
     means = item_means(votes)
-    flip = item_flips(votes, n_resamples=n_resamples, seed=seed)
+    flip = item_flips(votes, **draws)
     wins = int((means > 0).sum())
     majority = exact_sign_test(wins, int((means < 0).sum()))
     rows = [
@@ -174,10 +174,10 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
     return pd.DataFrame(rows, columns=["test", "statistic", "pvalue", "n", "method", "reason"])
 
 
-def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
+def preference_lines(votes, *, level=0.95, **draws):
     """Win rate with ties as half, for these raters (sign-flip over items) and for new ones (t of items and raters)."""
     V = np.asarray(votes, dtype=float)
-    flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
+    flips = item_flips(V, level=level, **draws)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
@@ -206,10 +206,9 @@ def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     return pd.DataFrame(rows)
 
 
-def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
+def win_rates(votes, lines, **options):
     """Win rate, ties as half, of every rater, then for these raters together and for others, as in `lines`."""
     judged = [rater for rater in votes if votes[rater].notna().any()]
-    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
     table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
     counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
@@ -246,12 +245,12 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     return replace(found, n=len(np.unique(clusters)), method=f"t and bootstrap over {unit}s")
 
 
-def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
+def preference_intervals(votes, **draws):
     """Give all intervals of the win rate side by side."""
     rows = []
     for ties in TIES:
         for unit in UNITS:
-            found = win_rate(votes, unit=unit, ties=ties, level=level, n_boot=n_boot, seed=seed)
+            found = win_rate(votes, unit=unit, ties=ties, **draws)
             rows.append(
                 {
                     "ties": ties,
@@ -267,10 +266,10 @@ def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
     return pd.DataFrame(rows)
 
 
-def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
+def equivalence(votes, *, margin=MARGIN, alpha=0.05, **draws):
     """Hold the win rate, ties as half, against a range that counts as no difference, by two one-sided t tests."""
     low, high = margin
-    found = win_rate(votes, unit="item", ties="half", level=1 - alpha, n_boot=n_boot, seed=seed)
+    found = win_rate(votes, unit="item", ties="half", level=1 - alpha, **draws)
     scores = (item_means(votes) + 1) / 2
     p = None
     verdict = "undecided"
@@ -301,7 +300,7 @@ class PositionEffect:
     left_share: float
 
 
-def position_effect(votes, on_the_left, *, level=0.95):
+def position_effect(votes, on_the_left):
     """Measure what the side does; `on_the_left` says where the first system stood, where a vote was cast."""
     V = np.asarray(votes, dtype=float)
     left = np.asarray(on_the_left)
@@ -311,17 +310,17 @@ def position_effect(votes, on_the_left, *, level=0.95):
     losses = int((np.where(left, V, -V) == -1).sum())
     sides = [count_votes(V[side]) for side in (left, ~left)]
     pairs = [(counts["wins"], counts["wins"] + counts["losses"]) for counts in sides]
-    one, two = (wilson(*pair, level) for pair in pairs)
-    balanced = Interval(None, None, None, level, one.n + two.n, "newcombe", "no_units")
+    one, two = (wilson(*pair) for pair in pairs)
+    balanced = Interval(None, None, None, one.level, one.n + two.n, "newcombe", "no_units")
     if one.n and two.n:  # the mean of both shares, with the bounds of Newcombe's construction
         mean = (one.estimate + two.estimate) / 2
         below = np.hypot(one.estimate - one.low, two.estimate - two.low) / 2
         above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
         bounds = {"low": float(mean - below), "high": float(mean + above)}
         balanced = replace(balanced, estimate=mean, reason=None, **bounds)
-    chosen = wilson(wins, wins + losses, level)
+    chosen = wilson(wins, wins + losses)
     test = exact_sign_test(wins, losses)
-    difference = newcombe(*pairs[0], *pairs[1], level)
+    difference = newcombe(*pairs[0], *pairs[1])
     return PositionEffect(chosen, test, one, two, difference, balanced, float(left[cast].mean()))
 
 

@@ -105,7 +105,7 @@ def coverage(edges, cases):
     return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
 
 
-def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
+def shares_above(edges, placebos, annotations):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
@@ -115,7 +115,7 @@ def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
         "all facts": used,
         "placebos": placebos[placebos["status"] == OK],
     }
-    shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    shares = {name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
 
 

@@ -228,16 +228,16 @@ def _share(part, outcome, cluster="case_id"):
     return clustered_wilson(by.sum().to_numpy(), by.size().to_numpy())
 
 
-def labelled_edits(path=LABELLED):
+def labelled_edits():
     """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
     sheets = {one.id: one.sheet for one in read_gold()} | {case.sheet.case_id: case.sheet for case in read_cases()}
-    records = [(record, sheets[record["sheet"]]) for _, record in read_jsonl(path, {"sheet": str, "fact": str})]
+    records = [(record, sheets[record["sheet"]]) for _, record in read_jsonl(LABELLED, {"sheet": str, "fact": str})]
     return [(record, sheet, edit_fact(sheet, record["fact"], record["new"])) for record, sheet in records]
 
 
-def validator_table(validator=rules, edits=None):
+def validator_table(validator=rules):
     """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
-    rows = [(r["split"], r["sheet"], r["sensible"], validator(s, e).outcome) for r, s, e in edits or labelled_edits()]
+    rows = [(r["split"], r["sheet"], r["sensible"], validator(s, e).outcome) for r, s, e in labelled_edits()]
     frame = pd.DataFrame(rows, columns=["split", "sheet", "sensible", "outcome"])
     table = []
     for split in ("dev", "heldout"):

@@ -160,22 +160,26 @@ def _mean_bounds(sums, sizes, means, level, n_boot, seed):
     if groups >= ENOUGH:
         draws = ratio_draws(sums, sizes, n_boot, seed)
         columns = zip(draws.T, means, without.T, strict=True)
-        bca = np.array([np.quantile(d, _bca_tails(tails, d - m, w)) for d, m, w in columns])
+        quantiles = special.ndtri(tails)
+        bca = np.array([np.quantile(d, bca_tails(quantiles, _bias(d - m), w.mean() - w)) for d, m, w in columns])
         low = np.minimum(low, bca[:, 0])
         high = np.maximum(high, bca[:, 1])
     return np.stack([low, high])
 
 
-def _bca_tails(tails, gaps, without):
-    """Tails with bias and acceleration (Efron 1987); equal draws count half."""
+def _bias(gaps):
+    """Bias of draws, from how many lie below the estimate; equal ones count half."""
     gaps[np.abs(gaps) <= ROUNDING * np.abs(gaps).max(initial=0.0)] = 0.0
     below = np.mean(gaps < 0) + np.mean(gaps == 0) / 2
-    bias = special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
-    pull = without.mean() - without
+    return special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
+
+
+def bca_tails(quantiles, bias, pull):
+    """Shares of the draws at the bounds, by bias and by the skewness of each unit's pull (Efron 1987)."""
     scale = np.sum(pull**2) ** 1.5
     acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
-    z = bias + special.ndtri(tails)
-    return special.ndtr(bias + z / (1 - acceleration * z))
+    z = bias + quantiles
+    return special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
 
 
 # The one resampler.
