@@ -191,8 +191,24 @@ def sheet_records(path, sheet, needed=None):
 
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _ID_NAMES = {
-    *("", "id", "ids", "item", "items", "unit", "units", "subject", "subjects", "case"),
-    *("cases", "question", "prompt", "index", "row", "no", "nr", "#"),
+    "",
+    "id",
+    "ids",
+    "item",
+    "items",
+    "unit",
+    "units",
+    "subject",
+    "subjects",
+    "case",
+    "cases",
+    "question",
+    "prompt",
+    "index",
+    "row",
+    "no",
+    "nr",
+    "#",
 }
 
 # Columns of a table with a row per rating.

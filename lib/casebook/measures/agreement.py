@@ -295,9 +295,25 @@ COEFFICIENTS = {
 NAMES = tuple(COEFFICIENTS)
 TITLES = {name: entry[0] for name, entry in COEFFICIENTS.items()}
 DEFAULT = (
-    *("percent_agreement", "cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic", "scott_pi", "fleiss_kappa"),
-    *("conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1", "gwet_ac2", "krippendorff_alpha"),
-    *("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k", "kendall_w"),
+    "percent_agreement",
+    "cohen_kappa",
+    "cohen_kappa_linear",
+    "cohen_kappa_quadratic",
+    "scott_pi",
+    "fleiss_kappa",
+    "conger_kappa",
+    "light_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "gwet_ac2",
+    "krippendorff_alpha",
+    "icc_1_1",
+    "icc_2_1",
+    "icc_3_1",
+    "icc_1_k",
+    "icc_2_k",
+    "icc_3_k",
+    "kendall_w",
 )
 
 

@@ -17,8 +17,15 @@ from casebook.stats.samples import stream
 
 BLOCK = 2**21
 NAMES = (
-    *("ece", "ece_debiased", "reliability", "reliability_debiased"),
-    *("resolution", "uncertainty", "within_bins", "aurc", "e_aurc"),
+    "ece",
+    "ece_debiased",
+    "reliability",
+    "reliability_debiased",
+    "resolution",
+    "uncertainty",
+    "within_bins",
+    "aurc",
+    "e_aurc",
 )
 
 

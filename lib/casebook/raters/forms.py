@@ -331,13 +331,13 @@ def _write(folder, plan, layout, forms, key, registered, report):
     }
     common = {"study": plan.study, "layout": layout.name}
     with new_folder(folder) as temporary:
-        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed} | common | key)
+        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed, **common, **key})
         digest = {"SHA-256 of the sealed key": sha256_file(path)}
         for rater, rows in forms.groupby("rater", sort=False):
             place = temporary / FORMS / f"{plan.study}_{rater}"
             rows = rows.reindex(columns=layout.names)
             if "xlsx" in plan.formats:
-                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]} | digest
+                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"], **digest}
                 told = layout.told(plan.raters[rater], plan.guess)
                 _write_workbook(place.with_name(f"{place.name}.xlsx"), layout, rows, told, about)
             if "csv" in plan.formats:  # without the mark at its beginning spreadsheets take it for Latin-1
@@ -351,7 +351,7 @@ def _write(folder, plan, layout, forms, key, registered, report):
         write_json(temporary / SEALED / REPORT, report)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
         known = {"key_sha256": digest["SHA-256 of the sealed key"], "forms_sha256": hashes}
-        registered = {"schema": PLAN_SCHEMA} | common | known | registered
+        registered = {"schema": PLAN_SCHEMA, **common, **known, **registered}
         write_json(temporary / PREREGISTRATION, registered)
     return registered
 
@@ -442,7 +442,7 @@ def read_answers(files, fields=None, *, common=False):
             row = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
             if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
                 raise InputError.at(path, line, f"item {row['item']!r} is blank, or occurs a second time")
-            rows.append({"system": system, "stratum": "all"} | row)
+            rows.append({"system": system, "stratum": "all", **row})
     return _joined_answers(pd.DataFrame(rows), files, common)
 
 

@@ -159,7 +159,7 @@ def rating_agreement(panel, **draws):
         given = {system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)}
         given["difference"] = panel.differences(scale), range(-4, 5)
         for of, (table, categories) in given.items():
-            rows.append({"scale": scale, "of": of} | alpha_row(table, categories, **draws))
+            rows.append({"scale": scale, "of": of, **alpha_row(table, categories, **draws)})
     return pd.DataFrame(rows)
 
 

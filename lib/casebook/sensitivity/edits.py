@@ -20,9 +20,16 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
 
 SWAPS = (
-    *(("Individual", "Minor"), ("Employee", "Contractor"), ("Tenant", "Licensee"), ("Individual", "Corporation")),
-    *(("State", "UnionOfIndia"), ("Policyholder", "Beneficiary"), ("Insured", "Claimant"), ("Insurer", "Reinsurer")),
-    *(("Broker", "Underwriter"), ("Adjuster", "Broker")),
+    ("Individual", "Minor"),
+    ("Employee", "Contractor"),
+    ("Tenant", "Licensee"),
+    ("Individual", "Corporation"),
+    ("State", "UnionOfIndia"),
+    ("Policyholder", "Beneficiary"),
+    ("Insured", "Claimant"),
+    ("Insurer", "Reinsurer"),
+    ("Broker", "Underwriter"),
+    ("Adjuster", "Broker"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
 LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template

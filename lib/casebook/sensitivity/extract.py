@@ -527,7 +527,7 @@ def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
         for name, kinds in types.items():
             part = [sides for of, *sides in keys if of == split]
             found, true = ([{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1))
-            rows += [{"split": split, "type": name} | row for row in _scores(found, true, seed)]
+            rows += [{"split": split, "type": name, **row} for row in _scores(found, true, seed)]
     return pd.DataFrame(rows)
 
 

@@ -211,10 +211,13 @@ def accept_rates(decisions):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
         rows.append(
-            {"fact type": name, "n": len(part)}
-            | dict(zip(("accepted", "rejected", "undetermined"), count, strict=True))
-            | bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT))
-            | bounded("undetermined share", _share(part, UNDETERMINED))
+            {
+                "fact type": name,
+                "n": len(part),
+                **dict(zip(("accepted", "rejected", "undetermined"), count, strict=True)),
+                **bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT)),
+                **bounded("undetermined share", _share(part, UNDETERMINED)),
+            }
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
@@ -244,9 +247,14 @@ def validator_table(validator=rules):
         for label, right, measure in ((True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")):
             part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
             table.append(
-                {"edits": split, "measure": measure}
-                | bounded("share", _share(part, right, "sheet"))
-                | {"n": len(part), "sheets": part["sheet"].nunique()}
-                | {"undetermined": int((part["outcome"] == UNDETERMINED).sum()), "accepting all": float(label)}
+                {
+                    "edits": split,
+                    "measure": measure,
+                    **bounded("share", _share(part, right, "sheet")),
+                    "n": len(part),
+                    "sheets": part["sheet"].nunique(),
+                    "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+                    "accepting all": float(label),
+                }
             )
     return pd.DataFrame(table)

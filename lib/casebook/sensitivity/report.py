@@ -125,7 +125,7 @@ def evaluation_parts(report):
         yield original.assign(**{"in its code": report["original in its code"].values()})
     yield ["standard measures, 95 % intervals over cases:"]
     labels = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
-    rows = [{"measure": labels.get(name, name)} | number for name, number in report["standard"].items()]
+    rows = [{"measure": labels.get(name, name), **number} for name, number in report["standard"].items()]
     standard = pd.DataFrame(rows)
     standard[["low", "high"]] = standard["ci"].tolist()
     yield standard.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])

@@ -127,7 +127,7 @@ class SensitivityStudy:
         )
         if pairs.empty:
             row["reason"] = self.why_no_excess(system)
-        return {"system": system, "against": against} | row
+        return {"system": system, "against": against, **row}
 
     def why_no_excess(self, system):
         """Say why no edit of a system has an excess over placebos."""
@@ -475,10 +475,14 @@ def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
         gain = pd.Series(other[measure].to_numpy() - own[measure].to_numpy())
         means = gain.groupby(np.asarray(clusters, dtype=object)).mean()
         found.append(
-            {"system": system, "pairs": len(own), "groups": own["group"].nunique()}
-            | bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options))
-            | bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options))
-            | {"same first document": own["same_first"].mean()}
-            | {"p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue}
+            {
+                "system": system,
+                "pairs": len(own),
+                "groups": own["group"].nunique(),
+                **bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options)),
+                **bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options)),
+                "same first document": own["same_first"].mean(),
+                "p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue,
+            }
         )
     return pd.DataFrame(found)
