@@ -363,7 +363,8 @@ def names_items(name, values=None, others=(), least=5):
     others = [pd.Series(list(column), dtype=object).replace("", None) for column in others]
     repeated = all(column.dropna().duplicated().any() for column in others)
     pool = pd.concat(others).dropna()
-    numbers, rated = (pd.to_numeric(column, errors="coerce") for column in (values, pool))
+    numbers = pd.to_numeric(values, errors="coerce")
+    rated = pd.to_numeric(pool, errors="coerce")
     if numbers.isna().any() or rated.isna().any():
         return repeated and not values.isin(pool).any()
     if not len(pool):

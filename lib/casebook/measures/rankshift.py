@@ -330,7 +330,8 @@ def cases_needed(true, null=0.0, *, n_items=4):
     against = np.ones(1)
     reached = []
     for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
-        under, against = (_add(total, one) for total, one in ((under, base), (against, other)))
+        under = _add(under, base)
+        against = _add(against, other)
         tail = np.cumsum(under[::-1])
         critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.

@@ -64,7 +64,8 @@ def _number(before, edit):
 
 
 def _section(_, edit):
-    old, new = (citations.parse_section(name) for name in (edit.old, edit.new))
+    old = citations.parse_section(edit.old)
+    new = citations.parse_section(edit.new)
     if old is None or new is None:
         return None
     if old.act != new.act:
