@@ -426,8 +426,7 @@ class _Scorer:
     def resampled(self, cells, rows=slice(None)):
         """Tables of outcomes of some rows, the sample's and then its resamples', and the units that were drawn."""
         cells = cells[rows]
-        clusters = None
-        reason = None
+        clusters = reason = None
         if self.clusters is not None:
             clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
         tables, units = resampled_counts(cells, CELLS, clusters, n_boot=self.n_boot, seed=self.seed)

@@ -117,12 +117,10 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
         error = math.sqrt(pvalue * (1 - pvalue) / n_resamples)
     reason = too_few(n, None)
     if reason or not math.isfinite(low + high):
-        low = None
-        high = None
+        low = high = None
         reason = reason or "too_few_units_for_the_level"
     elif low == high:
-        low = None
-        high = None
+        low = high = None
         reason = "no_variation"
     return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
 

@@ -59,8 +59,7 @@ def _aggregate(used, measure, clusters, options):
     found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
     more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
     reason = found.reason or more.reason
-    placebo = None
-    p = None
+    placebo = p = None
     if not len(values):
         reason = NOT_ASSESSED
     elif not len(beyond):
@@ -193,7 +192,9 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
     clusters, few = resampled_clusters(cases, len(truth))
-    tables, _ = resampled_counts(_cells(truth, high), 6, clusters, n_boot=n_boot, seed=seed)
+    # Two classes by the two decisions, and none without one.
+    cells = 3 * (~truth).astype(int) + (~high).astype(int)
+    tables, _ = resampled_counts(cells, 6, clusters, n_boot=n_boot, seed=seed)
     drawn = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
     names = {
@@ -210,11 +211,6 @@ def _decisions(truth, high, cases, n_boot, seed):
             number["reason"] = number["reason"] or few
         found[name] = number
     return found
-
-
-def _cells(truth, high):
-    """Cells of a table of two classes by the two decisions and none without one."""
-    return 3 * (~truth).astype(int) + (~high).astype(int)
 
 
 def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
@@ -236,10 +232,12 @@ def development_threshold(scores, annotations):
     levels = np.unique(values)
     if len(levels) < 2 or truth.all() or not truth.any():
         return None
-    middles = (levels[1:] + levels[:-1]) / 2
-    cells = [_cells(truth, values > middle) for middle in middles]
-    tables = np.stack([np.bincount(one, minlength=6).reshape(2, 3) for one in cells])
-    return float(middles[int(np.argmax(formulas(tables)["balanced_accuracy"]))])
+
+    def balanced_accuracy(threshold):
+        high = values > threshold
+        return high[truth].mean() + (~high[~truth]).mean()
+
+    return float(max((levels[1:] + levels[:-1]) / 2, key=balanced_accuracy))
 
 
 def placebo_threshold(placebos, measure, quantile=0.95):

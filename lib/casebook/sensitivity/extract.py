@@ -159,8 +159,7 @@ OLDEST = 110
 
 def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
-    total = 0.0
-    current = 0.0
+    total = current = 0.0
     half = 0.0
     scales = WORDS["scales"]
     for figure, word in pattern("number_or_word").findall(text.lower()):

@@ -408,6 +408,8 @@ class EffectSizes:
 
 def effect_sizes(a, b=None, *, level=0.95):
     """Mean difference, Cohen's dz (its interval inverts the noncentral t) and the rank-biserial correlation."""
+    from scipy.stats import rankdata  # slow to import
+
     differences, resolution = paired_differences(a, b)
     test = paired_t(a, b, level=level)
     n = len(differences)
@@ -415,15 +417,12 @@ def effect_sizes(a, b=None, *, level=0.95):
     untied = differences[differences != 0]
     biserial = None
     if len(untied):
-        dense = _dense_ranks(np.abs(untied), resolution)
-        sizes = np.bincount(dense)
-        ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[dense]
+        ranks = rankdata(_dense_ranks(np.abs(untied), resolution))
         biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
     if test.reason:
         return EffectSizes(test.interval, Interval(None, None, None, level, n, method, test.reason), biserial)
     dz = test.statistic / math.sqrt(n)
-    low = None
-    high = None
+    low = high = None
     reason = "out_of_range"
     if abs(test.statistic) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
         tails = np.array([(1 + level) / 2, (1 - level) / 2])
