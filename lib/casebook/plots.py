@@ -273,8 +273,9 @@ def rating_matrix(ratings, scale=None):
     axes.grid(visible=False)
     axes.set_facecolor("#d9d9d9")
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
-    style = {"aspect": "auto", "cmap": "cividis_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
-    image = axes.imshow(np.ma.masked_invalid(marks), **style)
+    image = axes.imshow(
+        np.ma.masked_invalid(marks), aspect="auto", cmap="cividis_r", vmin=low, vmax=high, interpolation="nearest"
+    )
     axes.set_yticks(range(len(marks)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")

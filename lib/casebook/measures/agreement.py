@@ -365,10 +365,17 @@ def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
             fields["expected"] = built[name].expected()
-        sizes = {"n_items": held.n_items, "n_raters": held.n_raters, "n_left_out": panel.n_rows - held.n_items}
         shown = panel if reason else held
-        sizes["percent_agreement"] = None if shown.too_many else Kappa(shown, "none").estimate()[0]
-        found[name] = Agreement(name, estimate, reasons=reasons, **sizes, **fields)
+        found[name] = Agreement(
+            name,
+            estimate,
+            n_items=held.n_items,
+            n_raters=held.n_raters,
+            n_left_out=panel.n_rows - held.n_items,
+            percent_agreement=None if shown.too_many else Kappa(shown, "none").estimate()[0],
+            reasons=reasons,
+            **fields,
+        )
     return found
 
 

@@ -151,8 +151,14 @@ def _coverage_curve(y, p, missing):
     last = np.flatnonzero(np.diff(p[order], append=-1.0))
     covered = last + 1
     wrong = np.cumsum(~y[order])[last]
-    columns = {"threshold": p[order][last], "coverage": covered / max(len(y) + missing, 1)}
-    return pd.DataFrame(columns | {"risk": wrong / covered, "n": covered})
+    return pd.DataFrame(
+        {
+            "threshold": p[order][last],
+            "coverage": covered / max(len(y) + missing, 1),
+            "risk": wrong / covered,
+            "n": covered,
+        }
+    )
 
 
 def mass_bins(p, n_bins):

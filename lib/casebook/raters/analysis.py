@@ -239,9 +239,8 @@ def kappa_pairs(panel, **draws):
     """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
     names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
     rows = []
-    options = {"categories": VOTES, "wide": True, "coefficients": names, **draws}
     for one, two in itertools.combinations(panel.raters, 2):
-        found = agreement_results(panel.votes[[one, two]], **options)
+        found = agreement_results(panel.votes[[one, two]], categories=VOTES, wide=True, coefficients=names, **draws)
         kappa, linear, quadratic = (found[name] for name in names)
         low, high = kappa.panel_ci or (None, None)
         rows.append(
@@ -299,13 +298,13 @@ def position_table(panel):
             rows.append({"rater": name, "p": None, "n": 0})
             continue
         found = _position(panel, raters)
-        rates = {"win_rate_left": found.win_rate_left.estimate, "win_rate_right": found.win_rate_right.estimate}
         rows.append(
             {
                 "rater": name,
                 **bounded("left_choice", found.left_choice),
                 "p": found.left_test.pvalue,
-                **rates,
+                "win_rate_left": found.win_rate_left.estimate,
+                "win_rate_right": found.win_rate_right.estimate,
                 **bounded("difference", found.difference),
                 **bounded("side_balanced", found.side_balanced),
                 "n": found.left_test.n,
@@ -351,7 +350,8 @@ def order_drift(panel):
         row = {"rater": rater, "of": name, "rho": None, "p": None, "n": len(pair)}
         if len(pair) > 2 and pair.nunique().min() > 1:
             found = stats.spearmanr(pair["x"], pair["y"])
-            row |= {"rho": number_or_none(found.statistic), "p": number_or_none(found.pvalue)}
+            row["rho"] = number_or_none(found.statistic)
+            row["p"] = number_or_none(found.pvalue)
         rows.append(row)
     table = pd.DataFrame(rows)
     table.insert(4, "p_holm", holm(list(table["p"])))

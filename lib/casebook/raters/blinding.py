@@ -103,8 +103,13 @@ def content_audit(panel, permutations=200, seed=0):
     texts = panel.texts[[panel.focus, panel.other]].fillna("")
     both = texts[(texts != "").all(axis=1)]
     found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
-    row = bounded("accuracy", found.accuracy) | {"chance": 0.5, "p": found.pvalue}
-    row |= {"n": found.accuracy.n, "reason": found.accuracy.reason}
+    row = {
+        **bounded("accuracy", found.accuracy),
+        "chance": 0.5,
+        "p": found.pvalue,
+        "n": found.accuracy.n,
+        "reason": found.accuracy.reason,
+    }
     return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
 
 

@@ -172,8 +172,9 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     _check(plan, systems)
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
     items = draw.loc[draw["drawn"], "item_id"].tolist()
-    overlap = {"per_item": plan.per_item, "pairs_per_item": plan.pairs_per_item}
-    design = make_design(items, systems, plan.raters, secret, **overlap)
+    design = make_design(
+        items, systems, plan.raters, secret, per_item=plan.per_item, pairs_per_item=plan.pairs_per_item
+    )
     texts, changes = _cleaned(answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]])
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
     named = [{"item": i, "column": c} for i, row in texts.iterrows() for c, text in row.items() if names.search(text)]
@@ -260,15 +261,22 @@ def _identical(texts, systems):
 def planned(plan, design):
     """Say what will be tested, before any form is out."""
     pair = design[["left", "right"]].apply(sorted, axis=1).map(tuple)
-    sizes = {"items": design["item_id"].nunique(), "raters": dict(plan.raters)}
-    sizes["raters_per_comparison"] = plan.per_item or len(plan.raters)
-    sizes["comparisons"] = len(set(zip(design["item_id"], pair, strict=True)))
-    sizes["systems"] = len({*design["left"], *design["right"]})
-    size = {"items": (sizes["items"],), "raters": (sizes["raters_per_comparison"],), "win_rates": (plan.win_rate,)}
-    power = simulated_power(**size, alpha=plan.alpha, studies=STUDIES).set_index("test").loc[PRIMARY]
+    items = design["item_id"].nunique()
+    raters = plan.per_item or len(plan.raters)
+    powers = simulated_power(
+        items=(items,), raters=(raters,), win_rates=(plan.win_rate,), alpha=plan.alpha, studies=STUDIES
+    )
+    power = powers.set_index("test").loc[PRIMARY]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
-        "design": sizes | {"seed_of_the_draw": plan.seed},
+        "design": {
+            "items": items,
+            "raters": dict(plan.raters),
+            "raters_per_comparison": raters,
+            "comparisons": len(set(zip(design["item_id"], pair, strict=True))),
+            "systems": len({*design["left"], *design["right"]}),
+            "seed_of_the_draw": plan.seed,
+        },
         "primary": RUBRIC["registered"]["paired"]
         | {"alpha": plan.alpha, "no_difference": [0.5 - plan.margin, 0.5 + plan.margin]},
         "secondary": RUBRIC["registered"]["secondary"],

@@ -281,8 +281,15 @@ def equivalence(votes, *, margin=MARGIN, alpha=0.05, **draws):
             verdict = "equivalent"
         elif found.low > high or found.high < low:
             verdict = "different"
-    row = bounded("win_rate", found) | {"range from": low, "range to": high}
-    return row | {"p_tost": p, "verdict": verdict, "n": found.n, "reason": reason}
+    return {
+        **bounded("win_rate", found),
+        "range from": low,
+        "range to": high,
+        "p_tost": p,
+        "verdict": verdict,
+        "n": found.n,
+        "reason": reason,
+    }
 
 
 @dataclass(frozen=True)
@@ -314,8 +321,7 @@ def position_effect(votes, on_the_left):
         mean = (one.estimate + two.estimate) / 2
         below = np.hypot(one.estimate - one.low, two.estimate - two.low) / 2
         above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
-        bounds = {"low": float(mean - below), "high": float(mean + above)}
-        balanced = replace(balanced, estimate=mean, reason=None, **bounds)
+        balanced = Interval(mean, float(mean - below), float(mean + above), one.level, one.n + two.n, "newcombe")
     chosen = wilson(wins, wins + losses)
     test = exact_sign_test(wins, losses)
     difference = newcombe(*pairs[0], *pairs[1])

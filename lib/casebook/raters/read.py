@@ -426,8 +426,15 @@ def _carried(form, column, report):
     unknown = ~stripped.isin(["S1", "S2"]) & ~again
     for number, side in zip(rows["row"][unknown], sides[unknown], strict=True):
         report(number, column, "no_key", shortened(side), LOST)
-    systems = {"left": stripped.map({"S1": RAG, "S2": BASE}), "right": stripped.map({"S1": BASE, "S2": RAG})}
-    return rows.assign(rater=form.rater, item_id=items, place=places, stratum="all", **systems)[~again]
+    judged = rows.assign(
+        rater=form.rater,
+        item_id=items,
+        place=places,
+        stratum="all",
+        left=stripped.map({"S1": RAG, "S2": BASE}),
+        right=stripped.map({"S1": BASE, "S2": RAG}),
+    )
+    return judged[~again]
 
 
 def _item_column(form):

@@ -69,8 +69,7 @@ def _aggregate(used, measure, clusters, options):
     means = beyond.groupby("cluster", sort=False)["excess"].mean()
     if len(means) > 1:
         p = paired_randomization(means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]).pvalue
-    told = bounded("sensitivity", found) | {"placebo": placebo} | bounded("excess", more)
-    return told | {"p": p, "reason": reason}
+    return {**bounded("sensitivity", found), "placebo": placebo, **bounded("excess", more), "p": p, "reason": reason}
 
 
 def case_scores(edges, measure=PRIMARY, over_placebo=True):
@@ -98,10 +97,18 @@ def _by_case(edges, used, values):
 def coverage(edges, cases):
     """Count the cases, of so many, in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
-    count = used.pivot_table("node", "case_id", "fact_type", aggfunc="count").reindex(columns=list(FACT_TYPES))
-    count = np.vstack([count.fillna(0), np.zeros((cases - len(count), len(FACT_TYPES)))])
-    frame = pd.DataFrame({"fact type": FACT_TYPES, "assessed": (count > 0).sum(0), "cases": cases})
-    return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
+    count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(columns=list(FACT_TYPES), fill_value=0)
+    count = np.vstack([count, np.zeros((cases - len(count), len(FACT_TYPES)))])
+    assessed = (count > 0).sum(axis=0)
+    return pd.DataFrame(
+        {
+            "fact type": FACT_TYPES,
+            "assessed": assessed,
+            "cases": cases,
+            "share": assessed / cases,
+            "median edges": np.median(count, axis=0),
+        }
+    )
 
 
 def shares_above(edges, placebos, annotations):

@@ -562,8 +562,16 @@ def _scores(found, true, seed):
         control = {name: wins / units if units else None for name, (wins, units) in shares.items()}
     for measure, (wins, units) in _shares(*counts.T).items():
         share = clustered_wilson(wins, units)
-        row = {"measure": measure, "value": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
-        yield row | {"texts": int((units > 0).sum()), "control": control.get(measure), "reason": share.reason}
+        yield {
+            "measure": measure,
+            "value": share.estimate,
+            "ci_low": share.low,
+            "ci_high": share.high,
+            "n": share.n,
+            "texts": int((units > 0).sum()),
+            "control": control.get(measure),
+            "reason": share.reason,
+        }
 
 
 def _counts(found, true):

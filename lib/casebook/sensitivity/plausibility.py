@@ -187,9 +187,13 @@ class ModelValidator:
         return self._known[key]
 
     def _ask(self, before, edit):
-        told = {"before": facts.query_text(before, caps=False), "after": facts.query_text(edit.sheet, caps=False)}
+        question = QUESTIONS.format(
+            before=facts.query_text(before, caps=False),
+            change=edit.description,
+            after=facts.query_text(edit.sheet, caps=False),
+        )
         try:
-            answer = self._model.complete_json(QUESTIONS.format(change=edit.description, **told), SCHEMA)
+            answer = self._model.complete_json(question, SCHEMA)
             plausible, operative = (answer[name] for name in SCHEMA["required"])
             if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
                 raise ValueError

@@ -34,6 +34,7 @@ from casebook.sensitivity.tree import (
     placebo_frame,
 )
 from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.samples import number_or_none
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS = ("bm25", "dense", "full")
@@ -205,10 +206,13 @@ def _against(system, columns, found):
 
 def number_of(row, name, control):
     """Write one aggregate of a row as a number of the book: undefined is None."""
-    value, low, high, control, reason = (
-        None if x != x else x for x in (row[name], row[f"{name} low"], row[f"{name} high"], control, row["reason"])
-    )
-    return {"value": value, "ci": [low, high], "n": row["edges"], "control": control, "reason": reason}
+    return {
+        "value": number_or_none(row[name]),
+        "ci": [number_or_none(row[f"{name} low"]), number_or_none(row[f"{name} high"])],
+        "n": row["edges"],
+        "control": number_or_none(control),
+        "reason": None if pd.isna(row["reason"]) else row["reason"],
+    }
 
 
 def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, inert=None, encoder=None, **options):
@@ -369,7 +373,7 @@ def _effect(node, row, placebos, wanted, control):
     after = node.found
     if error := before.error or after.error:
         return {"error": error}
-    moved, placebo_moved = (None if x != x else round(float(x), 3) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
+    moved, placebo_moved = (number_or_none(round(float(x), 3)) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
     return {
         "error": None,
         "moved": moved,

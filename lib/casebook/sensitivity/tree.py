@@ -413,16 +413,15 @@ def _row(tree, parent, name, edit, found):
     status = INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
     reason = error or ("both lists are empty" if empty else tree.poor)
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
-    fact = {name: getattr(edit, name) for name in _FACT}
-    lengths = {"n_parent": len(before.cases), "n_child": len(found.cases)}
     return {
         "case_id": tree.case_id,
         "parent": parent.name,
         "node": name,
         "depth": parent.depth + 1,
-        **fact,
+        **{column: getattr(edit, column) for column in _FACT},
         "status": status,
         "reason": reason,
-        **lengths,
+        "n_parent": len(before.cases),
+        "n_child": len(found.cases),
         **moved,
     }
