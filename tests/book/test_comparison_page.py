@@ -63,6 +63,27 @@ def test_a_difference_is_paired_and_its_rows_are_named(runs):
     assert "sq01" in page and "sq03" in page and "sq02" not in page
 
 
+def test_few_clusters_have_an_interval_over_rows_that_the_page_explains(runs):
+    def four_groups(rows):
+        rows["group"] = rows.groupby("system").cumcount() % 4
+
+    for name in ("old", "new"):
+        change_rows(runs / name, four_groups)
+    rng = np.random.default_rng(0)
+
+    def worsen(rows):
+        full = rows["system"] == "full"
+        rows.loc[full, "nDCG@10"] -= rng.uniform(0.1, 0.2, full.sum())
+
+    change_rows(runs / "new", worsen)
+    found, _ = differences("new", "old")
+    (line,) = found.itertuples()
+    assert (line.groups, line.reason) == (4, "interval_by_unit") and line.high < 0
+    page = comparison("new", "old")
+    assert "with fewer than six clusters intervals are over rows" in page
+    assert "it speaks of new rows of these groups" in page and "No interval because" not in page
+
+
 def test_other_data_are_never_compared(runs):
     path = runs / "new" / "runs" / CELL / "run.json"
     record = json.loads(path.read_text())

@@ -12,6 +12,8 @@ from casebook import paths
 from casebook.data import load
 from casebook.paths import DATA
 from casebook.runs.record import read_record
+from casebook.shift.artifacts import Setup, documented_means, prepare, read_training, selection_score
+from casebook.shift.learn import SCALES
 from casebook.shift.segments import decisions_of
 
 FAST = ("--encoder", "minilm")
@@ -39,7 +41,7 @@ def read_json(path):
 
 
 def test_run_records_two_comparable_runs(casebook, trained):
-    code, out, _ = casebook("shift", "run", "smoke", "--json")
+    code, out, _ = casebook("shift", "run", "smoke", "--scale", 1, "--json")
     found = json.loads(out)
     assert code == 0
     records = [read_record(f"{path}/run.json") for path in found["runs"]]
@@ -85,7 +87,32 @@ def test_training_says_when_there_was_nothing_to_learn(casebook, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     code, out, _ = casebook("shift", "train", "./easy", *FAST)
     assert code == 0 and "nothing to learn" in out
-    assert "the two runs are equal" in casebook("shift", "run", "./easy", "--latest")[1]
+    assert "nothing was measured" in casebook("shift", "run", "./easy", "--latest")[1]
+
+
+def test_training_chooses_stores_and_prints_one_score(casebook):
+    """By nDCG@10 scale 0.5 was chosen here, while the stored and printed score was -0.0811."""
+    arguments = ("shift", "train", "smoke_dev", *FAST, "--mode", "posneg-contrast", "--seed", "1")
+    code, out, _ = casebook(*arguments, "--json")
+    result = json.loads(out)["result"]
+    assert code == 0
+    assert (result["Scale"], result["SelectionScore"]) == (0.0, 0.0)
+    assert result["SelectionMapAt1Shifted"] == result["SelectionMapAt1Baseline"]
+    out = casebook(*arguments)[1]
+    assert "scale 0.0: selection score +0.0000" in out and "map@1" in out
+    assert "no scale raised the selection score" in out
+
+
+def test_the_chosen_scale_has_the_highest_stored_score(casebook, trained):
+    result = trained["result"]
+    setup = Setup("smoke")
+    _, parts, _ = prepare(setup)
+    vector = read_training(trained["folder"]).vector
+    dev = parts["dev"]
+    means = {scale: documented_means(dev, dev.queries + scale * vector) for scale in SCALES}
+    scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
+    assert result["SelectionScore"] == pytest.approx(max(scores.values()))
+    assert scores[result["Scale"]] == pytest.approx(max(scores.values()))
 
 
 def test_a_run_is_repeated_and_compared(casebook, tmp_path, monkeypatch):
@@ -142,6 +169,9 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
             assert code in (0, 4) and "no shift was applied" in out and why in out
             found = json.loads(casebook("shift", command, *options, *further, "--json")[1])
             assert why in found["note"]
+            if command == "run":
+                assert "delta not measured (no shift was applied)" in out
+                assert found["values"]["DeltaMap"] is None and found["values"]["DeltaMapCi"] == [None, None]
     folder.write_text(json.dumps(values))
     assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 

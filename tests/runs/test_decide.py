@@ -159,7 +159,11 @@ def test_the_same_scores_are_neither_better_nor_worse(registry):
         assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
         assert apply(listing, found) is None
         settle(found["evidence"]["verdict"], "equal")
-        assert apply_gate(listing, new, old, {metric: 0.0})["passed"]
+        equal = "the two scores are equal" if ranks is None else "no row differs"
+        assert equal in found["evidence"]["notes"]
+        assert (found["evidence"]["low"], found["evidence"]["high"]) == (None, None)
+        gate = apply_gate(listing, new, old, {metric: 0.0})
+        assert gate["passed"] and f"{metric}: {equal}" in gate["notes"]
 
 
 def test_judge_at_the_margin():
@@ -197,17 +201,37 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
         compare_runs(*grouped, METRIC)
 
 
-def test_few_groups_decide_nothing(tmp_path, casebook):
+@pytest.mark.parametrize("gain", [0.3, np.linspace(0.2, 0.4, 100)])
+def test_few_groups_decide_nothing(tmp_path, casebook, gain):
+    """The interval by question of five groups lies above 0, but says nothing about new groups: no promotion."""
     groups, before = np.repeat(np.arange(5), 20), np.linspace(0.1, 0.5, 100)
-    write_run(tmp_path / "new", before + 0.3, groups)
+    write_run(tmp_path / "new", before + gain, groups)
     write_run(tmp_path / "old", before, groups)
     root = ("-m", METRIC, "--runs-root", tmp_path)
     assert casebook("runs", "promote", "--run", "old", "--reason", "first", *root)[0] == 0
     code, out, _ = casebook("runs", "decide", *root, "--json")
     evidence = json.loads(out)["evidence"]
     assert code == 4 and evidence["verdict"] == "undecided"
-    assert (evidence["low"], evidence["groups"], evidence["n"]) == (None, 5, 100)
-    assert "interval: fewer than six clusters" in evidence["notes"]
+    assert (evidence["groups"], evidence["n"]) == (5, 100)
+    assert "fewer than six groups: nothing is decided about new ones" in evidence["notes"]
+    by_question = "the interval is by question: it speaks of new questions of these groups"
+    if np.ndim(gain):
+        assert evidence["low"] > 0 and by_question in evidence["notes"]
+    else:
+        assert evidence["low"] is None and by_question not in evidence["notes"]
+    assert casebook("gate", "new", *root)[0] == 4
+
+
+def test_runs_that_differ_by_the_same_everywhere_are_decided_without_an_interval(tmp_path, casebook):
+    groups, before = np.repeat(np.arange(6), 20), np.linspace(0.1, 0.5, 120)
+    write_run(tmp_path / "new", before + 0.25, groups)
+    write_run(tmp_path / "old", before, groups)
+    root = ("-m", METRIC, "--runs-root", tmp_path)
+    casebook("runs", "promote", "--run", "old", "--reason", "first", *root)
+    code, out, _ = casebook("runs", "decide", *root, "--json")
+    evidence = json.loads(out)["evidence"]
+    assert (code, evidence["verdict"], evidence["low"]) == (0, "pass", None)
+    assert "no interval: every question differs by the same" in evidence["notes"]
 
 
 def test_flips_are_the_queries_that_changed(registry):

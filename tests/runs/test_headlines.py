@@ -74,7 +74,7 @@ def test_a_switch_that_changed_no_input_is_no_answer():
 def test_an_interval_by_question_says_of_which_questions_it_speaks():
     headline, row = headline_of(np.linspace(-0.1, 0.3, 60), np.repeat(range(4), 15))
     assert headline.low == row["low"]
-    assert headline.sentence.endswith("the interval is by row and speaks of new questions of these contracts.")
+    assert headline.sentence.endswith("the interval is by question and speaks of new questions from these contracts.")
 
 
 def test_answer_and_table_cannot_disagree():

@@ -1,4 +1,5 @@
 import json
+import re
 import time
 
 import pytest
@@ -6,9 +7,10 @@ import pytrec_eval
 import yaml
 
 from casebook.errors import InputError
+from casebook.paths import ROOT
 from casebook.runs import repeat
 from casebook.runs.record import RunRecord, digest, now, write_record
-from casebook.runs.repeat import choose_system, read_matrix, run_matrix, write_trec
+from casebook.runs.repeat import After, Variant, choose_system, read_matrix, run_matrix, write_trec
 from casebook.trec import read_run
 
 SPEC = """{
@@ -226,3 +228,19 @@ def test_trec_with_a_header_is_read_by_us_and_its_body_by_trec_eval(ablation, tm
     with path.open() as stream:
         body = (line for line in stream if not line.startswith("#"))
         assert pytrec_eval.parse_run(body) == run
+
+
+def test_the_page_on_runs_documents_every_key_of_a_matrix(tmp_path):
+    page = (ROOT / "book" / "methods" / "run_registry.md").read_text(encoding="utf-8")
+    section = page.partition("## A matrix of variants")[2].partition("\n## ")[0]
+    documented = {name.lower() for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)}
+    expected = {"variants", "stoponfailure"}
+    expected |= {f"variants[].{name}" for name in ("name", "args", "env", "timeoutseconds")}
+    expected |= {f"after.{field.validation_alias or name}" for name, field in After.model_fields.items()}
+    assert documented == expected
+    assert {f"variants[].{name}" for name in Variant.model_fields} - expected == {"variants[].timeout"}
+    path = tmp_path / "variants.yml"
+    path.write_text(section.partition("```yaml\n")[2].partition("```")[0])
+    matrix = read_matrix(path)
+    assert [variant.name for variant in matrix.variants] == ["as-documented", "half"]
+    assert (matrix.variants[1].timeout, matrix.stop_on_failure, matrix.after.top) == (600, False, 5)

@@ -99,7 +99,7 @@ def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
     assert gate.judge(run, decision="point").verdict == "pass"
 
 
-@pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.006, False)])
+@pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.005, True), (-0.006, False)])
 def test_documented_threshold(moved, delta, passed):
     assert (gate.judge(run_of(moved, [delta] * 8)).verdict == "pass") is passed
     assert gate.judge(run_of(moved, [delta] * 8), "rank").verdict == "fail"
@@ -135,6 +135,31 @@ def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
         assert report.verdict == (verdict or "undecided")
     assert report.checks[0]["reason"] == "fewer_than_six_clusters"
     assert gate.judge(run, clusters=groups, decision="point").verdict == "pass"
+
+
+def test_an_interval_by_query_does_not_pass_the_gate(moved):
+    """Of five groups the interval is by query, and may lie above the threshold: nothing is decided about new groups."""
+    run = run_of(moved, np.linspace(0.1, 0.3, 60))
+    [check, _] = gate.judge(run, clusters=np.arange(60) // 12).checks
+    assert check["low"] > 0
+    assert check["verdict"] == "undecided"
+    assert "fewer than six groups" in gate.note(check)
+    assert gate.judge(run, clusters=np.arange(60) // 10).verdict == "pass"
+
+
+@pytest.mark.parametrize(("loss", "verdict"), [(0.001, "pass"), (0.1, "fail")])
+def test_six_groups_are_enough_for_the_gate(moved, loss, verdict):
+    """The fewest groups that decide are six, and queries without groups count alone."""
+    run = run_of(moved, -loss * np.linspace(0.9, 1.1, 6))
+    assert gate.judge(run).verdict == verdict
+    assert gate.judge(run_of(moved, -loss * np.linspace(0.9, 1.1, 5))).verdict == "undecided"
+
+
+def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
+    report = gate.judge(moved(0.0))
+    assert report.verdict == "pass"
+    assert {(check["low"], check["high"]) for check in report.checks} == {(None, None)}
+    assert all("no row differs" in gate.note(check) for check in report.checks)
 
 
 def test_gate_file(moved, tmp_path):

@@ -79,7 +79,7 @@ def test_means_counts_and_gains(write):
     assert kpi == pytest.approx({"Baseline": 1.75 / 3, "PosNeg": 2.5 / 3, "Segmented": 1.0})
     gain = found["delta"]["Segmented"]["map@1"]
     assert gain["value"] == pytest.approx(1.25 / 3)
-    assert gain["ci"] == [None, None] and gain["reason"] == "fewer_than_six_clusters"
+    assert gain["ci"] == [None, None] and gain["reason"] == "fewer_than_six_units"
     assert gain["n"] == 3
 
 

@@ -1,16 +1,23 @@
 """The experiment as a whole: gains, controls, bounds, drift, and the chapter's draws."""
 
+import json
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from simulated import Simulated
 
 from casebook import frames, paths
 from casebook.data import load
-from casebook.shift.learn import LEARNERS, SELECTION
-from casebook.shift.study import BASELINE, CHANCE, drift_table, gains, run_drift, run_study
+from casebook.data.splits import RetrievalDataset
+from casebook.shift.embedded import embed, group_labels
+from casebook.shift.learn import AS_DOCUMENTED, DOCUMENTED, LEARNERS, SELECTION, cross_fit
+from casebook.shift.study import BASELINE, CHANCE, drift_table, gains, planned_gains, run_drift, run_study
 from casebook.stats import intervals, tests
+from casebook.verdicts import NOT_MEASURED
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +26,119 @@ def study():
 
 
 def test_gains_are_the_differences_of_the_means(study):
-    gained = gains(study, n_resamples=500)
+    gained = gains(study, planned_gains(study, n_resamples=500), n_resamples=500)
     means = study.scores[SELECTION].mean()
-    expected = means.drop(BASELINE) - means[BASELINE]
-    assert gained.set_index("system")["gain"].to_dict() == pytest.approx(expected.to_dict())
+    expected = (means.drop(BASELINE) - means[BASELINE]).drop(list(study.unmoved))
+    measured = gained[~gained["system"].isin(study.unmoved)].set_index("system")
+    assert measured["gain"].to_dict() == pytest.approx(expected.to_dict())
     assert (gained[["better", "equal", "worse"]].sum(axis=1) == gained["n"]).all()
-    tested = gained["p_adjusted"].notna()
+    tested = gained["verdict"] != "not tested"
     assert set(gained.loc[tested, "system"]) == set(LEARNERS) == set(study.fits)
-    assert (gained.loc[~tested, "verdict"] == "not tested").all()
+    assert gained.loc[~tested, "p_adjusted"].isna().all()
+
+
+def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
+    assert next(iter(study.fits)) == AS_DOCUMENTED
+    fit = study.fits[AS_DOCUMENTED]
+    assert (fit.scales == 1).all() and fit.unmoved is None
+    assert (fit.moves == study.fits[DOCUMENTED].moves).all()
+    scores = study.data.score(study.data.queries + fit.moves)[SELECTION]
+    assert scores.to_numpy() == pytest.approx(study.scores[SELECTION][AS_DOCUMENTED].to_numpy())
+    assert study.in_sample[AS_DOCUMENTED].scales.tolist() == [1.0] * len(study.data)
+
+
+def test_a_shift_of_scale_0_was_not_measured(study):
+    fit = study.fits[DOCUMENTED]
+    still = replace(study, fits=study.fits | {DOCUMENTED: replace(fit, scales=0 * fit.scales)})
+    planned = planned_gains(still, n_resamples=500)
+    gained = gains(still, planned, n_resamples=500).set_index("system")
+    for name in (DOCUMENTED, f"{DOCUMENTED}-random"):
+        row = gained.loc[name]
+        assert row["reason"] == "every fold chose scale 0, so no question was moved"
+        assert row[["gain", "gain low", "gain high", "p_adjusted"]].isna().all()
+    assert gained.loc[DOCUMENTED, "verdict"] == NOT_MEASURED
+    assert gained.loc[AS_DOCUMENTED, "verdict"] != NOT_MEASURED
+    # Moved without an effect is another matter: the oracle still tries all scales.
+    assert f"{DOCUMENTED}-oracle-scale" not in still.unmoved
+
+
+def test_with_few_groups_the_one_verdict_is_by_question(study):
+    """Table, headline and count of verdicts take the same rows, so no page has two verdicts on one shift."""
+    few = replace(study)
+    few.__dict__["clusters"] = [k % 4 for k in range(len(study.data))]
+    planned = planned_gains(few, n_resamples=500)
+    gained = gains(few, planned, n_resamples=500).set_index("system")
+    row = planned.set_index("system").loc[AS_DOCUMENTED]
+    assert (row["reason"], row["groups"], row["verdict"]) == ("interval_by_unit", 4, "worse")
+    assert row["high"] < 0
+    assert (
+        gained.loc[AS_DOCUMENTED, ["gain high", "verdict", "reason"]].tolist()
+        == row[["high", "verdict", "reason"]].tolist()
+    )
+
+
+@pytest.mark.slow
+def test_insurance_as_documented_is_no_zero():
+    """Scale 0, which our selection chooses there, is no result; scale 1 and 2 are."""
+    data = embed(load("insurance"))
+    fit = cross_fit(data, LEARNERS[AS_DOCUMENTED], scales=(1.0,))
+    base = data.score(data.queries, [SELECTION])[SELECTION]
+    expected = {1.0: (-0.012, -0.028, 0.004), 2.0: (-0.045, -0.072, -0.019)}
+    for scale, numbers in expected.items():
+        gain = data.score(fit.shifted(data, scale), [SELECTION])[SELECTION] - base
+        [interval] = tests.difference_intervals(gain, group_labels(data), n_resamples=2_000)
+        assert (interval.estimate, interval.low, interval.high) == pytest.approx(numbers, abs=0.0015)
+
+
+class OneWord:
+    """An encoder with one dimension for each word of its list, so that every question finds its document."""
+
+    name = model_hash = "one word"
+    words = ("fox", "ship", "tower", "violin", "harbour", "kettle", "meadow", "ladder")
+
+    def encode_queries(self, texts):
+        return np.array([[word in text for word in self.words] for text in texts], dtype=float)
+
+    encode_documents = encode_queries
+
+
+def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
+    ids = [f"{word}-id" for word in OneWord.words]
+    documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
+    queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
+    dataset = RetrievalDataset("answered", "test", documents, queries, {name: {name: 1} for name in ids})
+    study = run_study(dataset, OneWord(), k=3, draws=2)
+    assert study.unmoved[AS_DOCUMENTED] == "no shift was learned, so no question was moved"
+    gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index("system")
+    assert gained.loc[AS_DOCUMENTED, "verdict"] == NOT_MEASURED
+    assert gained.loc[AS_DOCUMENTED, ["gain", "gain low", "gain high"]].isna().all()
+
+
+def test_the_chapter_says_why_where_nothing_is_informative(monkeypatch, tmp_path):
+    lines = "".join(json.dumps({"_id": word, "text": word}) + "\n" for word in OneWord.words)
+    judged = "".join(f"{word}\t{word}\t1\n" for word in OneWord.words)
+    (tmp_path / "easy" / "qrels").mkdir(parents=True)
+    (tmp_path / "easy" / "corpus.jsonl").write_text(lines)
+    (tmp_path / "easy" / "queries.jsonl").write_text(lines)
+    (tmp_path / "easy" / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    names = execute(monkeypatch, tmp_path, dataset=tmp_path / "easy", encoder=OneWord(), draws=2, resamples=120)
+    documented, chosen, ridge = names["answers"]
+    assert "no shift was learned, so no question was moved" in documented.sentence
+    assert documented.verdict == chosen.verdict == NOT_MEASURED
+    assert ridge.low != ridge.high or ridge.low is None
+
+
+def execute(monkeypatch, tmp_path, **parameters):
+    """Execute the chapter's cells with some parameters."""
+    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
+    names = {}
+    for cell in nbformat.read(paths.NOTEBOOKS / "02_embedding_shift.ipynb", 4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+            if "parameters" in cell.metadata.get("tags", ()):
+                names.update(parameters)
+    plt.close("all")
+    return names
 
 
 def test_bounds_lie_above_what_they_bound(study):
@@ -57,21 +169,26 @@ def test_the_same_seed_gives_the_same_scores(study):
 def test_drift_scores_every_question_at_every_stage():
     rows = run_drift([1337, 1338], Simulated("semantic-hash"), k=3)
     counts = rows.groupby(["seed", "stage", "system"]).size()
-    assert (counts == 160).all() and len(counts) == 2 * 3 * 2
+    assert (counts == 160).all() and len(counts) == 2 * 3 * 3
     assert np.isfinite(rows[["baseline", "shifted"]].to_numpy()).all()
     baseline = rows.pivot_table(index=["seed", "stage", "query_id"], columns="system", values="baseline")
     assert (baseline["ridge"] == baseline["posneg-uniform"]).all()
     means = rows.groupby("stage")["baseline"].mean()
     assert means[1] <= means[0]  # confusers answer nothing
     table = drift_table(rows, n_resamples=200)
+    unmoved = table["moved"] == 0
+    assert set(table.loc[unmoved, "system"]) == {DOCUMENTED} and table.loc[unmoved, "gain"].isna().all()
+    table = table[~unmoved]
     assert (table["lowest"] <= table["gain"]).all() and (table["gain"] <= table["highest"]).all()
     assert (table["n"] == 320).all() and (table["seeds"] == 2).all()
+    still = drift_table(rows.assign(moved=False), n_resamples=200)
+    assert still[["gain", "gain low", "lowest"]].isna().all(axis=None)
+    assert set(still["reason"]) == {"every fold chose scale 0, so no question was moved"}
     nothing = run_drift([])
     assert nothing.empty and drift_table(nothing).empty
 
 
 def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_path):
-    monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     seen = []
 
     def recorded(function, count):
@@ -86,21 +203,28 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     for module in (tests, frames):
         monkeypatch.setattr(module, "sign_flips", flips)
     monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_boot"))
-    names = {}
-    for cell in nbformat.read(paths.NOTEBOOKS / "02_embedding_shift.ipynb", 4).cells:
-        if cell.cell_type == "code":
-            exec(cell.source, names)
-            if "parameters" in cell.metadata.get("tags", ()):
-                names.update(encoder=Simulated("semantic-hash"), draws=2, drift_seeds=[1337], seed=7, resamples=120)
-    plt.close("all")
+    settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "resamples": 120}
+    names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
     assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
     assert {(count, seed) for _, count, seed in seen} == {(120, 7)}
     gained, numbers = names["gained"].set_index("system"), names["numbers"]
     for system, row in gained.iterrows():  # one interval of one gain, wherever it stands
         found = numbers[system]["nDCG@10 gain"]
-        assert (found["value"], *found["ci"]) == (row["gain"], row["gain low"], row["gain high"])
-    for row in names["protocols"].query("protocol == 'groups held out'").itertuples():
-        assert row[4:6] == tuple(gained.loc[row.system, ["gain low", "gain high"]])
+        written = pd.Series([found["value"], *found["ci"]], dtype=float)
+        assert written.equals(pd.Series([row["gain"], row["gain low"], row["gain high"]], dtype=float))
+    protocols = names["protocols"].set_index(["protocol", "system"])
+    assert list(dict.fromkeys(protocols.index.get_level_values(0))) == [
+        "groups held out: questions of new groups",
+        "questions held out: new questions of the same groups",
+        "in sample: the questions that it was learned from",
+    ]
+    first = protocols.loc["groups held out: questions of new groups"]  # one verdict of one protocol
+    columns = ["gain low", "gain high", "verdict"]
+    assert first[columns].equals(gained.loc[first.index, columns])
+    assert set(protocols.loc["in sample: the questions that it was learned from", "verdict"]) == {"not tested"}
+    for headline, row in zip(names["answers"], first.itertuples(), strict=True):
+        assert "questions of groups that it was not learned from" in headline.question
+        assert (headline.decision, headline.value) == (row.verdict, None if np.isnan(row.gain) else row.gain)
     drift = names["found"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
     last = names["stages"].query("system == 'ridge' and stage == 2").iloc[0]
     assert (drift["value"], drift["n"], drift["control"]) == (last["gain"], last["n"], 0.0)

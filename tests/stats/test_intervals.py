@@ -19,6 +19,7 @@ from casebook.stats.intervals import (
     at_least,
     bootstrap_mean,
     bootstrap_statistic,
+    bounds_text,
     cluster_sums,
     clustered_wilson,
     crossed_mean,
@@ -329,3 +330,13 @@ def test_streams_depend_on_seed_purpose_and_block_only():
     draws = {key: stream(*key).random_raw() for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))}
     assert len(set(draws.values())) == len(draws)
     assert stream(1, "signs", 1).random_raw() == draws[1, "signs", 1]
+
+
+def test_bounds_are_written_apart_however_near_they_are():
+    assert bounds_text(-0.1, 0.25) == "[-0.100, 0.250]"
+    assert bounds_text(-0.0003, 0.0004) == "[-0.0003, 0.0004]"
+    assert bounds_text(0.9996, 0.9998, "+z.2f") == "[+0.9996, +0.9998]"
+    assert bounds_text(0.99999, 1.0) == "[0.99999, 1.00000]"
+    assert bounds_text(-10, 3, "z.0f") == "[-10, 3]"
+    assert bounds_text(0.7, 0.7) == "exactly"
+    assert bounds_text(None, 0.7) == bounds_text(float("nan"), 0.7) == "[no interval]"

@@ -40,8 +40,9 @@ def comparison(run, other):
     title = f"# What changed from {other} to {run}\n\n"
     lead = (
         "Each line pairs the rows of one system on one measure. Rows of one cluster "
-        "(case, contract, claim pair) are resampled together. Intervals and p-values are corrected "
-        "for all lines of this page: a line is better or worse exactly where its interval excludes 0. "
+        "(case, contract, claim pair) are resampled together; with fewer than six clusters intervals are over rows "
+        "and speak of new rows of these clusters. Intervals and p-values are corrected for all lines of this page: "
+        "a line is better or worse exactly where its interval excludes 0, or where all its rows differ by the same. "
         "Undecided does not mean unchanged. Rows without a partner, or undefined in one run, are left out "
         "and counted. Configurations with different data are not compared.\n\n"
     )
@@ -136,7 +137,7 @@ def _shown(found):
     shown["Better"], shown["Worse"] = ([int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1))
     names = {"cell": "Configuration", "system": "System", "measure": "Measure", "now": "Now", "before": "Before"}
     names |= {"Difference [95 % interval]": "Difference [95 % interval]", "verdict": "Verdict"}
-    names |= {"p_adjusted": "p, corrected", "n": "n", "groups": "Groups", "reason": "No interval because"}
+    names |= {"p_adjusted": "p, corrected", "n": "n", "groups": "Groups", "reason": "Note on the interval"}
     names |= {"left out": "Left out", "Better": "Better", "Worse": "Worse"}
     return shown[list(names)].rename(columns=names)
 

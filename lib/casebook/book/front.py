@@ -130,7 +130,8 @@ def _row(run, cell, experiment, each, limit, up):
         f"<br><small>{html.escape(about)}</small>"
     )
     verdict = _CLASSES[each.verdict], each.word + within
-    return answer_row(text, picture, verdict, each.count, f"{linked} {reproduce_line(run, cell, up)}")
+    count = each.count if each.n else ""
+    return answer_row(text, picture, verdict, count, f"{linked} {reproduce_line(run, cell, up)}")
 
 
 def answer_row(text, picture, verdict, count, links):

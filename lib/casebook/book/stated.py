@@ -122,7 +122,10 @@ def _number(run, cell, experiment, dataset, path):
     if not row:
         return None
     chosen = {name: row.get(name) for name in ("value", "low", "high", "n", "control", "reason")}
-    return SimpleNamespace(**chosen, bounds=bounds_text(chosen["low"], chosen["high"]))
+    number = SimpleNamespace(**chosen)
+    if number.low is not None and number.high is not None:  # a sentence that needs bounds is left out without them
+        number.bounds = bounds_text(number.low, number.high)
+    return number
 
 
 def _table_number(run, cell, path):
@@ -193,7 +196,7 @@ def _stated(value, unit, spec):
 def _measured(number, unit, spec):
     if number.value is None:
         return f"{NOT_MEASURED} ({reason_text(number.reason)})"
-    text = f"{unit * number.value:{spec}}"
+    text = _stated(number.value, unit, spec)
     if None in (number.low, number.high):
         return text
     return f"{text} {bounds_text(unit * number.low, unit * number.high, spec)}"

@@ -205,7 +205,9 @@ def compare(
         from casebook.stats.intervals import bounds_text
 
         shown = [row | {"95 %": bounds_text(*(row["ci"] or (None, None)), "z.4f")} for row in rows]
-        columns = ("rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId")
+        columns = ["rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId"]
+        if all(row["control"] is None for row in rows):
+            columns.remove("control")  # only chapters of a report know one
         lines += table_lines(shown, columns)
     else:
         lines.append(runs.registry.no_run_holds(listing.runs, measure))

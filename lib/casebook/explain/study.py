@@ -533,9 +533,7 @@ def _detection_answers(row, margin):
     elif max(levels) < 0.5 + margin:
         alike = "Neither notices it"
     extent = ""
-    if abs(row["difference"]) < margin:
-        extent = f", but by less than the difference that matters ({margin:g})"
-    elif min(abs(row["low"]), abs(row["high"])) < margin:
+    if min(abs(row["low"]), abs(row["high"])) < margin:
         extent = f", though perhaps by less than the difference that matters ({margin:g})"
     worse = f"No, COUNTERCASE's notices it better{extent}"
     return {HELPS: f"Yes{extent}", HURTS: worse, NO_EFFECT: alike, NOT_MEASURED: alike}

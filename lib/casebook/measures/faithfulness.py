@@ -229,10 +229,12 @@ def clustered_auroc(positive, explanations, sources, *scores):
     """AUROC, or difference of two, clustered by source; by explanation where the sources are too few."""
     source_of = dict(zip(explanations, sources, strict=True))
     clusters, reason = resampled_clusters(list(source_of.values()), len(source_of))
-    found = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
-    if found.low is None and reason == INTERVAL_BY_UNIT:
-        return found
-    return replace(found, reason=reason or found.reason)
+    area = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
+    if reason is None or (area.low is None and reason == INTERVAL_BY_UNIT):
+        return area
+    if reason != INTERVAL_BY_UNIT:  # an explanation and its copy are two rows, and no two explanations
+        return replace(area, low=None, high=None, reason=reason)
+    return replace(area, reason=reason)
 
 
 def _rows_of_rule(rows, rule):

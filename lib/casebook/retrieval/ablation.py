@@ -20,6 +20,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.settings import named
+from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 from casebook.stats.intervals import bounds_text, mean_intervals, resampled_clusters
@@ -281,7 +282,7 @@ def contrast_sentence(row, measure="nDCG@10"):
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
     effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')}"
-    counts = f"{row['better']} questions better, {row['equal']} equal, {row['worse']} worse"
+    counts = f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
     return f"{system} {_VERBS[row['verdict']]} {against}: {effect} {measure}{by_unit(row)}; {counts}."
 
 

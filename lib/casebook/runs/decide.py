@@ -1,10 +1,10 @@
 """Whether one run is better than another: evidence, gates, decisions, and their documented reports.
 
 With rows per query a verdict rests on the interval of the paired mean difference over groups of queries: it passes if
-the whole interval lies above the margin, fails if all of it lies below, and is undecided if the margin lies inside or
-there is no interval (fewer than six groups). Two runs that give every query the same score are the same: there is
-nothing to decide. Without rows only the two scores are left, which cannot be undecided and say nothing about chance;
-the notes then say so.
+the whole interval lies above the margin, fails if all of it lies below, and is undecided if the margin lies inside.
+With fewer than six groups it is undecided too: the interval over their queries, which is reported, says nothing about
+new groups. Two runs that give every query the same score are the same: there is nothing to decide. Without rows only
+the two scores are left, which cannot be undecided and say nothing about chance; the notes then say so.
 """
 
 import datetime
@@ -102,14 +102,30 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
             found["incomparable"] = True
         found |= {"basis": PAIRED, "improvement": pairs["difference"]}
         found |= {name: pairs[name] for name in _MEASURED[1:]}
-        if pairs["reason"]:
-            notes.append(f"interval: {pairs['reason'].replace('_', ' ')}")
-        found["verdict"] = judge(found["low"], found["high"], margin, inclusive)
         differ = found["gained"] or found["lost"]
+        found["verdict"] = _paired_verdict(pairs, margin, inclusive, notes) if differ else None
     if not differ:  # not worse by any margin, and nothing to promote
         found["verdict"] = PASS if inclusive else SAME
-        notes.append("the two runs have the same scores")
+        notes.append("no row differs" if found["basis"] == PAIRED else "the two scores are equal")
     return found
+
+
+def _paired_verdict(pairs, margin, inclusive, notes):
+    """Verdict on two runs whose rows differ; few groups decide nothing."""
+    from casebook.stats.intervals import FEWEST
+
+    if pairs["groups"] < FEWEST:
+        notes.append("fewer than six groups: nothing is decided about new ones")
+        if pairs["low"] is not None:
+            notes.append("the interval is by question: it speaks of new questions of these groups")
+        return UNDECIDED
+    bounds = pairs["low"], pairs["high"]
+    if pairs["reason"] == "no_variation":
+        notes.append("no interval: every question differs by the same")
+        bounds = pairs["difference"], pairs["difference"]
+    elif pairs["reason"]:
+        notes.append(f"no interval: {pairs['reason'].replace('_', ' ')}")
+    return judge(*bounds, margin, inclusive)
 
 
 def settle(verdict, message):

@@ -1,4 +1,4 @@
-"""Headlines: the one to three answers of a chapter. The front page shows them; nothing else computes them."""
+"""Headlines: the one to four answers of a chapter. The front page shows them; nothing else computes them."""
 
 import json
 import math
@@ -99,7 +99,7 @@ class Headline:
         """The effect with its interval, as text; a value around ``null`` is printed as itself."""
         if self.value is None:
             return ""
-        spec = "z.3f" if self.null else "+z.3f"
+        spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
         bounds = [None if x is None else x + self.null for x in (self.low, self.high)]
         return f"{self.value + self.null:{spec}} {bounds_text(*bounds, spec)}"
 
@@ -118,7 +118,11 @@ class Headline:
             return None
         if self.reason == INTERVAL_BY_UNIT:
             groups = self.cluster or "groups"
-            return f"fewer than six {groups}: the interval is by row and speaks of new {self.unit} of these {groups}"
+            unit = self.unit.removeprefix("held-out ")
+            return (
+                f"fewer than six {groups}: the interval is by {unit.removesuffix('s')} and speaks of new {unit} "
+                f"from these {groups}"
+            )
         from casebook.tables import reason_text  # who only reads headlines needs no tables
 
         return reason_text(self.reason)

@@ -105,7 +105,7 @@ class RunOutputs:
         return write_json(path, {experiment: rows})
 
     def headlines(self, *found):
-        """Write one to three `Headline`, the answers of a chapter, and give their sentences to show.
+        """Write one to four `Headline`, the answers of a chapter, and give their sentences to show.
 
         A chapter that answers nothing, such as a demonstration, has no file of headlines.
         """

@@ -19,14 +19,14 @@ from casebook.readers import parse_json
 from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, write_per_query
 from casebook.runs.registry import record_run
 from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
-from casebook.shift.learn import DOCUMENTED, MODES, SCALES, SELECTION, learn_posneg
+from casebook.shift.learn import DOCUMENTED, MODES, SCALES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
 
 RESULT, READABLE, STATS = "shift-training-result.json", "shift-training-result.md", "training_stats.json"
 _LEGACY_RESULT = "result.json"
 SYSTEMS = ("baseline", "posneg")
-MAP_WEIGHT, NDCG_WEIGHT = 0.7, 0.3  # of the documented selection score
+SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 TIE = 1e-12
 LARGEST_SCALE = 1e6
 _TOP_DIMENSIONS = 8
@@ -92,12 +92,23 @@ def train(setup, root):
     """Learn on the training queries, choose the scale on the development queries, and store both."""
     data, parts, labels = prepare(setup)
     shift, dev = learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives), parts["dev"]
-    tried = {scale: dev.score(dev.queries + scale * shift.move(dev.queries)).mean() for scale in SCALES}
-    top = max(means[SELECTION] for means in tried.values())
-    scale = min(scale for scale, means in tried.items() if means[SELECTION] >= top - TIE)  # the smallest of equals
-    selection = {key.removeprefix(ORIGINAL): (float(tried[0.0][key]), float(tried[scale][key])) for key in KEYS}
+    means = {scale: documented_means(dev, dev.queries + scale * shift.move(dev.queries)) for scale in SCALES}
+    scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
+    scale = min(scale for scale, score in scores.items() if score >= max(scores.values()) - TIE)
+    selection = {key: (means[0.0][key], means[scale][key]) for key in means[scale]}
     result = training_result(shift, names_of(data.dataset)[0], selection, labels, scale)
     return write_training(root, result, shift.stats), result, shift.stats
+
+
+def documented_means(data, vectors):
+    """Means of map@1 and ndcg@3, by their documented names."""
+    means = data.score(vectors, KEYS).mean()
+    return {key.removeprefix(ORIGINAL): float(means[key]) for key in KEYS}
+
+
+def selection_score(before, after):
+    """Score by which a scale and the best training are chosen: the weighted gain of both documented measures."""
+    return sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
 
 
 @dataclass(frozen=True)
@@ -151,7 +162,7 @@ def training_result(shift, workflow, selection, labels, scale):
         "SelectionMapAt1Shifted": last,
         "SelectionNdcg3Baseline": low,
         "SelectionNdcg3Shifted": high,
-        "SelectionScore": MAP_WEIGHT * (last - first) + NDCG_WEIGHT * (high - low),
+        "SelectionScore": selection_score({"map@1": first, "ndcg@3": low}, {"map@1": last, "ndcg@3": high}),
     }
     return TrainingResult(values)
 
@@ -270,10 +281,10 @@ def unapplied(result, scale):
     """Say why no shift was applied, if none was."""
     if scale:
         return None
-    why = "the scale is 0, which training chooses if no scale improves the development questions"
+    why = "the scale is 0, which training chooses if no scale raises the selection score of the development questions"
     if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
-    return f"no shift was applied, so the two runs are equal: {why}"
+    return f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
 
 
 RunReport = namedtuple("RunReport", "folder records metrics values note")
@@ -287,10 +298,13 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
         vectors[name], used = shift_queries(test, result, amount)
         trained[name] = parts["train"].score(shift_queries(parts["train"], result, amount)[0], KEYS).mean()
+    note = unapplied(result, used)
     groups = group_labels(test)
     metrics, scores = {}, [test.score(v) for v in vectors.values()]
     for measure in MEASURES:
         means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        if note:
+            gains = [gains[0] | {"value": None, "reason": "no shift was applied"}]
         metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
@@ -315,7 +329,7 @@ def run(setup, result, layout, *, scale=None, arguments=None):
             metrics=means,
         )
         records.append(record_run(layout, record, frames[name], arguments))
-    return RunReport(folder, records, metrics, values, unapplied(result, used))
+    return RunReport(folder, records, metrics, values, note)
 
 
 def _documented(data, metrics, trained, started):
@@ -341,7 +355,8 @@ def text_of(number):
     """Write a number with its interval, or why it has none."""
     low, high = number["ci"]
     why = (number.get("reason") or "no interval").replace("_", " ")
-    return f"{number['value']:.3f}" + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
+    value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
+    return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
 
 
 def _utc(moment):

@@ -25,6 +25,8 @@ from casebook.shift.embedded import SMALLEST_NORM, best_first, group_labels
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice
 from casebook.stats.tests import difference_intervals
+from casebook.tables import reason_text
+from casebook.verdicts import NO_UNIT_DIFFERS
 
 COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
 NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
@@ -112,7 +114,7 @@ def note(check):
     if check["delta"] is None:
         return f"MISSING: {check['metric']} ({check['reason']})"
     head = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[check["verdict"]]
-    tail = f" ({check['reason']})" if check["reason"] else ""
+    tail = f" ({reason_text(check['reason'])})" if check["reason"] else ""
     bounds = "" if check["low"] is None else f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
     return f"{head}: {check['metric']}={check['delta']:+z.4f}{bounds}{tail}"
 
@@ -152,10 +154,13 @@ def _check(result, name, eps, decision, draws):
     if result.degenerate:
         return delta, *bounds, FAIL, f"{len(result.degenerate)} degenerate vectors"
     groups = len(result.shifted) if clusters is None else len(set(clusters))
-    verdict = weigh_bounds(*((delta, delta) if decision == "point" else bounds), -eps, inclusive=True)
     if decision == "bound" and groups < FEWEST:
-        verdict = UNDECIDED  # not even equal scores of so few speak for others
-    return delta, *bounds, verdict, too_few(groups, clusters) or interval.reason
+        # Neither equal scores of so few groups nor an interval over their queries speak for new ones.
+        return delta, *bounds, UNDECIDED, too_few(groups, clusters)
+    compared = bounds
+    if decision == "point" or interval.reason in (NO_UNIT_DIFFERS, "no_variation"):  # all queries change alike
+        compared = delta, delta
+    return delta, *bounds, weigh_bounds(*compared, -eps, inclusive=True), interval.reason
 
 
 def write_gate(path, report, metrics, **context):

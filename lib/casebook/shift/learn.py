@@ -21,14 +21,18 @@ SUSPECT_NORM = 1e-3
 RELATIVE_CLIP = 0.13
 _ZERO_SQUARED = 1e-18
 
+AS_DOCUMENTED = "posneg-documented"
 RIDGE = "ridge"
 LEARNERS = {  # options to choose from, by name
+    AS_DOCUMENTED: [{"mode": DOCUMENTED}],
     **{mode: [{"mode": mode}] for mode in MODES},
     # With one negative per query this rule takes the same pairs as the documented one.
     "posneg-violation": [{"mode": "posneg-violation", "hard_negatives": 5}],
     RIDGE: [{"penalty": 1.0}, {"penalty": 10.0}],
 }
 SCALES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+FIXED_SCALES = {AS_DOCUMENTED: (1.0,)}
+"""Scales of learners that choose none: EmbeddingShift adds its vector as it was learned."""
 SELECTION = "nDCG@10"
 GAP_MEASURE = "ndcg@3"
 
@@ -207,11 +211,11 @@ def learn(data, rows, options):
     return learn_ridge(data, rows, **options) if "penalty" in options else learn_posneg(data, rows, **options)
 
 
-def best_scale(data, tried):
+def best_scale(data, tried, scales=SCALES):
     """Choose by mean nDCG@10 among (options, movements) and the scales, the first of equals."""
     best = None
     for options, moves in tried:
-        for scale in SCALES:
+        for scale in scales:
             vectors = data.queries + scale * moves
             score = float(data.score(vectors, [SELECTION])[SELECTION].mean())
             if best is None or score > best[0] + 1e-12:
@@ -238,6 +242,17 @@ class CrossFit:
         scales = self.scales if scale is None else np.full(len(data), float(scale))
         return data.queries + scales[:, None] * self.moves
 
+    @property
+    def unmoved(self):
+        """Why no query was moved; None if any was."""
+        if (self.scales[:, None] * self.moves).any():
+            return None
+        if not self.moves.any():
+            return "no shift was learned, so no question was moved"
+        if len(self.folds) == 1:
+            return "scale 0 was chosen, so no question was moved"
+        return "every fold chose scale 0, so no question was moved"
+
     def choices(self):
         """What was chosen in each fold."""
         rows = []
@@ -248,7 +263,7 @@ class CrossFit:
         return pd.DataFrame(rows)
 
 
-def select(data, rows, grid, *, k=5, by="group", seed=0):
+def select(data, rows, grid, *, scales=SCALES, k=5, by="group", seed=0):
     """Learn on some queries; choose options and scale by folds among them, the first of equals."""
     parts, tried = folds(data, k, by=by, seed=seed, rows=rows), []
     for options in grid:
@@ -258,22 +273,33 @@ def select(data, rows, grid, *, k=5, by="group", seed=0):
             moves[part] = shift.move(data.queries[part])
         tried.append((options, moves[rows]))
     known = data.take(rows)
-    options, scale, vectors = best_scale(known, tried)
+    options, scale, vectors = best_scale(known, tried, scales)
     before, after = per_query(known, known.queries), per_query(known, vectors)
     column = MEASURES[GAP_MEASURE]
     tau = fit_tau(gap_gain(before, after), (after[column] - before[column]).array)
     return Selection(learn(data, rows, options), options, scale, tau)
 
 
-def cross_fit(data, grid, *, k=5, by="group", seed=0):
+def cross_fit(data, grid, *, scales=SCALES, k=5, by="group", seed=0):
     """Shift every query by what was learned, chosen (in folds within them) and scaled on the other folds."""
     held_out = folds(data, k, by=by, seed=seed)
     moves, selections = np.zeros_like(data.queries), []
-    scales, taus = np.zeros(len(data)), np.zeros(len(data))
+    scale_of, taus = np.zeros(len(data)), np.zeros(len(data))
     for fold in held_out:
         others = np.setdiff1d(np.arange(len(data)), fold).tolist()
-        chosen = select(data, others, grid, k=k, by=by, seed=seed)
+        chosen = select(data, others, grid, scales=scales, k=k, by=by, seed=seed)
         moves[fold] = chosen.shift.move(data.queries[fold])
-        scales[fold], taus[fold] = chosen.scale, chosen.tau
+        scale_of[fold] = chosen.scale
+        taus[fold] = chosen.tau
         selections.append(chosen)
-    return CrossFit(moves, scales, taus, held_out, selections)
+    return CrossFit(moves, scale_of, taus, held_out, selections)
+
+
+def fit_in_sample(data, grid, scales=SCALES):
+    """Learn, choose and apply a shift on the same queries, which says nothing about others."""
+    shifts = [(options, learn(data, None, options)) for options in grid]
+    options, scale, _ = best_scale(data, [(options, shift.move(data.queries)) for options, shift in shifts], scales)
+    shift = next(shift for tried, shift in shifts if tried is options)
+    chosen = Selection(shift, options, scale, np.nan)
+    full = np.full(len(data), scale)
+    return CrossFit(shift.move(data.queries), full, np.full(len(data), np.nan), [list(range(len(data)))], [chosen])

@@ -13,15 +13,49 @@ from casebook.frames import UNTESTED, contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
 from casebook.shift.embedded import MEASURES, embed, group_labels
-from casebook.shift.learn import DOCUMENTED, LEARNERS, RIDGE, SCALES, SELECTION, best_scale, cross_fit, learn
+from casebook.shift.learn import (
+    AS_DOCUMENTED,
+    DOCUMENTED,
+    FIXED_SCALES,
+    LEARNERS,
+    RIDGE,
+    SCALES,
+    SELECTION,
+    cross_fit,
+    fit_in_sample,
+)
 from casebook.stats.samples import check_count, stream
 from casebook.stats.tests import difference_intervals
 
 BASELINE, CHANCE = "baseline", "chance"
 RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
-SHOWN_APART = (DOCUMENTED, RIDGE)  # also in-sample, and by leaking folds
+SHOWN_APART = (AS_DOCUMENTED, DOCUMENTED, RIDGE)  # also in-sample, and with single queries held out
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
-_DRIFT = ["seed", "stage", "system", "query_id", "group", "baseline", "shifted"]
+_DRIFT = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
+
+
+_NAMES = {
+    AS_DOCUMENTED: "EmbeddingShift's shift, scale 1",
+    DOCUMENTED: "EmbeddingShift's shift, chosen scale",
+    "posneg-unit": "unit directions",
+    "posneg-violation": "only violating negatives",
+    "posneg-relative": "clipped to relative length",
+    "posneg-contrast": "contrast of means",
+    RIDGE: "ridge map",
+    BASELINE: "no shift",
+    CHANCE: "random order",
+}
+
+
+def reader_names():
+    """Give what readers call each system."""
+    names = dict(_NAMES)
+    for system in SHOWN_APART:
+        name = names[system]
+        names[RANDOM.format(system)] = f"random direction, length of {name}"
+        names[IN_SAMPLE.format(system)] = f"{name}, in sample"
+        names[CEILING.format(system)] = f"{name.removesuffix(', chosen scale')}, oracle scale"
+    return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +65,8 @@ class ShiftStudy(ScoredSystems):
     data: object
     scores: dict  # for each measure a frame, queries x systems
     fits: dict  # cross-fitted learners by name
-    leaking: dict  # scores of learners whose folds share groups
+    leaking: dict  # the same with folds that share groups
+    in_sample: dict  # learners on the queries that they are evaluated on
     draws: dict  # means of each random direction
     seed: int
 
@@ -48,6 +83,16 @@ class ShiftStudy(ScoredSystems):
         return tuple(name for name in self.scores[SELECTION] if name not in {BASELINE, *self.fits})
 
     @cached_property
+    def unmoved(self):
+        """Systems that moved no query, and why: they were not measured."""
+        fits = self.fits | {IN_SAMPLE.format(name): fit for name, fit in self.in_sample.items()}
+        reasons = {name: fit.unmoved for name, fit in fits.items()}
+        for name in SHOWN_APART:
+            reasons[RANDOM.format(name)] = reasons[name]
+            reasons[CEILING.format(name)] = None if self.fits[name].moves.any() else reasons[name]
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    @cached_property
     def clusters(self):
         """Label of each query: those with one are not independent."""
         return group_labels(self.data)
@@ -56,22 +101,26 @@ class ShiftStudy(ScoredSystems):
 def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     """Learn and evaluate every shift of `LEARNERS` on one dataset."""
     data = embed(dataset, encoder)
-    fits = {name: cross_fit(data, grid, k=k, by=by, seed=seed) for name, grid in LEARNERS.items()}
+    fits = {name: _fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
     frames = {BASELINE: data.score(data.queries)}
     frames |= {name: data.score(fit.shifted(data)) for name, fit in fits.items()}
     frames[CHANCE] = data.chance()
-    leaking, spread = {}, {}
+    leaking, in_sample, spread = {}, {}, {}
     for name in SHOWN_APART:
         frames[RANDOM.format(name)], spread[name] = random_directions(data, fits[name], draws=draws, seed=seed)
     for name in SHOWN_APART:
-        # Learned, chosen and reported on the same queries: shown apart, as a warning.
-        learned = [(options, learn(data, None, options).move(data.queries)) for options in LEARNERS[name]]
-        frames[IN_SAMPLE.format(name)] = data.score(best_scale(data, learned)[-1])
-        frames[CEILING.format(name)] = oracle_scale(data, fits[name])
-        leak = cross_fit(data, LEARNERS[name], k=k, by="query", seed=seed)
-        leaking[name] = data.score(leak.shifted(data))
+        leaking[name] = _fit(data, name, k=k, by="query", seed=seed)
+        in_sample[name] = fit_in_sample(data, LEARNERS[name], FIXED_SCALES.get(name, SCALES))
+        frames[IN_SAMPLE.format(name)] = data.score(in_sample[name].shifted(data))
+        if name not in FIXED_SCALES:
+            frames[CEILING.format(name)] = oracle_scale(data, fits[name])
     scores = {measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()}) for measure in MEASURES}
-    return ShiftStudy(data, scores, fits, leaking, spread, seed)
+    return ShiftStudy(data, scores, fits, leaking, in_sample, spread, seed)
+
+
+def _fit(data, name, **options):
+    """Cross-fit a learner by its name."""
+    return cross_fit(data, LEARNERS[name], scales=FIXED_SCALES.get(name, SCALES), **options)
 
 
 def check_questions(dataset, values):
@@ -106,26 +155,36 @@ def oracle_scale(data, fit, measures=MEASURES):
     return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
 
 
-def gains(study, n_resamples=10_000, margin=0.0):
-    """Compare every system with no shift, over groups of queries; the learned shifts are one family."""
-    frame, options = study.scores[SELECTION], {"n_resamples": n_resamples, "seed": study.seed}
+def planned_gains(study, measure=SELECTION, *, n_resamples=10_000, margin=0.0):
+    """Compare every learned shift with no shift, as one family of contrasts over groups of queries."""
+    pairs = [(name, BASELINE) for name in study.fits]
+    not_measured = {pair: study.unmoved[pair[0]] for pair in pairs if pair[0] in study.unmoved}
+    options = {"margin": margin, "n_resamples": n_resamples, "seed": study.seed, "not_measured": not_measured}
+    return contrasts(study.scores[measure], pairs, study.clusters, **options)
+
+
+def gains(study, planned, n_resamples=10_000):
+    """Gain of every system over no shift: those of `planned_gains`, and the others each on its own."""
+    frame = study.scores[SELECTION]
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
-    alone = difference_intervals(differences, study.clusters, **options)
-    family = contrasts(frame, [(name, BASELINE) for name in study.fits], study.clusters, margin=margin, **options)
-    family = family.set_index("system").rename(columns={"low": "gain low", "high": "gain high"})
-    rows = [(one.estimate, one.low, one.high, one.n, one.reason) for one in alone]
-    table = pd.DataFrame(rows, differences.columns, ["gain", "gain low", "gain high", "n", "reason"], dtype=object)
-    together = ["gain low", "gain high", "reason"]
-    table.loc[family.index, together] = family[together]
-    table = table.join(family[["p", "p_adjusted", "verdict"]]).fillna({"verdict": UNTESTED})
     signs = np.sign(differences.round(12))
-    for word, sign in (("better", 1), ("equal", 0), ("worse", -1)):
-        table[word] = (signs == sign).sum()
-    table = table.assign(groups=len(set(study.clusters))).rename_axis("system").reset_index()
+    alone = difference_intervals(differences, study.clusters, n_resamples=n_resamples, seed=study.seed)
+    rows = []
+    for name, interval in zip(differences, alone, strict=True):
+        row = {"gain": interval.estimate, "gain low": interval.low, "gain high": interval.high}
+        row |= {"n": interval.n, "groups": len(set(study.clusters)), "verdict": UNTESTED, "reason": interval.reason}
+        if name in study.unmoved:
+            row |= {"gain": np.nan, "gain low": np.nan, "gain high": np.nan, "reason": study.unmoved[name]}
+        counts = {word: (signs[name] == sign).sum() for word, sign in (("better", 1), ("equal", 0), ("worse", -1))}
+        rows.append({"system": name, **row, **counts})
+    table = pd.DataFrame(rows).set_index("system")
+    names = {"difference": "gain", "low": "gain low", "high": "gain high"}
+    family = planned.drop(columns="against").rename(columns=names).set_index("system")
+    table = table.join(family[["p", "p_adjusted"]]).astype({"reason": object})
+    table.loc[family.index, [*names.values(), "verdict", "reason"]] = family[[*names.values(), "verdict", "reason"]]
     columns = ["gain", "gain low", "gain high", "p", "p_adjusted", "better", "equal", "worse", "n", "groups", "verdict"]
-    return table[["system", *columns, "reason"]].astype(
-        {"gain": float, "gain low": float, "gain high": float, "n": int}
-    )
+    numbers = dict.fromkeys(names.values(), float)
+    return table.reset_index()[["system", *columns, "reason"]].astype(numbers)
 
 
 def run_drift(seeds, encoder="minilm", *, k=5):
@@ -134,13 +193,14 @@ def run_drift(seeds, encoder="minilm", *, k=5):
     for seed in seeds:
         stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
         for system in SHOWN_APART:
-            fit = cross_fit(stages[TRAIN_STAGE], LEARNERS[system], k=k, seed=seed)
+            fit = _fit(stages[TRAIN_STAGE], system, k=k, seed=seed)
             for stage, data in enumerate(stages):  # the same questions in the same order
                 vectors = data.queries.copy()
                 for fold, chosen in zip(fit.folds, fit.selections, strict=True):
                     vectors[fold] += chosen.scale * chosen.shift.move(data.queries[fold])
                 rows = pd.DataFrame({"query_id": data.query_ids, "seed": seed, "stage": stage, "system": system})
                 rows["group"] = rows["query_id"].map(data.dataset.groups)
+                rows["moved"] = (vectors != data.queries).any(axis=1)
                 for name, moved in (("baseline", data.queries), ("shifted", vectors)):
                     rows[name] = data.score(moved, [SELECTION])[SELECTION].array
                 parts.append(rows)
@@ -149,13 +209,19 @@ def run_drift(seeds, encoder="minilm", *, k=5):
 
 def drift_table(rows, n_resamples=10_000, seed=0):
     """Gain at each stage over all collections, with the lowest and highest gain of a collection."""
-    found = []
+    lines = []
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
         families = part["seed"].astype(str) + " " + part["group"].astype(str)
         [mean] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
-        each = gain.groupby(part["seed"]).mean()
-        row = (system, stage, part["baseline"].mean(), mean.estimate, mean.low, mean.high)
-        found.append((*row, each.min(), each.max(), len(each), mean.n, mean.reason))
-    columns = ["system", "stage", "baseline", "gain", "gain low", "gain high"]
-    return pd.DataFrame(found, columns=[*columns, "lowest", "highest", "seeds", "n", "reason"])
+        gain_of_seed = gain.groupby(part["seed"]).mean()
+        line = {"system": system, "stage": stage, "baseline": part["baseline"].mean()}
+        if part["moved"].any():
+            line |= {"gain": mean.estimate, "gain low": mean.low, "gain high": mean.high, "reason": mean.reason}
+            line |= {"lowest": gain_of_seed.min(), "highest": gain_of_seed.max()}
+        else:
+            line["reason"] = "every fold chose scale 0, so no question was moved"
+        lines.append(line | {"moved": part["moved"].sum(), "seeds": len(gain_of_seed), "n": mean.n})
+    columns = ["system", "stage", "baseline", "gain", "gain low", "gain high", "lowest", "highest"]
+    table = pd.DataFrame(lines, columns=[*columns, "moved", "seeds", "n", "reason"])
+    return table.astype(dict.fromkeys(columns[2:], float))

@@ -18,6 +18,7 @@ ENOUGH = 20
 """Units, or clusters, from which BCa may widen Student's interval."""
 
 FEWEST_RATERS = 3
+MOST_DIGITS = 6
 TOO_SMALL = {0: "no_units", 1: "fewer_than_two_units"}
 BLOCK_ELEMENTS = 2**18
 
@@ -46,10 +47,17 @@ class Interval:
 
 
 def bounds_text(low, high, spec="z.3f"):
-    """Write an interval's bounds as text."""
+    """Write an interval's bounds as text, with further digits where it would look as if it had no width."""
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         return "[no interval]"
-    return f"[{low:{spec}}, {high:{spec}}]"
+    if low == high:  # a range of what is possible; no statistic has such an interval
+        return "exactly"
+    for digits in range(MOST_DIGITS):
+        texts = [f"{bound:{spec}}" for bound in (low, high)]
+        if texts[0] != texts[1]:
+            break
+        spec = f"{spec.partition('.')[0]}.{MOST_DIGITS - 2 + digits}f"
+    return f"[{texts[0]}, {texts[1]}]"
 
 
 def estimate_text(number):
