@@ -68,7 +68,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-def krippendorff_alpha(ratings, level="ordinal", **options):
+def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -78,7 +78,7 @@ def krippendorff_alpha(ratings, level="ordinal", **options):
     level : {"nominal", "ordinal", "interval", "ratio"}
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
         squared; difference over sum, squared.
-    **options
+    n_boot, **options
         See the module; one minus ``weights`` is used as distance instead, as irrCAC
         does. The ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
 
@@ -102,7 +102,7 @@ def krippendorff_alpha(ratings, level="ordinal", **options):
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return _measure_one("krippendorff_alpha", ratings, level=level, **options)
+    return _measure_one("krippendorff_alpha", ratings, level=level, n_boot=n_boot, **options)
 
 
 def percent_agreement(ratings, weights="identity", **options):
