@@ -168,10 +168,15 @@ def _metadata(path, number, record, texts, taken):
 # Records of a CSV, JSON or JSONL file
 
 
+def suffix_of(path):
+    """Ending of a file, before that of its compression."""
+    return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+
+
 def read_records(path, *, tolerate_truncation=False):
     """Read objects as [(line or element, object)], and how many broke off at the end (0 or 1)."""
     path = Path(path)
-    kind = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+    kind = suffix_of(path)
     if kind not in (".csv", ".tsv", ".json", ".jsonl"):
         raise InputError(f"{path}: name a .csv, .json or .jsonl file")
     lines = list(read_lines(path))

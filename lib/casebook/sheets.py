@@ -301,7 +301,7 @@ def _rating_table(path):
             raise InputError(f"{path}: is empty")
         for name, (number, cell) in ((name, at) for name, column in sheet.table.items() for at in column.items()):
             value_of(path, sheet.name, number, name, cell)  # of a formula without a value
-        return sheet.table.map(_as_text)
+        return sheet.table.map(cell_text)
     found = [(line, cells) for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t") if cells]
     if not found:
         raise InputError(f"{path}: is empty")
@@ -312,7 +312,8 @@ def _rating_table(path):
     return pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], header, dtype=object)
 
 
-def _as_text(cell):
+def cell_text(cell):
+    """Text of a cell; a whole number has no decimal point."""
     if isinstance(cell, Formula):
         cell = cell.value
     if cell is None:

@@ -162,6 +162,25 @@ def test_epochs_are_rows_of_one_group_and_a_failed_run_has_an_empty_answer(tmp_p
     assert log.loc[0, ["answer", "system"]].tolist() == ["", "m"]
 
 
+def test_promptfoo_has_prompts_errors_objects_and_milliseconds(tmp_path):
+    content = json.loads(json.dumps(EXPORTS["promptfoo"]))
+    results = content["results"]["results"]
+    other = results[0] | {"promptIdx": 1, "provider": "m", "vars": {}, "latencyMs": None}
+    other |= {"testCase": {"vars": {"question": "Why?", "answer": "Expected."}}, "testIdx": 1}
+    results += [
+        other | {"response": {"output": {"yes": True}}},
+        other | {"response": {"error": "429"}, "testIdx": 2},
+        other | {"response": {"output": "No."}, "testIdx": 3, "testCase": None, "provider": {"id": "p", "label": "P"}},
+    ]
+    log = read_log(write(tmp_path / "promptfoo.json", content))
+    assert log["system"].tolist() == ["openai:gpt-4o, prompt 1", "m, prompt 2", "m, prompt 2", "P, prompt 2"]
+    assert log["answer"].tolist() == ["Yes.", '{"yes": true}', "", "No."]
+    asked = results[0]["prompt"]["raw"]
+    assert log["question"].tolist() == ["May I cancel?", "Why?", "Why?", asked]
+    assert log["seconds"][0] == 0.5 and log["seconds"][1:].isna().all()
+    assert log["cost"].tolist() == [0.002] * 4
+
+
 def test_two_files_are_two_systems_and_copies_are_left_out_and_listed(tmp_path):
     paths = [write(tmp_path / name, [EXPORTS["ragas"]]) for name in ("old.jsonl", "new.jsonl")]
     log = read_log(paths)

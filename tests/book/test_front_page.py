@@ -175,15 +175,15 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = rows_of(answers("smoke", [cell]))
+    rows = {row.strong.text: row for row in rows_of(answers("smoke", [cell]))}  # the first ones, then the others
     assert len(found) <= 4
-    assert len(rows) == len(found)
+    assert set(rows) == {each.question for each in found}
     shown = shown_text(cell)
-    for each, row in zip(found, rows, strict=True):
+    for each in found:
+        row = rows[each.question]
         assert each.sentence in shown, each.question
-        assert row.strong.text == each.question
         assert row.select_one(".verdict").text.startswith(each.word)
-        if each.value is None:
+        if each.verdict == "cannot be measured":
             continue
         assert each.effect in " ".join(row.get_text(" ").split())
         stated = (each.value + each.null, *(x if x is None else x + each.null for x in (each.low, each.high)))

@@ -93,7 +93,7 @@ def test_undefined_values_are_dashes_beside_their_reason(casebook, files):
     for form in ([], ["--markdown"], ["--latex"]):
         code, out, _ = casebook("compare", qrels, run, files[2], "-m", "R@9", *form)
         assert code == 0
-        assert "no_variation" in out.replace("\\_", "_")
+        assert "no_unit_differs" in out.replace("\\_", "_")
         assert "nan" not in out.lower() and "-0.0000" not in out and "None" not in out
 
 
@@ -228,7 +228,7 @@ def test_help_is_quick():
         ("sensitivity evaluate", "sensitivity.study", "run_study", "k"),
         ("sensitivity evaluate", "sensitivity.evaluation", "evaluate", "resamples=n_boot"),
         ("sensitivity run", "sensitivity.report", "run_case", "k"),
-        ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children threshold budget"),
+        ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children budget"),
         ("sensitivity run", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
     ],
 )

@@ -21,7 +21,6 @@ from casebook.explain.study import (
     detection_contrasts,
     detection_headline,
     explain,
-    explanation_truth,
     score,
     score_parts,
     score_report,
@@ -30,7 +29,6 @@ from casebook.explain.study import (
 )
 from casebook.measures.faithfulness import RULES, inverse_frequency
 from casebook.measures.quotations import quote_states
-from casebook.sensitivity.cases import read_gold
 from casebook.verdicts import verdict_of
 
 SOURCE = (
@@ -156,16 +154,6 @@ def test_stored_answers_are_held_against_what_the_model_was_shown(mirror, monkey
     cited = cited_provisions(made).set_index(["condition", "state"])
     own, other = (cited.loc[(c, "exact"), "share"] for c in ("matched", "mismatched"))
     assert own > 0.5 > other
-
-
-def test_corrected_sentences_are_true_more_often_than_documented_ones():
-    gold = read_gold()
-    table = explanation_truth([one for one in gold if one.split == "heldout"][:16]).set_index(["rules", "kind"])
-    ours, parity = (table.loc[(rules, "petitioner")] for rules in ("corrected", "documented"))
-    assert ours["value"] > parity["value"]
-    assert ours["value"] > 2 * ours["control"]
-    with pytest.raises(InputError, match="at least two"):
-        explanation_truth(gold[:1])
 
 
 SPOILT = [

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 import time
 from collections import deque
@@ -14,7 +15,7 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import Endpoint, NoAnswer
 from casebook.progress import track
-from casebook.readers import OPENERS, read_lines, read_records
+from casebook.readers import read_lines, read_records, suffix_of
 
 PROMPTS = {
     "retrieval": (
@@ -36,22 +37,21 @@ KEPT = ("reference", "relevant", "group")  # of a question, if it has them
 def read_asked(path):
     """Read questions: one a line of text, or records with ``question`` (or ``text``) and what a log may hold."""
     path = Path(path)
-    plain = path.with_suffix("") if path.suffix in OPENERS else path
-    if plain.suffix.lower() not in (".csv", ".json", ".jsonl"):
+    if suffix_of(path) not in (".csv", ".json", ".jsonl"):
         rows = [(number, {"question": line.strip()}) for number, line in read_lines(path) if line.strip()]
     else:
         rows = read_records(path)[0]
     asked, places = [], {}
     for place, record in rows:
-        text = next((record[name] for name in (*ALIASES["question"], "text") if record.get(name)), None)
+        record = {name: value for name, value in record.items() if value not in (None, "")}
+        text = next((record[name] for name in (*ALIASES["question"], "text") if name in record), None)
         if not isinstance(text, str) or not text.strip():
             raise InputError.at(path, place, "has no question: name a field question, or text")
-        name = next((str(record[key]) for key in ("_id", *ALIASES["id"]) if record.get(key) not in (None, "")), text)
+        name = str(next((record[key] for key in ("_id", *ALIASES["id"]) if key in record), text))
         if name in places:
             raise InputError.at(path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one")
         places[name] = place
-        kept = {key: record[key] for key in KEPT if record.get(key) not in (None, "")}
-        asked.append({"id": name, "question": text} | kept)
+        asked.append({"id": name, "question": text} | {key: record[key] for key in KEPT if key in record})
     if not asked:
         raise InputError(f"{path}: holds no questions")
     return asked
@@ -91,10 +91,12 @@ def answer_questions(
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
     documents = None if corpus is None else documents_of(corpus)
     kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
-    prompts = PROMPTS | ({kinds[0]: read_prompt(prompt, kinds[0])} if prompt else {})
+    prompts = dict(PROMPTS)
+    if prompt:
+        prompts[kinds[0]] = read_prompt(prompt, kinds[0])
     texts = documents is not None and documents["text"].tolist()
-    settings = json.dumps([model, k, mode, max_tokens, temperature, seed, prompts, texts])
-    settings = hashlib.sha256(settings.encode()).hexdigest()[:12]
+    described = json.dumps([model, k, mode, max_tokens, temperature, seed, prompts, texts])
+    settings = hashlib.sha256(described.encode()).hexdigest()[:12]
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
         try:
@@ -189,11 +191,17 @@ class _Asker:
             row["thinking"] = thinking
         if kind == "retrieval":
             row |= {"contexts": [hit.text for hit in hits], "context_ids": [hit.doc_id for hit in hits]}
-        row |= {"settings": self.settings, "seconds": round(time.monotonic() - began, 3), "cut_off": reply.cut_off}
-        row |= {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
-        if self.prices and None not in (reply.prompt_tokens, reply.completion_tokens):
-            cost = self.prices[0] * reply.prompt_tokens + self.prices[1] * reply.completion_tokens
-            row["cost"] = cost / 1e6
+        row |= {
+            "settings": self.settings,
+            "seconds": round(time.monotonic() - began, 3),
+            "cut_off": reply.cut_off,
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+        }
+        tokens = (reply.prompt_tokens, reply.completion_tokens)
+        if self.prices and None not in tokens:
+            costs = (price * count for price, count in zip(self.prices, tokens, strict=True))
+            row["cost"] = math.fsum(costs) / 1e6
         return row
 
 
@@ -209,7 +217,8 @@ def without_thinking(text):
 
 def _ask(left, asker, out, parallel, report):
     """Ask what is left, write each answer in the order of the questions, and give the causes of those that failed."""
-    causes, in_a_row, answered = [], 0, 0
+    causes = []
+    in_a_row = answered = 0
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(parallel) as pool:
         waiting, running = deque(left), deque()
@@ -227,7 +236,8 @@ def _ask(left, asker, out, parallel, report):
                     waiting.clear()
                     break
                 continue
-            in_a_row, answered = 0, answered + 1
+            in_a_row = 0
+            answered += 1
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
             stream.flush()
     if left:

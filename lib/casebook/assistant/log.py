@@ -26,44 +26,16 @@ from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.paths import data_folder
-from casebook.readers import OPENERS, parse_json, read_json, read_records, unreadable
+from casebook.paths import DATA, data_folder
+from casebook.readers import OPENERS, parse_json, read_json, read_records, read_yaml, suffix_of, unreadable
 from casebook.text import UNSPACED
 
-ALIASES = {
-    "id": ("id", "question_id", "query_id", "qid", "example_id", "row_id"),
-    "question": ("question", "user_input", "query", "input", "prompt"),
-    "answer": ("answer", "response", "actual_output", "output", "output_text", "completion", "prediction", "result"),
-    "contexts": ("contexts", "retrieved_contexts", "retrieval_context", "context", "documents", "source_documents"),
-    "context_ids": ("context_ids", "retrieved_context_ids"),
-    "reference": ("reference", "ground_truth", "ground_truths", "expected_output", "ideal", "target", "gold_answer"),
-    "relevant": ("relevant", "reference_context_ids", "relevant_ids"),
-    "system": ("system", "model", "experiment_name", "run_name"),
-    "group": ("group", "cluster"),
-    "abstained": ("abstained",),
-    "seconds": ("seconds", "execution_time", "latency_s", "latency"),
-    "cost": ("cost",),
-}
+NAMES = read_yaml(DATA / "assistant" / "names.yml")
+ALIASES = NAMES["columns"]
 """Each column and the names under which tools export it, ours first."""
 COLUMNS = (*ALIASES, "references")
-
-# Where tools nest them. A text is named by the part that holds it: an answer among expected outputs is a reference.
-_PARTS = {
-    "question": ("inputs.", "input."),
-    "answer": ("outputs.", "actual_outputs.", "output."),
-    "reference": ("reference.", "reference_outputs.", "expected_outputs."),
-}
-_WHOLE = ("", "datasource_item.", "metadata.")  # parts of an OpenAI item, of an Inspect sample
-_TEXTS = (*ALIASES["question"], *ALIASES["answer"], *ALIASES["reference"], "text")
-_ANYWHERE = (*_WHOLE, *(part for parts in _PARTS.values() for part in parts))
-PATHS = {
-    column: [part + name for part in (_WHOLE if column in _PARTS else _ANYWHERE) for name in names]
-    + [part + name for part in _PARTS.get(column, ()) for name in _TEXTS]
-    for column, names in ALIASES.items()
-}
-PATHS["id"].insert(0, "datasource_item_id")
-PATHS["answer"] += ["output.choices.message.content", "sample.output"]
-PATHS["system"].append("sample.model")
+_TEXTS = ("question", "answer", "reference")
+_EXPORTS = NAMES["exports"]
 
 
 def spelling(name):
@@ -71,13 +43,30 @@ def spelling(name):
     return re.sub(r"[\s_-]", "", str(name)).lower()
 
 
-PATHS = {column: list(dict.fromkeys(map(spelling, names))) for column, names in PATHS.items()}
-_NESTED = {spelling(part.rstrip(".")) for part in _ANYWHERE} | {"choices", "message", "sample"}
+def _paths(column):
+    """Where a column may stand in a record, by priority."""
+    names = ALIASES[column]
+    parts = _EXPORTS["record"]
+    if column not in ("answer", "system"):  # those are never given to a test
+        parts = parts + _EXPORTS["given"]
+    texts = [part for text in _TEXTS for part in _EXPORTS[text]]
+    paths = [f"{part}.{name}" for part in parts for name in names]
+    if column in _TEXTS:
+        known = [name for text in _TEXTS for name in ALIASES[text]]
+        paths += [f"{part}.{name}" for part in _EXPORTS[column] for name in (*known, "text")]
+    else:
+        paths += [f"{part}.{name}" for part in texts for name in names]
+    first, last = (_EXPORTS[place].get(column, []) for place in ("first", "last"))
+    return list(dict.fromkeys(map(spelling, [*first, *names, *paths, *last])))
+
+
+PATHS = {column: _paths(column) for column in ALIASES}
+_READ = frozenset().union(*PATHS.values())
+_NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _SCORES = re.compile(
     "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback|metrics"
 )
-ALIASES_OF = {column: [spelling(name) for name in names] for column, names in ALIASES.items()}
-_KNOWN = {name for names in ALIASES.values() for name in names}
+_EXACT = frozenset().union(*ALIASES.values())
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
@@ -202,7 +191,7 @@ def documents_of(name):
 
 def _records(path):
     """Records of a file with their lines, rows or places."""
-    kind = (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()
+    kind = suffix_of(path)
     if kind == ".xlsx":
         return _workbook_records(path)
     if kind == ".parquet":
@@ -213,7 +202,7 @@ def _records(path):
         return read_records(path)[0]
     content = _inspect_archive(path) if kind == ".eval" else read_json(path)
     if isinstance(content, dict):
-        content = _listed(path, content)
+        content = _listed(content)
     if not isinstance(content, list) or not content:
         raise InputError(f"{path}: holds no answers: give a list of objects, or an export that is named in the manual")
     for place, record in enumerate(content, 1):
@@ -224,18 +213,11 @@ def _records(path):
 
 def _workbook_records(path):
     """Rows of the first sheet; cells are text, as in CSV."""
-    from casebook.sheets import read_book, sheet_records
+    from casebook.sheets import cell_text, read_book, sheet_records
 
     rows = sheet_records(path, read_book(path).sheets[0])
-    texts = [(number, {name: _cell_text(cell) for name, cell in row.items()}) for number, row in rows]
+    texts = [(number, {name: cell_text(cell) for name, cell in row.items()}) for number, row in rows]
     return [(number, row) for number, row in texts if any(row.values())]
-
-
-def _cell_text(cell):
-    """Text of a cell; a whole number has no decimal point."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return None
-    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _parquet_records(path):
@@ -271,71 +253,45 @@ def _inspect_archive(path):
         raise InputError(f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'") from error
 
 
-def _listed(path, content):
-    """Records of an Inspect log, an OpenAI eval, a LangSmith experiment, a DeepEval test run or promptfoo's results."""
-    nested = content.get("results")
-    if isinstance(nested, dict) and isinstance(nested.get("results"), list):
-        return _promptfoo(nested["results"])
-    rows = next((content[name] for name in ("data", "samples", "testCases", "test_cases") if name in content), None)
-    system = None
-    if "samples" in content and isinstance(content.get("eval"), dict):
-        system = content["eval"].get("model", path.stem)
-    elif "experiment_name" in content:
-        rows, system = nested, content["experiment_name"]
+def _listed(content):
+    """Records of an export that is one object, with the system that it names."""
+    results = content.get("results")
+    if isinstance(results, dict) and isinstance(results.get("results"), list):
+        results = _with_prompts(results["results"])
+    rows = next((content[name] for name in _EXPORTS["lists"] if name in content), results)
+    evaluation = content.get("eval")
+    system = evaluation.get("model") if isinstance(evaluation, dict) else content.get("experiment_name")
     if system and isinstance(rows, list):
         rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
     return rows
 
 
-def _promptfoo(results):
-    """Results of promptfoo as records: the variables of a test, and what a provider answered to a prompt."""
+def _with_prompts(results):
+    """Results of promptfoo, numbered by prompt only where there are several."""
     results = [row for row in results if isinstance(row, dict)]
-    several = len({row.get("promptIdx") for row in results}) > 1
-    records = []
-    for row in results:
-        provider, response, prompt = (row.get(name) or {} for name in ("provider", "response", "prompt"))
-        system = provider if isinstance(provider, str) else provider.get("label") or provider.get("id")
-        output = response.get("output")
-        record = {"question": prompt.get("raw"), **_variables(row), "answer": output, "cost": row.get("cost")}
-        if output is not None and not isinstance(output, str):
-            record["answer"] = json.dumps(output, ensure_ascii=False)
-        record["system"] = f"{system}, prompt {row['promptIdx'] + 1}" if several else system
-        record["error"] = row.get("error") or response.get("error")
-        if row.get("testIdx") is not None:
-            record["id"] = str(row["testIdx"])
-        if row.get("latencyMs") is not None:
-            record["seconds"] = row["latencyMs"] / 1000
-        records.append(record | {"score": row.get("score")})
-    return records
-
-
-def _variables(row):
-    """Variables of a promptfoo test; the one that is a question stands under that name."""
-    variables = row.get("vars") or (row.get("testCase") or {}).get("vars") or {}
-    spelled = {spelling(name): value for name, value in variables.items()}
-    question = next((spelled[name] for name in ALIASES_OF["question"] if name in spelled), None)
-    return variables | ({"question": question} if question else {})
+    several = len({str(row.get("promptIdx")) for row in results}) > 1
+    return results if several else [row | {"promptIdx": None} for row in results]
 
 
 def _flat(record, part=""):
     """Fields of a record by the spelling of their paths; of several choices the first."""
-    found = {}
-    for name, value in sorted(record.items(), key=lambda field: field[0] in _KNOWN):  # an exact name counts most
-        name = spelling(name)
-        if name == "choices" and isinstance(value, list):
+    fields = {}
+    for name, value in sorted(record.items(), key=lambda field: field[0] in _EXACT):  # an exact name counts most
+        place = part + spelling(name)
+        if place == "output.choices" and isinstance(value, list):
             value = value[0] if value else {"message": {"content": ""}}
-        if isinstance(value, dict) and name in _NESTED:
-            found |= _flat(value, f"{part}{name}.")
+        if isinstance(value, dict) and place in _NESTED:
+            fields |= _flat(value, f"{place}.")
         else:
-            found[part + name] = value
-    return found
+            fields[place] = value
+    return fields
 
 
 # --- one record
 
 
 def _missing(value):
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
+    return value is None or value == "" or value != value
 
 
 def _said(value):
@@ -361,13 +317,13 @@ def _list(value):
 
 
 _ARRAY = re.compile(r"array\((\[.*\])(?:,\s*dtype=[^)]*)?\)", re.DOTALL)
-_LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+_SPACE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
 def _printed_list(text):
     """List that Python printed, or numpy, which puts no commas: Python would join its texts into one."""
     with suppress(tokenize.TokenError, SyntaxError):
-        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in _LAYOUT]
+        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in _SPACE]
         kinds = [token.type == tokenize.STRING for token in tokens]
         if any(first and second for first, second in pairwise(kinds)):
             if not all(kinds[1:-1]):
@@ -416,40 +372,58 @@ class _Answer(BaseModel):
     cost: Amount
 
 
+def _values(flat):
+    """Value of each column of a record, None where it has none."""
+    row = {}
+    for column, paths in PATHS.items():
+        values = (flat.get(path) for path in paths)
+        row[column] = next((value for value in values if not _missing(value)), None)
+    output = flat.get("response.output")
+    if not isinstance(output, str | None):
+        row["answer"] = json.dumps(output, ensure_ascii=False)  # promptfoo reads the JSON of an answer
+    failed = flat.get("error") or flat.get("response.error")
+    if not row["answer"] and (failed or any(flat.get(path) in ("", []) for path in PATHS["answer"])):
+        row["answer"] = ""  # a run that failed has no answer
+    if row["seconds"] is None and flat.get("latencyms") is not None:
+        row["seconds"] = flat["latencyms"] / 1000
+    if flat.get("promptidx") is not None:
+        row["system"] = f"{row['system']}, prompt {flat['promptidx'] + 1}"
+    return row
+
+
 def _row(path, place, record, texts):
     """Give one record under our names: checked, with contexts as texts and as ids."""
     if not isinstance(record.get("output"), dict):  # of all metadata only Inspect's hold contexts and the like
         record = record | {"metadata": None}
-    flat, where = _flat(record), f"{path}:{place}"
+    where = f"{path}:{place}"
+    flat = _flat(record)
     flat = _last_turn(flat) | flat
-    row = {
-        column: next((flat[name] for name in names if not _missing(flat.get(name))), None)
-        for column, names in PATHS.items()
-    }
-    if not row["answer"] and (flat.get("error") or any(flat.get(name) in ("", []) for name in PATHS["answer"])):
-        row["answer"] = ""  # a run that failed has no answer
+    row = _values(flat)
     for column, remedy in (("question", "the question's text"), ("answer", '"" where none was given')):
         if row[column] is None:
             known, there = ", ".join(ALIASES[column][:5]), ", ".join(sorted(map(str, record))[:8]) or "none"
             raise InputError(f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}")
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
-    row = _Answer.model_validate(row).model_dump() | {"where": where}
+    row = _Answer.model_validate(row).model_dump()
     row["references"] = row["reference"]
     row["reference"] = row["references"][0] if row["references"] else None
-    row["scores"] = [
-        name for name in map(str, record) if spelling(name) not in _READ and _SCORES.search(spelling(name))
-    ]
-    row |= {"several_turns": bool(flat.get("severalturns")), "cut_off": flat.get("cutoff") is True}
     row["named"] = row["id"] is not None
     row["id"] = row["id"] if row["named"] else row["question"]
     row["group"] = row["id"] if row["group"] is None else row["group"]
     row["system"] = row["system"] or path.name.split(".")[0]
     row |= {name: math.nan for name in ("seconds", "cost") if row[name] is None}
-    return row | _contexts(where, row["contexts"], row["context_ids"], texts)
+    row |= _contexts(where, row["contexts"], row["context_ids"], texts)
+    return row | {
+        "where": where,
+        "scores": [str(name) for name in record if _is_score(spelling(name))],
+        "several_turns": bool(flat.get("severalturns")),
+        "cut_off": flat.get("cutoff") is True,
+    }
 
 
-_READ = {path for paths in PATHS.values() for path in paths}
+def _is_score(name):
+    return name not in _READ and _SCORES.search(name)
 
 
 def _last_turn(flat):

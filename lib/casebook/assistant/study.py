@@ -5,40 +5,39 @@ import os
 import re
 import string
 from collections import Counter
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.log import checked_log, read_log
+from casebook.assistant.log import NAMES, checked_log, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, explain
+from casebook.explain.study import corrupt, explain, with_reasons
 from casebook.explain.study import scores as detector_scores
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
-from casebook.measures.mentions import agreement
-from casebook.measures.quotations import STATES, bracket_references, quote_states
+from casebook.measures.mentions import share_named
+from casebook.measures.quotations import bracket_references, share_held
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
-from casebook.readers import read_jsonl, read_yaml
+from casebook.readers import read_jsonl
 from casebook.runs.decide import judge
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
 from casebook.verdicts import NO_UNIT_DIFFERS
 
-_NAMES = read_yaml(DATA / "assistant" / "names.yml")
-MEASURES = {key: row["name"] for key, row in _NAMES["measures"].items()}
+MEASURES = {key: row["name"] for key, row in NAMES["measures"].items()}
 """Key in the files to the name that readers see."""
-CONTROLS = {key: row.get("baseline") for key, row in _NAMES["measures"].items()}
-DEFECTS, DETECTORS = _NAMES["defects"], _NAMES["detectors"]
-COMPARISONS = _NAMES["comparisons"]
+CONTROLS = {key: row.get("baseline") for key, row in NAMES["measures"].items()}
+DEFECTS, DETECTORS = NAMES["defects"], NAMES["detectors"]
+COMPARISONS = NAMES["comparisons"]
 OWN = "faithfulness"  # of the detectors the measure that the chapter itself reports
 MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
 
@@ -66,7 +65,7 @@ def shipped_log(name):
 
 def demonstration(name):
     """What wrote the answers of a shipped log, where no language model did; else None."""
-    return None if name == ANSWERED else _NAMES["demonstrations"].get(name, _NAMES["demonstrations"]["templates"])
+    return None if name == ANSWERED else NAMES["demonstrations"].get(name, NAMES["demonstrations"]["templates"])
 
 
 def _published_answers(folder):
@@ -74,7 +73,7 @@ def _published_answers(folder):
     data, runs = load(ANSWERED, "test", titles=False), []
     texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
     fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
-    for system, run in _NAMES["published"].items():
+    for system, run in NAMES["published"].items():
         rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
         runs.append(pd.json_normalize(rows).assign(system=system))
     log = pd.concat(runs, ignore_index=True)
@@ -117,7 +116,7 @@ def _templates(name):
 
 # --- scores of single answers
 
-_ABSTAINS = re.compile("|".join(part for parts in _NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
+_ABSTAINS = re.compile("|".join(part for parts in NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、（）")
@@ -133,8 +132,11 @@ def normalised(text):
 
     Where a script has no blanks between words, each character counts as a word, as in MLQA's evaluation.
     """
-    bare = _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))
-    return " ".join(UNSPACED.sub(r" \g<0> ", bare).split())
+    return " ".join(_words(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))))
+
+
+def _words(text):
+    return UNSPACED.sub(r" \g<0> ", text).split()
 
 
 def token_f1(answer, reference):
@@ -154,16 +156,12 @@ def without_references(answer):
 def grounding(answer, contexts):
     """Scores of an answer against contexts, None where there is nothing to judge."""
     numbers, answer = bracket_references(answer), without_references(answer)
-    whole, names = "\n\n".join(contexts), range(len(contexts))
-    named = [found for found in agreement(answer, whole) if found.n]
-    count = sum(found.n for found in named)
-    quotes = [quote.state in STATES[:2] for quote in quote_states(answer, dict(enumerate(contexts)))]
     return {
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
-        "mentions": 1 - sum(len(found.missing) for found in named) / count if count else None,
-        "quotations": sum(quotes) / len(quotes) if quotes else None,
-        "citations": sum(number in names for number in numbers) / len(numbers) if numbers else None,
+        "mentions": share_named(answer, "\n\n".join(contexts)),
+        "quotations": share_held(answer, dict(enumerate(contexts))),
+        "citations": sum(number in range(len(contexts)) for number in numbers) / len(numbers) if numbers else None,
     }
 
 
@@ -213,21 +211,24 @@ def score_answers(log, *, foreign=3, seed=0):
     for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
         gone = abstains(row.answer) if row.abstained is None else row.abstained
-        known = {"id": row.id, "system": row.system, "group": row.group, "abstained": gone}
-        known |= {
+        known = {
+            "id": row.id,
+            "system": row.system,
+            "group": row.group,
+            "abstained": gone,
             "closed": row.contexts is None,
-            "answered": float(not gone),
-            "words": len(UNSPACED.sub(r" \g<0> ", row.answer).split()),
+            "seconds": row.seconds,
+            "question repeated": faithfulness(row.question, own).score if own else None,
+            "answered": not gone,
+            "words": len(_words(row.answer)),
         }
-        known["seconds"] = row.seconds
-        known["question repeated"] = faithfulness(row.question, own).score if own else None
         if own is not None and not gone:
             known |= grounding(row.answer, own)
             known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
         if row.reference is not None:
             known |= _agreement(row.answer, _references(row))
             known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
-            known["words baseline"] = len(UNSPACED.sub(r" \g<0> ", row.reference).split())
+            known["words baseline"] = len(_words(row.reference))
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
     frame = pd.concat([frame, _retrieval(log, others)], axis=1)
@@ -251,46 +252,42 @@ def _agreement(answer, references):
 
 def _means(found):
     """Mean of each score over what is foreign."""
-    means = {}
-    for name in found[0] if found else ():
-        values = [one[name] for one in found if one[name] is not None]
-        means[f"{name} baseline"] = math.fsum(values) / len(values) if values else None
-    return means
+    return pd.DataFrame(found, dtype=float).mean().add_suffix(" baseline").to_dict()
+
+
+RANKING = ["nDCG@10", "R@10"]
 
 
 def _retrieval(log, others):
     """Ranking measures of the contexts, and of those of other questions."""
-    names = ["nDCG@10", "R@10"]
-    found = pd.DataFrame(math.nan, index=log.index, columns=[*names, *(f"{name} baseline" for name in names)])
+    tables = [pd.DataFrame(columns=RANKING, dtype=float)]
     for _, part in log.groupby("system", sort=False):
         asked = part[part["relevant"].notna() & part["context_ids"].notna()]
         if not len(asked):
             continue
-        qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
         lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
-        swapped = {key: next((lists[one] for one in others[key] if one in lists), []) for key in lists}
-        for ids, suffix in ((lists, ""), *([(swapped, " baseline")] if any(swapped.values()) else [])):
-            runs = {key: {doc: -float(place) for place, doc in enumerate(row)} for key, row in ids.items()}
-            table = evaluate(qrels, runs, names).frame().loc[asked["id"]]
-            found.loc[asked.index, [f"{name}{suffix}" for name in names]] = table[names].to_numpy()
-    return found
+        swapped = {key: next((lists[other] for other in others[key] if other in lists), []) for key in lists}
+        table = _ranking(asked, lists)
+        if any(swapped.values()):
+            table = table.join(_ranking(asked, swapped).add_suffix(" baseline"))
+        tables.append(table.set_index(asked.index))
+    columns = [*RANKING, *(f"{name} baseline" for name in RANKING)]
+    return pd.concat(tables).reindex(index=log.index, columns=columns)
+
+
+def _ranking(asked, lists):
+    """Ranking measures of lists of documents, a row per question."""
+    qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
+    runs = {key: {doc: -float(place) for place, doc in enumerate(ids)} for key, ids in lists.items()}
+    return evaluate(qrels, runs, RANKING).frame().loc[asked["id"], RANKING]
 
 
 # --- means and differences
 
 
-def measured(rows):
+def measured(rows, keys=MEASURES):
     """Keys of the measures that some answer has."""
-    return [key for key in MEASURES if rows[key].notna().any()]
-
-
-def _table(rows):
-    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
-    table = pd.DataFrame(rows)
-    for name in ("reason", "noticed_reason"):
-        if name in table:
-            table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
-    return table
+    return [key for key in keys if rows[key].notna().any()]
 
 
 def summary(rows, *, n_boot=10_000, seed=0):
@@ -305,7 +302,7 @@ def summary(rows, *, n_boot=10_000, seed=0):
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
                 found.append(row | {"undefined": len(part) - len(known)})
-    return _table(found)
+    return with_reasons(found)
 
 
 def _contrast(pair, groups, **options):
@@ -328,10 +325,13 @@ def against_foreign(rows, system, *, seed=0):
     for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
         baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
     pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
-    return _table([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
+    return with_reasons([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
 
 
-def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=0):
+_OUTCOMES = {"wins": 1, "ties": 0, "losses": -1}
+
+
+def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
     Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and ``losses`` count
@@ -339,10 +339,10 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
     """
     systems, found = rows["system"].drop_duplicates().tolist(), []
     groups = rows.drop_duplicates("id").set_index("id")["group"]
-    for key in measured(rows) if keys is None else [key for key in keys if rows[key].notna().any()]:
+    for key in measured(rows, keys):
         wide = rows.pivot_table(index="id", columns="system", values=key)
         known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
-        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - (1 - level) / max(len(known), 1)}
+        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - 0.05 / max(len(known), 1)}
         for pair in (wide[list(names)].dropna() for names in known):
             if not len(pair):
                 continue
@@ -351,9 +351,8 @@ def differences(rows, keys=None, *, pairs=None, margin=MARGIN, level=0.95, seed=
             if key == "words":  # more is not better
                 row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
-            counts = {name: int((gain == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
-            found.append(row | counts)
-    return _table(found)
+            found.append(row | {name: int((gain == sign).sum()) for name, sign in _OUTCOMES.items()})
+    return with_reasons(found)
 
 
 # --- a new log against an old one
@@ -405,15 +404,18 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
-    logs, found, notes = {"new": checked_log(new, collection), "old": checked_log(old, collection)}, [], []
+    logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
-    names = [log["system"].drop_duplicates().tolist() for log in logs.values()]
-    matched = _partners(*names)
-    paired = {name for pair in matched for name in pair}
-    notes += [f"system {one!r} has no partner in the other log" for one in (*names[0], *names[1]) if one not in paired]
+    systems = [log["system"].unique().tolist() for log in logs.values()]
+    matched = _partners(*systems)
+    paired = set(chain(*matched))
+    notes = [f"system {name!r} has no partner in the other log" for name in chain(*systems) if name not in paired]
+    incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
     if not matched:
-        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no system is in both logs"]}
+        notes.append("no system is in both logs")
+        return incomparable
+    found = []
     for pair in matched:
         parts = [log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)]
         asked = parts[0].merge(parts[1], on="id", how="outer")
@@ -421,15 +423,17 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         both, apart = asked.loc[same, "id"], asked.loc[~same, "id"]
         if len(apart) and not (common and len(both)):
             notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
-            return {"verdict": "incomparable", "rows": pd.DataFrame(found), "notes": notes}
-        notes += [f"{len(apart)} questions differ and are left out"] if len(apart) else []
+            return incomparable | {"rows": pd.DataFrame(found)}
+        if len(apart):
+            notes.append(f"{len(apart)} questions differ and are left out")
         kept = [part[part["id"].isin(both)].assign(system=name) for name, part in zip(logs, parts, strict=True)]
         rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
         rows["group"] = rows["id"].map(kept[0].set_index("id")["group"])
         gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
         found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
     if not found:
-        return {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": [*notes, "no measure is in both logs"]}
+        notes.append("no measure is in both logs")
+        return incomparable
     for row in found:
         low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
         if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
@@ -452,15 +456,17 @@ def _partners(new, old):
 
 # --- planted defects
 
+SPOILT = 150  # answers of which copies are made
 
-def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
+
+def planted_defects(log, system, *, n_boot=10_000, seed=0):
     """How well measures tell a system's answers from copies with one defect each.
 
     Returns a row per defect and detector, `OWN` among them: ``auroc`` with interval over groups, ``copies``,
     ``judged`` (those that the detector can score at all), and ``noticed``, the share of these that score below their
     own original, with its interval.
     """
-    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(most).set_index("id")
+    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(SPOILT).set_index("id")
     answers = {key: without_references(text) for key, text in part["answer"].items() if not abstains(text)}
     if len(answers) < 2:
         return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
@@ -483,7 +489,7 @@ def planted_defects(log, system, *, most=150, n_boot=10_000, seed=0):
             pair = pd.DataFrame({"copy": copies[detector], "original": originals[detector].reindex(copies.index)})
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
             rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
-    return _table(rows)
+    return with_reasons(rows)
 
 
 def _swapped(answers, groups):
@@ -511,12 +517,12 @@ def _detection(pair, groups, n_boot, seed):
     return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
 
 
-def weakest_defect(defects, detector=OWN):
-    """The defect that a measure notices least, as an estimate; None where it judges too few copies.
+def weakest_defect(defects):
+    """The defect that `OWN` notices least, as an estimate; None where it judges too few copies.
 
     Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
     """
-    rows = defects[defects["detector"] == detector]
+    rows = defects[defects["detector"] == OWN]
     rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
     if rows.empty:
         return None

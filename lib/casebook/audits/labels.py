@@ -152,9 +152,13 @@ def _finding(flagged, interval, decision, evidence, **fields):
     return {"verdict": verdict, **bounds, "decision": decision, "evidence": tuple(evidence), **fields}
 
 
-def _bound(interval):
-    """Say how the lower bound of a share lies to what is tolerated."""
-    return f"lower bound {interval.low:.3f}, flagged above {TOLERATED:.2f}"
+def _tolerated(share, evidence, draws=None):
+    """Flag a share whose lower bound lies above what is tolerated, beside its value at random."""
+    decision = f"lower bound {share.low:.3f}, flagged above {TOLERATED:.2f}"
+    finding = _finding(share.low > TOLERATED, share, decision, evidence)
+    if draws is None:
+        return finding
+    return finding | {"chance": float(np.mean(draws)), "p_sound": p_value(draws, share.estimate, "below")}
 
 
 def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, chance=None):
@@ -355,9 +359,7 @@ def anachronisms(labels, seed=0):
         f"{len(year) - n} entries have no possible year",
         *(["for example " + ", ".join(examples)] if examples else []),
     ]
-    share = wilson(int(both.sum()), n)
-    chances = {"chance": float(np.mean(random)), "p_sound": p_value(random, share.estimate, "below")}
-    return _finding(share.low > TOLERATED, share, _bound(share), evidence, **chances)
+    return _tolerated(wilson(int(both.sum()), n), evidence, random)
 
 
 def duplicates(labels, seed=0):
@@ -388,8 +390,7 @@ def duplicates(labels, seed=0):
         *labels.repeated[:2],
         *list(left_out.values())[:2],
     )
-    share = wilson(min(doubled + len(left_out), n), n)
-    return _finding(share.low > TOLERATED, share, _bound(share), evidence)
+    return _tolerated(wilson(min(doubled + len(left_out), n), n), evidence)
 
 
 def reused_lists(labels, seed=0):
@@ -501,29 +502,26 @@ def _shared_documents(labels, first, other, rng):
         return _not_applicable("a split has no relevant document")
     known, n = set().union(*parts[0].values()), len(parts[1])
     leaking = [query for query, documents in parts[1].items() if documents & known]
-    share = wilson(len(leaking), n)
     everything, groups = parts[0] | parts[1], defaultdict(list)
     for query, documents in everything.items():
         groups[labels.group(query)].append(documents)
     random = [_random_share(list(groups.values()), n, rng) for _ in range(199)]
     tied = Counter(connected_components(everything).values()).most_common(1)[0][1]  # by shared documents
     avoidable = len(everything) - tied >= n
-    chance = float(np.mean(random))
-    p = p_value(random, share.estimate, "below")
-    apart = p <= 0.05
-    decision = _bound(share)
-    if n < CUT:
-        decision = f"fewer than {CUT} questions: stated, not judged"
-    elif not avoidable:
-        decision = f"no split avoids it: documents tie {tied} questions together"
-    elif share.low > TOLERATED:
-        fewer = "fewer than" if apart else "as many as"
-        decision += f"; {fewer} in a split of the same questions drawn at random ({chance:.3f})"
     evidence = [f"{len(leaking)} of {n} questions"]
     evidence += [f"{query}: {sorted(parts[1][query] & known)[0]}" for query in leaking[:SHOWN]]
-    flagged = share.low > TOLERATED and avoidable and not apart
-    finding = _finding(flagged, share, decision, evidence, chance=chance, p_sound=p)
-    return finding if n >= CUT else finding | {"verdict": NOTED}
+    finding = _tolerated(wilson(len(leaking), n), evidence, random)
+    if n < CUT:
+        return finding | {"verdict": NOTED, "decision": f"fewer than {CUT} questions: stated, not judged"}
+    if not avoidable:
+        decision = f"no split avoids it: documents tie {tied} questions together"
+        return finding | {"verdict": PASSED, "decision": decision}
+    if finding["verdict"] == FLAGGED:
+        apart = finding["p_sound"] <= 0.05
+        fewer = "fewer than" if apart else "as many as"
+        finding["verdict"] = PASSED if apart else FLAGGED
+        finding["decision"] += f"; {fewer} in a split of the same questions drawn at random ({finding['chance']:.3f})"
+    return finding
 
 
 def _random_share(groups, n, rng):
@@ -543,9 +541,8 @@ def _repeated_questions(labels, first, other, rng):
     if not asked or not again:
         return _not_applicable("texts of the questions unknown")
     repeated = [query for query in again if plain[query] in asked]
-    share = wilson(len(repeated), len(again))
     evidence = [f"{len(repeated)} of {len(again)} questions", *repeated[:SHOWN]]
-    return _finding(share.low > TOLERATED, share, _bound(share), evidence)
+    return _tolerated(wilson(len(repeated), len(again)), evidence)
 
 
 CHECKS = {

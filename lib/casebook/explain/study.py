@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.templates import Explainer, Passage, TermWeights, explain_result, keys_of, kind_of
+from casebook.explain.templates import Explainer
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
     MATCHED,
@@ -23,15 +23,15 @@ from casebook.measures.faithfulness import (
     RULES,
     THRESHOLD,
     clustered_auroc,
-    documented_shares,
     faithfulness,
     grounded_share,
     pair_sources,
     sentence_rows,
+    sentence_shares,
     separation,
 )
-from casebook.measures.mentions import agreement, find_flip
-from casebook.measures.quotations import STATES, find_citations, find_quotes, quote_states
+from casebook.measures.mentions import find_flip, share_named
+from casebook.measures.quotations import find_citations, find_quotes, share_held
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
@@ -382,24 +382,19 @@ def _stitched(text, other):
 def scores(explanation, source, weights):
     """Score one explanation with every detector, higher for more faithful, None where there is nothing to judge."""
     shares = {
-        "documented": [share for share, _ in documented_shares(explanation, source)],
-        "code": [share for share, _ in documented_shares(explanation, source, in_code=True)],
-        "corrected": [support.share for support in faithfulness(explanation, source).sentences],
+        rule: [share for _, share in pairs if share is not None]
+        for rule, pairs in sentence_shares(explanation, source).items()
     }
-    shares = {rule: [share for share in each if share is not None] for rule, each in shares.items()}
-    named = [found for found in agreement(explanation, source) if found.n]
-    count, missing = sum(found.n for found in named), sum(len(found.missing) for found in named)
     there = tuple(source[a:b] for a, b in sentences(source))
     flips = [find_flip(explanation[a:b], there) for a, b in sentences(explanation)]
     kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
-    quotes = [quote.state in STATES[:2] for quote in quote_states(explanation, {"own": source})]
     return {
         **{f"{rule} faithfulness": grounded_share(each) if each else None for rule, each in shares.items()},
         **{rule: _mean(each) for rule, each in shares.items()},
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
-        "mentions": 1 - missing / count if count else None,
+        "mentions": share_named(explanation, source),
         "polarity": _mean(kept),
-        "quotes": _mean(quotes),
+        "quotes": share_held(explanation, {"own": source}),
     }
 
 
@@ -415,15 +410,15 @@ def scored_copies(explained, weights, *, seed=0):
     own = {key: explained.sources[explained.own[key]] for key in explained.explanations}
     pairing = pair_sources(explained.explanations, explained.sources, explained.own, draws=1, seed=seed)
     swapped = {key: explained.sources[others[0]] for key, others in pairing.foreign.items()}
-    right = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
-    spoilt = {SWAPPED: {key: scores(explained.explanations[key], swapped[key], weights) for key in own}}
-    for defect, copies in corrupt(explained.explanations, seed=seed).items():
-        spoilt[defect] = {key: scores(text, own[key], weights) for key, text in copies.items()}
+    originals = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
+    spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
-    for defect, wrong in spoilt.items():
-        for original, version in ((True, right), (False, wrong)):
-            known = {"defect": defect, "original": original}
-            rows += [known | {"key": key, "source": explained.own[key]} | version[key] for key in wrong]
+    for defect, copies in spoilt.items():
+        sources = swapped if defect == SWAPPED else own
+        for key, text in copies.items():
+            known = {"defect": defect, "key": key, "source": explained.own[key]}
+            rows.append(known | {"original": True} | originals[key])
+            rows.append(known | {"original": False} | scores(text, sources[key], weights))
     frame = pd.DataFrame(rows, columns=["defect", "key", "source", "original", *DETECTORS])
     return frame.astype(dict.fromkeys(DETECTORS, float)).astype({"original": bool})
 
@@ -445,10 +440,16 @@ def detect(scored):
             else:
                 row |= _detection(judged, detector)
             rows.append(row)
-    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
     columns = ["defect", "detector", "n", "auroc", "low", "high", "judged", "groups", "reason"]
-    numbers = dict.fromkeys(["auroc", "low", "high"], float)
-    return pd.DataFrame(rows, columns=columns).assign(reason=reasons).astype(numbers)
+    return with_reasons(rows, columns).astype({"auroc": float, "low": float, "high": float})
+
+
+def with_reasons(rows, columns=None):
+    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
+    table = pd.DataFrame(rows, columns=columns)
+    for name in table.columns.intersection(["reason", "noticed_reason"]):
+        table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
+    return table
 
 
 def _detection(judged, detector):
@@ -477,9 +478,7 @@ def detection_contrasts(scored, margin=0.0):
                 row = {"defect": defect, "system": detector, "against": against}
                 rows.append(row | _contrast(judged, detector, against, margin))
     columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline"]
-    table = pd.DataFrame(rows, columns=[*columns, "verdict", "reason"])
-    reasons = pd.Series([row["reason"] for row in rows], dtype=object)  # None stays None
-    return table.assign(reason=reasons).astype({"low": float, "high": float})
+    return with_reasons(rows, [*columns, "verdict", "reason"]).astype({"low": float, "high": float})
 
 
 def _contrast(judged, detector, against, margin):
@@ -519,8 +518,12 @@ def detection_headline(row, defect, dataset, margin):
         chance=0.5 - row["baseline"],
         reason=reason,
         answers=answers,
-        words={HELPS: "better", HURTS: "COUNTERCASE better", NO_EFFECT: "no difference"}
-        | {NOT_MEASURED: answers[NOT_MEASURED].lower()},
+        words={
+            HELPS: "better",
+            HURTS: "COUNTERCASE better",
+            NO_EFFECT: "no difference",
+            NOT_MEASURED: answers[NOT_MEASURED].lower(),
+        },
     )
 
 
@@ -545,7 +548,7 @@ def _judged(part, *detectors):
     return part[known]
 
 
-# Citations and truth
+# Citations
 
 
 def cited_provisions(explained):
@@ -577,32 +580,3 @@ def _cited(number, known):
         return "exact"
     sections = {k.partition("(")[0] for k in known}
     return "same section" if number.partition("(")[0] in sections else "absent"
-
-
-def explanation_truth(gold):
-    """Explain every annotated text by every other text's facts, and check what is said by its own sheet.
-
-    A row per rules and kind of sentence: the share of true ones among those written, and the share of all pairs of
-    which it would be true.
-    """
-    if len(gold) < 2:
-        raise InputError("explanations need at least two annotated texts")
-    weights, rows = TermWeights(one.text for one in gold), []
-    kinds = ("sections", "petitioner", "respondent", "evidence", "numbers")
-    for target in gold:
-        passage, known = Passage(target.id, target.text), keys_of(target.sheet)
-        for other in (one for one in gold if one is not target):
-            shared = {kind_of(key) for key in keys_of(other.sheet) if key in known}
-            for rules in ("documented", "corrected"):
-                made = explain_result(other.sheet, passage, weights, rules == "documented")
-                written = {sentence.kind for sentence in made.sentences}
-                rows += [(target.id, rules, kind, kind in written, kind in shared) for kind in kinds]
-    pairs = pd.DataFrame(rows, columns=["text", "rules", "kind", "written", "true"])
-    found = []
-    for (rules, kind), part in pairs.groupby(["rules", "kind"], sort=False):
-        said = part[part["written"]].groupby("text")["true"]
-        share = clustered_wilson(said.sum().to_numpy(), said.size().to_numpy())
-        row = {"rules": rules, "kind": kind, "value": share.estimate, "ci_low": share.low, "ci_high": share.high}
-        control = float(part["true"].mean())
-        found.append(row | {"n": share.n, "texts": said.ngroups, "control": control, "reason": share.reason})
-    return pd.DataFrame(found)

@@ -442,6 +442,7 @@ HELPERS = AUXILIARIES | MODALS
 BE = frozenset(("is", "are", "was", "were"))
 NEGATIONS = frozenset(("not", "never", "cannot"))
 BEFORE_NOUNS = GRAMMAR["determiners"] | GRAMMAR["prepositions"]
+BEFORE_NAMES = GRAMMAR["articles"] | GRAMMAR["prepositions"]
 LEADING = GRAMMAR["conditions"] | GRAMMAR["leading"]
 
 
@@ -455,7 +456,8 @@ def _inflected(verb, after_e, ending):
 BASE = GRAMMAR["verbs"] | {"be", "have", "do"}
 THIRD = {_inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]}
 PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR["participles"]
-VERBS = BASE | THIRD | PAST | GRAMMAR["pasts"]
+FINITE = THIRD | GRAMMAR["pasts"]
+VERBS = BASE | FINITE | PAST
 PARTICIPLE = re.compile(r"[a-z]*[aeiouy][a-z]*[^e\W]ed")
 CONJUNCTIONS = frozenset(("and", "or", "but"))
 _TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")
@@ -569,7 +571,7 @@ def _is_complete(clause):
     place = _finite_verb(clause)
     if place is None:
         return False
-    after = [token for token, _ in _tokens(clause)[place + 1 :]]
+    after = _spelled(clause)[place + 1 :]
     return after[:1] != [","] or "," in after[1:-1]
 
 
@@ -582,15 +584,15 @@ def _subject(clause):
 def _restored(part, before):
     """A predicate with the subject, and a bare verb with the modal, of the clause before."""
     subject, modal = _subject(before)
-    found = [token for token, _ in _tokens(part)]
-    if found[:1] in (["it"], ["they"]):
+    spelled = _spelled(part)
+    if spelled[:1] in (["it"], ["they"]):
         return f"{subject} {part.partition(' ')[2]}"
-    if found[:1] in (["its"], ["their"]) and _finite_verb(part) is not None:
+    if spelled[:1] in (["its"], ["their"]) and _finite_verb(part) is not None:
         owned = _subject(part)[0]
         return f"the {owned.partition(' ')[2]} of {_lower_article(subject)}{part[len(owned) :]}"
     if not _starts_predicate(part, after_modal=modal):
         return part
-    first, second = [token for token in found if token not in ADVERBS][:2]
+    first, second = [token for token in spelled if token not in ADVERBS][:2]
     helper = _tokens(before)[_finite_verb(before)][0]
     passive = helper in BE and _may_be_participle(first) and second in GRAMMAR["prepositions"]
     if passive or (modal and first in BASE):
@@ -602,27 +604,31 @@ def _tokens(text):
     return [(match.group().lower(), match.start()) for match in _TOKEN.finditer(text)]
 
 
+def _spelled(text):
+    """Tokens of a text without their places."""
+    return [token for token, _ in _tokens(text)]
+
+
 def _finite_verb(text):
     """Place of the first finite verb among the tokens of a clause."""
-    found = [token for token, _ in _tokens(text)]
-    return next((place for place in range(1, len(found)) if _is_finite(found, place)), None)
+    spelled = _spelled(text)
+    return next((place for place in range(1, len(spelled)) if _is_finite(spelled, place)), None)
 
 
-def _is_finite(found, place):
+def _is_finite(spelled, place):
     """Whether the token at a place, which is not the first, is a finite verb."""
-    token, before = found[place], found[place - 1]
+    before, token, *after = spelled[place - 1 :]
     if token in HELPERS:
         # "in May", "the will"
-        return token not in MODALS or before not in GRAMMAR["prepositions"] | GRAMMAR["articles"]
+        return token not in MODALS or before not in BEFORE_NAMES
     if before in BEFORE_NOUNS | CONJUNCTIONS or token in (",", ";"):
         return False
-    if token in THIRD | GRAMMAR["pasts"]:
+    if token in FINITE:
         return True
     if _may_be_participle(token):
-        return found[place + 1 : place + 2] != ["by"] and not _helper_follows(found[place + 1 :])
-    followed = found[place + 1 : place + 2]
+        return after[:1] != ["by"] and not _helper_follows(after)
     plural = before in GRAMMAR["plurals"] or before.endswith("s")
-    return token in BASE and (plural or not GRAMMAR["articles"].isdisjoint(followed))
+    return token in BASE and (plural or not GRAMMAR["articles"].isdisjoint(after[:1]))
 
 
 def _may_be_participle(token):
@@ -641,13 +647,13 @@ def _helper_follows(found):
 
 def _starts_predicate(text, after_modal):
     """Whether a text starts with a finite verb whose subject stands before."""
-    found = [token for token, _ in _tokens(text) if token not in ADVERBS]
-    if len(found) < 2:
+    spelled = [token for token in _spelled(text) if token not in ADVERBS]
+    if len(spelled) < 2:
         return False
-    first, second = found[:2]
+    first, second = spelled[:2]
     if second in (",", ";", "and", "or"):  # a list of nouns: "interest, costs and fees"
         return False
-    if first in HELPERS | THIRD | PAST | GRAMMAR["pasts"] or (after_modal and first in BASE):
+    if first in HELPERS | FINITE | PAST or (after_modal and first in BASE):
         return True
     return _may_be_participle(first) and (second in BEFORE_NOUNS or second[0].isdigit())
 
@@ -658,15 +664,15 @@ def _starts_clause(text, *, sure=True, series=False):
     After "and" a past that could be a participle is a verb if it has an object or a name for its subject: "covers the
     house and goods stored in it" has one clause. In a series no further connector stands before the verb.
     """
-    found = _tokens(text)
     place = _finite_verb(text)
     if place is None or place > 10:
         return False
-    before = {token for token, _ in found[:place]}
+    spelled = _spelled(text)
+    before = set(spelled[:place])
     if before & GRAMMAR["subordinate"] or "," in before or (series and "and" in before):
         return False
-    if sure or not _may_be_participle(found[place][0]) or place + 1 == len(found):
+    if sure or not _may_be_participle(spelled[place]) or place + 1 == len(spelled):
         return True
     subject = _subject(text)[0]
     named = subject != subject.lower() or not before.isdisjoint(GRAMMAR["plurals"])
-    return named or found[place + 1][0] not in GRAMMAR["prepositions"]
+    return named or spelled[place + 1] not in GRAMMAR["prepositions"]

@@ -62,36 +62,33 @@ class PublicJudge:
     document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
     contradict each other; the others are judged together. Documents that speak of something else are neutral.
 
-    With ``rule``, a rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may mean
-    the same, evidence that would support the claim is neutral.
+    A rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may mean the same,
+    evidence that would support the claim is neutral.
     """
 
     reads_together = True
 
-    def __init__(self, left_out=None, rule=True):
-        self._rule = rule
-        known = judge_table()["weights"]
-        if (left_out or "none") not in known:
-            raise InputError(f"no weights without {left_out!r}: there are {', '.join(known)}")
-        self._weights = known[left_out or "none"]
+    def __init__(self, left_out=None):
+        weights = judge_table()["weights"]
+        name = left_out or "none"
+        if name not in weights:
+            raise InputError(f"no weights without {name!r}: there are {', '.join(weights)}")
+        self._weights = weights[name]
 
     def probability(self, claim, texts):
         """Probability of support against refutation, in (0, 1)."""
         features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
         weights = self._weights["features"]
         score = self._weights["intercept"] + math.fsum(weights[name] * value for name, value in features.items())
-        if any(exchange.excluded for exchange in self._exchanged(claim, texts)):
+        if any(exchange.excluded for exchange in exchanged(claim, tuple(texts))):
             score += judge_table()["exchanged"]
         return round(1 / (1 + math.exp(-score)), 9)
-
-    def _exchanged(self, claim, texts):
-        return exchanged(claim, tuple(texts)) if self._rule else ()
 
     def _stance(self, claim, texts):
         p = self.probability(claim, texts)
         if p < 0.5:
             return REFUTES, p
-        return (NEUTRAL, None) if self._exchanged(claim, texts) else (SUPPORTS, p)
+        return (NEUTRAL, None) if exchanged(claim, tuple(texts)) else (SUPPORTS, p)
 
     def judge(self, claim, passages):
         documents = {}

@@ -96,8 +96,8 @@ def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE
     if not shares:
         reason = "no_source" if any(support.n_words for support in found) else "no_claim"
         return Faithfulness(None, None, 0, reason, tuple(found))
-    grounded, n = sum(share >= threshold - 1e-12 for share in shares), len(shares)
-    return Faithfulness(grounded / n, math.fsum(shares) / n, n, None, tuple(found))
+    n = len(shares)
+    return Faithfulness(grounded_share(shares, threshold), math.fsum(shares) / n, n, None, tuple(found))
 
 
 def inverse_frequency(texts):
@@ -143,9 +143,9 @@ def documented_faithfulness(explanation, sources, in_code=False):
     return grounded_share(shares)
 
 
-def grounded_share(shares):
+def grounded_share(shares, threshold=THRESHOLD):
     """Share of shares that reach the threshold."""
-    return sum(share >= THRESHOLD - 1e-12 for share in shares) / len(shares)
+    return sum(share >= threshold - 1e-12 for share in shares) / len(shares)
 
 
 def documented_shares(explanation, sources, in_code=False):
@@ -169,6 +169,17 @@ def documented_words(text, in_code=False):
     """Give the content words of the documented rule; its code counts function words too, and neither numbers."""
     words = frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
     return words if in_code else words - STOP_LIST
+
+
+def sentence_shares(explanation, sources):
+    """Number of words and best share of each sentence under all rules, {rule: [(words, share)]}."""
+    shares = {}
+    for rule, in_code in (("documented", False), ("code", True)):
+        documented = documented_shares(explanation, sources, in_code)
+        shares[rule] = [(len(documented_words(sentence, in_code)), share) for share, sentence in documented]
+    supports = faithfulness(explanation, sources).sentences
+    shares["corrected"] = [(support.n_words, support.share) for support in supports]
+    return shares
 
 
 # The same count against foreign sources, as control.
@@ -206,13 +217,9 @@ def sentence_rows(pairing):
     rows = []
     for key, text in pairing.explanations.items():
         for condition, source in [(MATCHED, pairing.own[key]), *((MISMATCHED, s) for s in pairing.foreign[key])]:
-            place = (condition, key, source)
-            for rule, in_code in (("documented", False), ("code", True)):
-                shares = documented_shares(text, pairing.sources[source], in_code)
-                for number, (share, sentence) in enumerate(shares):
-                    rows.append((rule, *place, number, len(documented_words(sentence, in_code)), share))
-            for number, support in enumerate(faithfulness(text, pairing.sources[source]).sentences):
-                rows.append(("corrected", *place, number, support.n_words, support.share))
+            for rule, shares in sentence_shares(text, pairing.sources[source]).items():
+                for number, (words, share) in enumerate(shares):
+                    rows.append((rule, condition, key, source, number, words, share))
     columns = ["rule", "condition", "explanation", "source", "sentence", "words", "share"]
     return pd.DataFrame(rows, columns=columns).astype({"share": float})
 

@@ -113,6 +113,13 @@ def agreement(explanation, source):
     return found
 
 
+def share_named(explanation, source):
+    """Share of all that an explanation names that a source names too, None where it names nothing."""
+    kinds = agreement(explanation, source)
+    total = sum(kind.n for kind in kinds)
+    return 1 - sum(len(kind.missing) for kind in kinds) / total if total else None
+
+
 def _spaced(text):
     """Give the words of a text, one space around each."""
     return f" {' '.join(re.findall(_WORDS, fold(text).casefold()))} "

@@ -67,6 +67,12 @@ def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORD
     ]
 
 
+def share_held(explanation, sources):
+    """Share of the quotations of an explanation that the sources hold, None without a quotation."""
+    held = [quote.state in STATES[:2] for quote in quote_states(explanation, sources)]
+    return sum(held) / len(held) if held else None
+
+
 def _cited(text, start, end, citations):
     """Key of the source cited in the sentence of a quotation, or None."""
     spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [(0, len(text))]

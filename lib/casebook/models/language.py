@@ -55,18 +55,23 @@ class Endpoint:
         self._key = os.environ.get(KEY_VARIABLE) or "none"
         self._client = openai.OpenAI(base_url=url, api_key=self._key, timeout=timeout, max_retries=retries)
 
-    def complete(self, prompt, max_tokens=512):
+    def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
-        return self.reply(prompt, max_tokens).text
+        return self.reply(prompt).text
 
     def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
         """Answer a prompt with a `Reply`; what is busy or breaks the connection is asked again ``retries`` times."""
-        message, errors = [{"role": "user", "content": prompt}], self._errors
+        errors = self._errors
         try:
             reply = self._client.chat.completions.create(
-                model=self._model, messages=message, temperature=temperature, seed=seed, max_tokens=max_tokens
+                model=self._model,
+                messages=[{"role": "user", "content": prompt}],
+                temperature=temperature,
+                seed=seed,
+                max_tokens=max_tokens,
             )
-            choice, usage = reply.choices[0], getattr(reply, "usage", None)
+            choice = reply.choices[0]
+            usage = getattr(reply, "usage", None)
             counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
             return Reply(choice.message.content or "", *counts, choice.finish_reason == "length")
         except errors.APITimeoutError as error:
