@@ -29,7 +29,10 @@ class Figure:
     """A figure that a notebook shows and the book prints: SVG, caption, downloads."""
 
     def __init__(self, drawn, caption, alt, downloads):
-        self.drawn, self.caption, self.alt, self.downloads = drawn, caption, alt, downloads
+        self.drawn = drawn
+        self.caption = caption
+        self.alt = alt
+        self.downloads = downloads
 
     def _repr_html_(self):
         """Give the HTML that Jupyter and the book show."""
@@ -61,7 +64,8 @@ def as_svg(figure):
 
 def inline(svg, figure, name, alt):
     """Turn a drawn figure into SVG for a page, its ids unlike those of any other figure."""
-    root, prefix = ElementTree.fromstring(svg), f"f{zlib.crc32(name.encode()):x}"
+    root = ElementTree.fromstring(svg)
+    prefix = f"f{zlib.crc32(name.encode()):x}"
     used = {link for e in root.iter() for value in e.attrib.values() for link in re.findall(r"#([\w-]+)", value)}
     named = {}
     for element in root.iter():

@@ -234,7 +234,8 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
         axes = plt.subplots(figsize=size)[1]
     texts = table.map(shown) if callable(shown) else shown
     axes.pcolormesh(table.to_numpy(dtype=float), cmap=colours, vmin=limits[0], vmax=limits[1], ec=GRID, lw=1)
-    places, titles = list(np.ndindex(rows, columns)), []
+    places = list(np.ndindex(rows, columns))
+    titles = []
     for row, column in places:
         text = str(texts.iloc[row, column]) if pd.notna(table.iloc[row, column]) else "–"
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
@@ -272,8 +273,9 @@ def rating_matrix(ratings, scale=None):
     axes.grid(visible=False)
     axes.set_facecolor("#d9d9d9")
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
-    style = {"aspect": "auto", "cmap": "cividis_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
-    image = axes.imshow(np.ma.masked_invalid(marks), **style)
+    image = axes.imshow(
+        np.ma.masked_invalid(marks), aspect="auto", cmap="cividis_r", vmin=low, vmax=high, interpolation="nearest"
+    )
     axes.set_yticks(range(len(marks)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
@@ -339,9 +341,13 @@ def edit_tree(tree, k):
     place = {node.name: row for row, node in enumerate(nodes)}
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
     for row, node in enumerate(nodes):
-        text, colour, marker = "the case as it is", INK, "*"
+        text = "the case as it is"
+        colour = INK
+        marker = "*"
         if node.edit is not None:
-            x, up, moved = node.parent.depth, place[node.parent.name], node.displacement(k)
+            x = node.parent.depth
+            up = place[node.parent.name]
+            moved = node.displacement(k)
             axes.plot([x, x, node.depth], [up, row, row], color=GREY, lw=1, zorder=1)
             shown = "no result" if moved is None else f"{moved:.1f}"
             text = f"{node.edit.description.split(': ', 1)[1]}  [{shown}]"

@@ -126,7 +126,8 @@ def _workbook(path, content):
             numbered = ((n, [_xlsx_cell(cell) for cell in row]) for n, row in enumerate(sheet.iter_rows(), start=1))
             yield sheet, _filled(path, sheet.title, numbered)
 
-    remarks, sheets = _check_archive(path, content), list(read(stored=False))
+    remarks = _check_archive(path, content)
+    sheets = list(read(stored=False))
     if any(isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row):
         for (_, rows), (_, values) in zip(sheets, read(stored=True), strict=True):
             for number, row in rows.items():
@@ -190,8 +191,24 @@ def sheet_records(path, sheet, needed=None):
 
 _NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _ID_NAMES = {
-    *("", "id", "ids", "item", "items", "unit", "units", "subject", "subjects", "case"),
-    *("cases", "question", "prompt", "index", "row", "no", "nr", "#"),
+    "",
+    "id",
+    "ids",
+    "item",
+    "items",
+    "unit",
+    "units",
+    "subject",
+    "subjects",
+    "case",
+    "cases",
+    "question",
+    "prompt",
+    "index",
+    "row",
+    "no",
+    "nr",
+    "#",
 }
 
 # Columns of a table with a row per rating.
@@ -324,7 +341,8 @@ def _id_column(path, table, wanted):
 
 def _names_rows(table):
     """Tell whether the first column is an id rather than a rater."""
-    name, values = table.columns[0], table.iloc[:, 0]
+    name = table.columns[0]
+    values = table.iloc[:, 0]
     if name == "" or names_items(name):
         return True
     if (values == "").any() or values.duplicated().any():
@@ -346,7 +364,8 @@ def names_items(name, values=None, others=(), least=5):
     others = [pd.Series(list(column), dtype=object).replace("", None) for column in others]
     repeated = all(column.dropna().duplicated().any() for column in others)
     pool = pd.concat(others).dropna()
-    numbers, rated = (pd.to_numeric(column, errors="coerce") for column in (values, pool))
+    numbers = pd.to_numeric(values, errors="coerce")
+    rated = pd.to_numeric(pool, errors="coerce")
     if numbers.isna().any() or rated.isna().any():
         return repeated and not values.isin(pool).any()
     if not len(pool):
@@ -358,7 +377,8 @@ def names_items(name, values=None, others=(), least=5):
 
 def _as_ratings(path, table, numbers):
     """Turn text into numbers or labels."""
-    filled, found = table != "", table.apply(_as_numbers)
+    filled = table != ""
+    found = table.apply(_as_numbers)
     no_number = filled & found.isna()
     if not no_number.to_numpy().any():
         return found

@@ -43,7 +43,8 @@ def sentences(text):
     """Split a text into sentences."""
     from nupunkt import sent_spans  # most measures need no sentences
 
-    found, start = [], 0
+    found = []
+    start = 0
     for stop in [*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)]:
         part = text[start:stop]
         spans = sent_spans(part) if part.strip() else []
@@ -105,6 +106,7 @@ def passages(text, max_words):
         return ()
     if max_words is None or len(words) <= max_words:
         return (text,)
-    step, last = max(1, max_words // 2), len(words) - max_words
+    step = max(1, max_words // 2)
+    last = len(words) - max_words
     starts = [*range(0, last, step), last]
     return tuple(text[words[s][0] : words[s + max_words - 1][1]] for s in starts)

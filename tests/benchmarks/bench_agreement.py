@@ -96,7 +96,7 @@ def _intraclass():
     X = _ratings()
     X = np.where(np.isnan(X), 3.0, X)
     long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
-    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", 0))
+    ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", n_boot=0))
     theirs, _ = cpu_seconds(lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1)
     name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
     note = "one form with the new-panel interval; the peer gives all six"

@@ -13,6 +13,9 @@ categories : sequence, optional
     The rating scale in order, if it has categories that nobody used, or labels.
 wide : bool, default False
     More raters than items are meant; otherwise they raise, as a transposed table.
+weights : str or array_like, optional
+    Partial credit for near misses, by name or as a matrix, of all but Gwet's AC1,
+    Kendall's W and the intraclass correlations.
 
 and gives an `Agreement`: the estimate, its standard error, the interval for this panel
 and the one for a new panel, percent agreement, and a reason for all that is None.
@@ -30,14 +33,11 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.measures.coefficients import FORMS, LEVELS, IntraclassCorrelation, Kappa, KendallW, LightKappa, alpha
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, resample_counts
+from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
-SCALES = {
-    "landis-koch": {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1},
-    "altman": {"very good": 0.8, "good": 0.6, "moderate": 0.4, "fair": 0.2, "poor": -1},
-    "fleiss": {"excellent": 0.75, "intermediate to good": 0.4, "poor": -1},
-}
+LABELS = {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1}
+"""Landis and Koch's words, each from this value on."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, **options):
+def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -79,10 +79,8 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, *
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
         squared; difference over sum, squared.
     n_boot, **options
-        See the module.
-    weights : str or array_like, optional
-        Use one minus these weights as distance instead, as irrCAC does. The
-        ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
+        See the module; one minus ``weights`` is used as distance instead, as irrCAC
+        does. The ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
 
     Returns
     -------
@@ -104,63 +102,63 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, *, weights=None, *
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return _measure_one("krippendorff_alpha", ratings, {"level": level, "weights": weights}, n_boot, options)
+    return _measure_one("krippendorff_alpha", ratings, level=level, n_boot=n_boot, **options)
 
 
-def percent_agreement(ratings, weights="identity", n_boot=1000, **options):
+def percent_agreement(ratings, weights="identity", **options):
     """Share of agreeing pairs of ratings of one item, averaged over items."""
-    return _measure_one("percent_agreement", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("percent_agreement", ratings, weights=weights, **options)
 
 
-def cohen_kappa(ratings, weights="identity", n_boot=1000, **options):
+def cohen_kappa(ratings, weights="identity", **options):
     """Cohen's kappa of two raters, on the items that both rated."""
-    return _measure_one("cohen_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("cohen_kappa", ratings, weights=weights, **options)
 
 
-def scott_pi(ratings, weights="identity", n_boot=1000, **options):
+def scott_pi(ratings, weights="identity", **options):
     """Scott's pi of two raters, on the items that both rated."""
-    return _measure_one("scott_pi", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("scott_pi", ratings, weights=weights, **options)
 
 
-def fleiss_kappa(ratings, weights="identity", n_boot=1000, **options):
+def fleiss_kappa(ratings, weights="identity", **options):
     """Fleiss' kappa: chance is the pooled distribution of categories."""
-    return _measure_one("fleiss_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("fleiss_kappa", ratings, weights=weights, **options)
 
 
-def conger_kappa(ratings, weights="identity", n_boot=1000, **options):
+def conger_kappa(ratings, weights="identity", **options):
     """Conger's kappa: every rater has a distribution of categories of his own."""
-    return _measure_one("conger_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("conger_kappa", ratings, weights=weights, **options)
 
 
-def light_kappa(ratings, weights="identity", n_boot=1000, **options):
+def light_kappa(ratings, weights="identity", **options):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return _measure_one("light_kappa", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("light_kappa", ratings, weights=weights, **options)
 
 
-def brennan_prediger(ratings, weights="identity", n_boot=1000, **options):
+def brennan_prediger(ratings, weights="identity", **options):
     """Brennan and Prediger's coefficient: chance is even over the scale."""
-    return _measure_one("brennan_prediger", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("brennan_prediger", ratings, weights=weights, **options)
 
 
-def gwet_ac1(ratings, n_boot=1000, **options):
+def gwet_ac1(ratings, **options):
     """Gwet's AC1, which skewed categories do not pull down."""
-    return _measure_one("gwet_ac1", ratings, {}, n_boot, options)
+    return _measure_one("gwet_ac1", ratings, **options)
 
 
-def gwet_ac2(ratings, weights="quadratic", n_boot=1000, **options):
+def gwet_ac2(ratings, weights="quadratic", **options):
     """Gwet's AC2: AC1 with partial credit."""
-    return _measure_one("gwet_ac2", ratings, {"weights": weights}, n_boot, options)
+    return _measure_one("gwet_ac2", ratings, weights=weights, **options)
 
 
-def intraclass_correlation(ratings, form="2,1", n_boot=1000, **options):
+def intraclass_correlation(ratings, form="2,1", **options):
     """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
     check_choice("form", form, FORMS)
-    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, {}, n_boot, options)
+    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, **options)
 
 
-def kendall_w(ratings, n_boot=1000, **options):
+def kendall_w(ratings, **options):
     """Kendall's W: how far the raters rank the items alike, corrected for ties."""
-    return _measure_one("kendall_w", ratings, {}, n_boot, options)
+    return _measure_one("kendall_w", ratings, **options)
 
 
 def agreement_results(
@@ -182,7 +180,7 @@ def agreement_results(
     return _measure(builders, panel, n_boot, seed, confidence, skipped=UnfitRatings)
 
 
-def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **options):
+def agreement_table(ratings, level="ordinal", n_boot=1000, **options):
     """Tabulate the coefficients of one panel.
 
     Parameters
@@ -193,8 +191,6 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
         Of Krippendorff's alpha.
     n_boot, **options
         As of `agreement_results`; see the module.
-    scale : {"landis-koch", "altman", "fleiss"}, optional
-        Words for the coefficients; Landis and Koch's by default.
 
     Returns
     -------
@@ -217,21 +213,32 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, *, scale=None, **opti
     """
     rows = []
     for name, found in agreement_results(ratings, level, n_boot, **options).items():
-        label, probability, _ = benchmark(found.estimate, found.se, scale or "landis-koch")
+        label, probability, _ = benchmark(found.estimate, found.se)
         if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
             label = probability = None
-        row = {"coefficient": name, "estimate": found.estimate, "se": found.se}
-        row |= dict(zip(("panel_low", "panel_high"), found.panel_ci or (None, None), strict=True))
-        row |= dict(zip(("new_panel_low", "new_panel_high"), found.new_panel_ci or (None, None), strict=True))
+        panel_low, panel_high = found.panel_ci or (None, None)
+        new_panel_low, new_panel_high = found.new_panel_ci or (None, None)
         counts = ("expected", "percent_agreement", "n_items", "n_raters", "n_left_out")
-        row |= {field: getattr(found, field) for field in counts}
-        rows.append(row | {"label": label, "probability": probability, "reason": found.reason})
+        rows.append(
+            {
+                "coefficient": name,
+                "estimate": found.estimate,
+                "se": found.se,
+                "panel_low": panel_low,
+                "panel_high": panel_high,
+                "new_panel_low": new_panel_low,
+                "new_panel_high": new_panel_high,
+                **{field: getattr(found, field) for field in counts},
+                "label": label,
+                "probability": probability,
+                "reason": found.reason,
+            }
+        )
     return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
-def benchmark(estimate, se, scale="landis-koch"):
+def benchmark(estimate, se):
     """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
-    check_choice("scale", scale, SCALES)
     if estimate is None or se is None:
         return None, None, {}
 
@@ -240,17 +247,19 @@ def benchmark(estimate, se, scale="landis-koch"):
             return 1.0
         if se == 0:
             return float(estimate >= bound)
-        top, bottom = special.ndtr((estimate - 1) / se), special.ndtr((estimate + 1) / se)
+        top = special.ndtr((estimate - 1) / se)
+        bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
 
-    shares = {word: share_above(bound) for word, bound in SCALES[scale].items()}
+    shares = {word: share_above(bound) for word, bound in LABELS.items()}
     label = next(word for word, share in shares.items() if share >= 0.95)
     return label, shares[label], shares
 
 
 def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
     """Measure agreement without each rater in turn."""
-    panel, build = as_panel(ratings, **options), _builder(coefficient, chosen or {})
+    panel = as_panel(ratings, **options)
+    build = _builder(coefficient, chosen or {})
     whole, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
@@ -286,9 +295,25 @@ COEFFICIENTS = {
 NAMES = tuple(COEFFICIENTS)
 TITLES = {name: entry[0] for name, entry in COEFFICIENTS.items()}
 DEFAULT = (
-    *("percent_agreement", "cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic", "scott_pi", "fleiss_kappa"),
-    *("conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1", "gwet_ac2", "krippendorff_alpha"),
-    *("icc_1_1", "icc_2_1", "icc_3_1", "icc_1_k", "icc_2_k", "icc_3_k", "kendall_w"),
+    "percent_agreement",
+    "cohen_kappa",
+    "cohen_kappa_linear",
+    "cohen_kappa_quadratic",
+    "scott_pi",
+    "fleiss_kappa",
+    "conger_kappa",
+    "light_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "gwet_ac2",
+    "krippendorff_alpha",
+    "icc_1_1",
+    "icc_2_1",
+    "icc_3_1",
+    "icc_1_k",
+    "icc_2_k",
+    "icc_3_k",
+    "kendall_w",
 )
 
 
@@ -305,17 +330,21 @@ def _builder(name, chosen):
     return partial(kind, **options | dict(chosen))
 
 
-def _measure_one(name, ratings, chosen, n_boot, options):
-    panel = as_panel(ratings, *(options.pop(key, None) for key in ("categories", "wide")))
-    return _measure({name: _builder(name, chosen)}, panel, n_boot, **options)[name]
+def _measure_one(name, ratings, categories=None, wide=False, n_boot=1000, seed=0, confidence=0.95, **chosen):
+    panel = as_panel(ratings, categories, wide)
+    return _measure({name: _builder(name, chosen)}, panel, n_boot, seed, confidence)[name]
 
 
-def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
+def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
     check_count("n_boot", n_boot, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    built, values, groups, draws, found = {}, {}, {}, {}, {}
+    built = {}
+    values = {}
+    groups = {}
+    draws = {}
+    found = {}
     for name, build in builders.items():
         try:
             built[name] = build(panel)
@@ -330,23 +359,33 @@ def _measure(builders, panel, n_boot, seed=0, confidence=0.95, skipped=()):
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
     for name, (estimate, reason) in values.items():
         held = built[name].panel if name in built else panel
-        fields, reasons = {}, {"estimate": reason}
+        fields = {}
+        reasons = {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
             fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
             fields["expected"] = built[name].expected()
-        sizes = {"n_items": held.n_items, "n_raters": held.n_raters, "n_left_out": panel.n_rows - held.n_items}
         shown = panel if reason else held
-        sizes["percent_agreement"] = None if shown.too_many else Kappa(shown, "none").estimate()[0]
-        found[name] = Agreement(name, estimate, reasons=reasons, **sizes, **fields)
+        found[name] = Agreement(
+            name,
+            estimate,
+            n_items=held.n_items,
+            n_raters=held.n_raters,
+            n_left_out=panel.n_rows - held.n_items,
+            percent_agreement=None if shown.too_many else Kappa(shown, "none").estimate()[0],
+            reasons=reasons,
+            **fields,
+        )
     return found
 
 
 def _uncertainty(build, coefficient, panel, estimate, draws, tail):
     """Give standard error, formula interval, tests and the intervals for these and for new raters."""
-    n, model = coefficient.panel.n_items, coefficient.model
+    n = coefficient.panel.n_items
+    model = coefficient.model
     influence = coefficient.influence() if n > 1 else None
-    fields, reasons = coefficient.formula(tail), {}
+    fields = coefficient.formula(tail)
+    reasons = {}
     if not model:
         fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(draws, estimate, n, tail, influence)
     if influence is not None:
@@ -387,16 +426,14 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     if n_items < FEWEST or draws is None:
         return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
     missing = np.isnan(draws)
-    known, bias, acceleration = draws[~missing], 0.0, 0.0
-    z = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
+    known = draws[~missing]
+    quantiles = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
     near = np.abs(known - estimate) <= 1e-12
     below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
-    if 0 < below < 1:  # with all draws on one side nothing is known about the bias
-        bias = special.ndtri(below)
-    if influence is not None and np.ptp(influence) > 1e-12:
-        pull = influence - influence.mean()
-        acceleration = np.sum(pull**3) / (6 * np.sum(pull**2) ** 1.5)
-    tails = special.ndtr(bias + (bias + z) / np.maximum(1 - acceleration * (bias + z), 0.1))
+    # With all draws on one side nothing is known about the bias.
+    bias = special.ndtri(below) if 0 < below < 1 else 0.0
+    skewed = influence is not None and np.ptp(influence) > 1e-12
+    tails = bca_tails(quantiles, bias, influence - influence.mean() if skewed else np.zeros(1))
     with np.errstate(invalid="ignore"):
         sides = zip((-np.inf, np.inf), tails, strict=True)
         low, high = (float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides)
@@ -411,7 +448,9 @@ def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
     The variance over raters, a delete-one-rater jackknife, is added to the squared
     distances of the bounds over items (Zou & Donner 2008).
     """
-    z, r, bounds = float(special.ndtri(tail)), panel.n_raters, fields["panel_ci"]
+    z = float(special.ndtri(tail))
+    r = panel.n_raters
+    bounds = fields["panel_ci"]
     if panel.codes is None:
         return None, "raters_unknown"
     if r < 3:
@@ -426,8 +465,10 @@ def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
     if None in values:
         return None, "undefined_without_a_rater"
     reach = z * math.sqrt((r - 1) / r * np.sum((np.array(values) - np.mean(values)) ** 2))
-    below, above = max(estimate - bounds[0], 0.0), max(bounds[1] - estimate, 0.0)
-    low, high = estimate - math.hypot(below, reach), estimate + math.hypot(above, reach)
+    below = max(estimate - bounds[0], 0.0)
+    above = max(bounds[1] - estimate, 0.0)
+    low = estimate - math.hypot(below, reach)
+    high = estimate + math.hypot(above, reach)
     return (max(coefficient.lowest, low), min(1.0, high)), None
 
 
@@ -519,7 +560,8 @@ class Panel:
     def only(self, columns):
         """Keep some raters, and every item."""
         codes = self.codes[:, columns]
-        raters, rated = tuple(self.raters[k] for k in columns), int((codes >= 0).any(axis=1).sum())
+        raters = tuple(self.raters[k] for k in columns)
+        rated = int((codes >= 0).any(axis=1).sum())
         return replace(self, codes=codes, raters=raters, n_rated=rated)
 
     def without(self, column):
@@ -542,7 +584,8 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     scores, numeric = _matrix(frame)
     codes, scale = _encode(scores, numeric, categories)
     used = (codes >= 0).any(axis=0)
-    raters, codes = tuple(frame.columns[used]), codes[:, used]
+    raters = tuple(frame.columns[used])
+    codes = codes[:, used]
     codes = codes[(codes >= 0).any(axis=1)]
     return Panel(scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None)
 
@@ -562,7 +605,8 @@ def from_table(table, categories=None):
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    scale, n = _scale(categories, len(cells)), len(codes)
+    scale = _scale(categories, len(cells))
+    n = len(codes)
     return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
 
 

@@ -11,14 +11,21 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.measures.classification import auroc
+from casebook.measures.classification import auroc, mid_ranks
 from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
 from casebook.stats.samples import stream
 
 BLOCK = 2**21
 NAMES = (
-    *("ece", "ece_debiased", "reliability", "reliability_debiased"),
-    *("resolution", "uncertainty", "within_bins", "aurc", "e_aurc"),
+    "ece",
+    "ece_debiased",
+    "reliability",
+    "reliability_debiased",
+    "resolution",
+    "uncertainty",
+    "within_bins",
+    "aurc",
+    "e_aurc",
 )
 
 
@@ -44,10 +51,14 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
     given = ~np.isnan(p)
     groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
-    y, p, missing = y[given], p[given], int((~given).sum())
+    y = y[given]
+    p = p[given]
+    missing = int((~given).sum())
     bins = mass_bins(p, n_bins)
     statistics = _Statistics(y, p, bins)
-    chance, controls, draws = {}, {}, {}
+    chance = {}
+    controls = {}
+    draws = {}
     measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
     if len(y):
         chance = _calibrated(statistics, p, n_boot, seed)
@@ -84,7 +95,8 @@ def _resampled(statistics, groups, n_boot, seed):
 
 def _calibrated(statistics, p, n_boot, seed):
     """Give the statistics that a calibrated forecaster would show by chance."""
-    parts, rows = [], max(1, BLOCK // len(p))
+    parts = []
+    rows = max(1, BLOCK // len(p))
     for block, start in enumerate(range(0, n_boot, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
         drawn = rng.random((min(rows, n_boot - start), len(p))) < p
@@ -110,13 +122,15 @@ def _interval(name, values, draws, chance, n, level):
     found = draws[centred]
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     if biased:
-        low, high = values[centred] + low - found.mean(), values[centred] + high - found.mean()
+        low = values[centred] + low - found.mean()
+        high = values[centred] + high - found.mean()
         if values[plain] <= np.quantile(chance[plain], level):
             low = 0.0
     else:
         low, high = 2 * estimate - high, 2 * estimate - low
     if name != "within_bins":
-        low, high = max(0.0, low), max(0.0, high)
+        low = max(0.0, low)
+        high = max(0.0, high)
     reason = "no_variation" if np.ptp(found) == 0 else None
     return Interval(estimate, float(low), float(high), level, n, method, reason)
 
@@ -135,16 +149,21 @@ def _coverage_curve(y, p, missing):
     """Give the risk at every coverage that a threshold on the probability can give."""
     order = np.argsort(-p, kind="stable")
     last = np.flatnonzero(np.diff(p[order], append=-1.0))
-    covered, wrong = last + 1, np.cumsum(~y[order])[last]
-    columns = {"threshold": p[order][last], "coverage": covered / max(len(y) + missing, 1)}
-    return pd.DataFrame(columns | {"risk": wrong / covered, "n": covered})
+    covered = last + 1
+    wrong = np.cumsum(~y[order])[last]
+    return pd.DataFrame(
+        {
+            "threshold": p[order][last],
+            "coverage": covered / max(len(y) + missing, 1),
+            "risk": wrong / covered,
+            "n": covered,
+        }
+    )
 
 
 def mass_bins(p, n_bins):
     """Assign probabilities to bins of equal mass, never parting equal ones."""
-    order = np.sort(p)
-    ranks = (np.searchsorted(order, p, "left") + np.searchsorted(order, p, "right")) / 2
-    bins = np.minimum((ranks * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
+    bins = np.minimum((mid_ranks(p, p) * n_bins / max(len(p), 1)).astype(int), n_bins - 1)
     return np.unique(bins, return_inverse=True)[1] if len(p) else bins
 
 
@@ -174,7 +193,8 @@ class _Statistics:
     def _selective(self, w):
         covered = np.add.reduceat(w, self.ties, axis=1)
         wrong = np.add.reduceat(w * (1 - self.y), self.ties, axis=1)
-        n, errors = w.sum(axis=1), wrong.sum(axis=1)
+        n = w.sum(axis=1)
+        errors = wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
         best = area_under_risk(np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1))
         return {"aurc": aurc, "e_aurc": aurc - best}
@@ -182,7 +202,8 @@ class _Statistics:
 
 def area_under_risk(covered, wrong):
     """Mean risk over all coverages, ties in expected order."""
-    before, errors = np.cumsum(covered, 1) - covered, np.cumsum(wrong, 1) - wrong
+    before = np.cumsum(covered, 1) - covered
+    errors = np.cumsum(wrong, 1) - wrong
     n = covered.sum(axis=1)
     harmonic = special.digamma(before + covered + 1) - special.digamma(before + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,7 +219,8 @@ def _binned(n, p, y, loss):
     with np.errstate(divide="ignore", invalid="ignore"):
         confidence, share = (np.where(n > 0, x / n, 0.0) for x in (p, y))
         noise = np.where(n > 1, np.sqrt(share * (1 - share) / (n - 1)), 0.0)
-    weight, gap = n / total, np.abs(confidence - share)
+    weight = n / total
+    gap = np.abs(confidence - share)
     base = y.sum(axis=1, keepdims=True) / total
     reliability = (weight * gap**2).sum(axis=1)
     resolution = (weight * (share - base) ** 2).sum(axis=1)

@@ -170,14 +170,18 @@ def documented_metrics(gold, predicted, behaviour="S"):
     (gold_s, gold_n), (said_s, said_n) = (
         (labels == SUPPORTED, labels == NOT_SUPPORTED) for labels in (gold, predicted)
     )
-    right, n = (gold == predicted).sum(), len(gold)
+    right = (gold == predicted).sum()
+    n = len(gold)
     if behaviour == "S":  # other labels stand in no cell
         right = (gold_s & said_s).sum() + (gold_n & said_n).sum()
     else:
-        gold_n, said_n = ~gold_s, ~said_s
+        gold_n = ~gold_s
+        said_n = ~said_s
     cells = {"tp": gold_s & said_s, "tn": gold_n & said_n, "fp": gold_n & said_s, "fn": gold_s & said_n}
     found = {name: int(cell.sum()) for name, cell in cells.items()}
-    tp, fp, fn = found["tp"], found["fp"], found["fn"]
+    tp = found["tp"]
+    fp = found["fp"]
+    fn = found["fn"]
     precision = tp / (tp + fp) if tp + fp else 0.0
     recall = tp / (tp + fn) if tp + fn else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -229,11 +233,13 @@ def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
 
 def _placements(positive, scores):
     """Share of the other class that each positive beats, and that each negative loses to."""
-    x, y = scores[positive], scores[~positive]
-    return _mid_ranks(y, x) / len(y), 1 - _mid_ranks(x, y) / len(x)
+    x = scores[positive]
+    y = scores[~positive]
+    return mid_ranks(y, x) / len(y), 1 - mid_ranks(x, y) / len(x)
 
 
-def _mid_ranks(others, values):
+def mid_ranks(others, values):
+    """How many of the others each value exceeds, equal ones counting half."""
     ordered = np.sort(others)
     left = np.searchsorted(ordered, values, "left")
     return (left + np.searchsorted(ordered, values, "right")) / 2
@@ -241,8 +247,10 @@ def _mid_ranks(others, values):
 
 def _variance(area, above, below, positive_codes, negative_codes):
     """Obuchowski's variance; None if a class lies in fewer than two clusters."""
-    m, n = len(above), len(below)
-    in_x, in_y = np.unique(positive_codes), np.unique(negative_codes)
+    m = len(above)
+    n = len(below)
+    in_x = np.unique(positive_codes)
+    in_y = np.unique(negative_codes)
     if len(in_x) < 2 or len(in_y) < 2:
         return None
     size = max(positive_codes.max(), negative_codes.max()) + 1
@@ -262,12 +270,14 @@ def _variance(area, above, below, positive_codes, negative_codes):
 def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
     """Collapse tables of outcomes to classes under explicit policies."""
     check_policies(off_label, nei, conflict)
-    k, dropped = 2 + ("three_class" in (nei, conflict)), -1
+    k = 2 + ("three_class" in (nei, conflict))
+    dropped = -1
     place = {"exclude": dropped, "negative": 1, "three_class": 2}
     gold = np.array([0, 1, place[nei], place[conflict]])
     elsewhere = {"wrong": k, "negative": 1, "drop": dropped}[off_label]
     answers = np.append(np.where(gold == dropped, elsewhere, gold), [elsewhere] * 2)
-    rows, columns = np.arange(k)[:, None] == gold, answers[:, None] == np.arange(k + 1)
+    rows = np.arange(k)[:, None] == gold
+    columns = answers[:, None] == np.arange(k + 1)
     return rows.astype(np.int64) @ np.asarray(table) @ columns.astype(np.int64)
 
 
@@ -282,8 +292,11 @@ def formulas(table):
     """Compute every measure on one or many collapsed tables."""
     T = np.asarray(table, dtype=float)
     k = T.shape[-2]
-    n, gold, columns = T.sum((-1, -2)), T.sum(-1), T.sum(-2)
-    hit, predicted = np.diagonal(T[..., :k], axis1=-2, axis2=-1), columns[..., :k]
+    n = T.sum((-1, -2))
+    gold = T.sum(-1)
+    columns = T.sum(-2)
+    hit = np.diagonal(T[..., :k], axis1=-2, axis2=-1)
+    predicted = columns[..., :k]
     f1 = _ratio(2 * hit, gold + predicted)
     spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
@@ -299,7 +312,9 @@ def formulas(table):
 
 def _shares(T):
     """Numerator and denominator of the measures that are shares of rows."""
-    hit, gold, columns = np.diagonal(T, axis1=-2, axis2=-1), T.sum(-1), T.sum(-2)
+    hit = np.diagonal(T, axis1=-2, axis2=-1)
+    gold = T.sum(-1)
+    columns = T.sum(-2)
     found = {"accuracy": (hit.sum(-1), T.sum((-1, -2)))}
     for place, label in enumerate(("", "_not_supported")):
         found[f"precision{label}"] = hit[..., place], columns[..., place]
@@ -315,7 +330,8 @@ def _ratio(above, below):
 def at_prevalence(sensitivity, specificity, prevalence):
     """Precision and F1 of SUPPORTED that the same system would have elsewhere."""
     share = np.asarray(prevalence, dtype=float)
-    hit, false = sensitivity * share, (1 - specificity) * (1 - share)
+    hit = sensitivity * share
+    false = (1 - specificity) * (1 - share)
     return {
         "precision": _ratio(hit, hit + false),
         "f1_binary": _ratio(2 * hit, hit + false + share),
@@ -333,7 +349,8 @@ def encode(labels, vocabulary=None):
         if name not in GOLD:
             raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
         known[spelling] = GOLD.index(name)
-    off_label, no_verdict = OUTCOMES.index(OFF_LABEL), OUTCOMES.index(NO_VERDICT)
+    off_label = OUTCOMES.index(OFF_LABEL)
+    no_verdict = OUTCOMES.index(NO_VERDICT)
     codes, spellings = pd.factorize(as_objects(labels))
     empty = [isinstance(s, str) and not s.strip() for s in spellings]
     outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
@@ -409,7 +426,7 @@ class _Scorer:
     def resampled(self, cells, rows=slice(None)):
         """Tables of outcomes of some rows, the sample's and then its resamples', and the units that were drawn."""
         cells = cells[rows]
-        clusters, reason = None, None
+        clusters = reason = None
         if self.clusters is not None:
             clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
         tables, units = resampled_counts(cells, CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
@@ -421,7 +438,8 @@ class _Scorer:
 
     def intervals(self, tables, units):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
-        flat, found = tables[0], {}
+        flat = tables[0]
+        found = {}
         values = formulas(flat)
         # Without the last digits, in which the resamples of a constant differ.
         spread = {name: draws.round(12) for name, draws in formulas(tables[1:]).items()}
@@ -430,7 +448,8 @@ class _Scorer:
         for name, value in values.items():
             hits, n = map(int, shares.get(name, (0, 0)))
             if not n:
-                n, reason = round(flat.sum()), REASONS[name]
+                n = round(flat.sum())
+                reason = REASONS[name]
                 interval = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
             elif not units.clustered:
                 interval = wilson(hits, n, self.level)

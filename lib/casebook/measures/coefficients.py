@@ -38,7 +38,8 @@ def _relative_distance(values):
     """Squared difference over squared sum; 0 for a pair of zeros."""
     if values.min(initial=0) < 0:
         raise InputError(f"ratio distances need ratings of at least 0, found {values.min():g}")
-    gap, total = values[:, None] - values, values[:, None] + values
+    gap = values[:, None] - values
+    total = values[:, None] + values
     return np.divide(gap, total, out=np.zeros_like(gap), where=total != 0) ** 2
 
 
@@ -64,7 +65,8 @@ class Coefficient:
     undefined = "no_variation"
 
     def __init__(self, panel, kept):
-        self.kept, self.panel = kept, panel.keep(kept)
+        self.kept = kept
+        self.panel = panel.keep(kept)
 
     def reason(self):
         """Say why the coefficient is undefined on this panel, or None."""
@@ -126,11 +128,16 @@ class Kappa(Coefficient):
     def __init__(self, panel, chance, weights="identity", two=False):
         super().__init__(panel, panel.per_item == 2 if two else panel.per_item > 0)
         panel = self.panel
-        self.chance_term, self.two, self.weights = chance, two, _weight_matrix(weights, panel)
-        self.by_rater, self.constant = chance == "own", chance == "none"
+        self.chance_term = chance
+        self.two = two
+        self.weights = _weight_matrix(weights, panel)
+        self.by_rater = chance == "own"
+        self.constant = chance == "none"
         self.lowest = 0.0 if chance == "none" else -np.inf
-        counts, m = panel.counts, panel.per_item
-        pairable, q = m >= 2, len(self.weights)
+        counts = panel.counts
+        m = panel.per_item
+        pairable = m >= 2
+        q = len(self.weights)
         agree = (counts * (counts @ self.weights - 1)).sum(axis=1)
         agree = np.divide(agree, m * (m - 1), out=np.zeros(len(m)), where=pairable)
         shares = counts / m[:, None]
@@ -150,7 +157,9 @@ class Kappa(Coefficient):
 
     def chance(self, totals):
         """Chance agreement: none, even, Gwet's, pooled (Fleiss, Scott), own (Conger, Cohen)."""
-        w, q, r = self.weights, len(self.weights), self.panel.n_raters
+        w = self.weights
+        q = len(self.weights)
+        r = self.panel.n_raters
         if self.chance_term == "none":
             return np.zeros(len(totals))
         if self.chance_term == "even":
@@ -174,7 +183,9 @@ class Kappa(Coefficient):
 class LightKappa(Coefficient):
     """Mean of the pairwise Cohen's kappas, each on the items that both rated."""
 
-    linear, by_rater, undefined = False, True, "undefined_for_a_pair"
+    linear = False
+    by_rater = True
+    undefined = "undefined_for_a_pair"
 
     def __init__(self, panel, weights="identity"):
         super().__init__(panel, panel.per_item >= 2)
@@ -223,7 +234,8 @@ class OrdinalAlpha(Coefficient):
     def __init__(self, panel):
         super().__init__(panel, panel.per_item >= 2)
         _ = self.panel.values  # refuses labels without an order
-        self.used, self.m = self.panel.counts, self.panel.per_item
+        self.used = self.panel.counts
+        self.m = self.panel.per_item
         self.pairs = 1 / (self.m - 1)
         self.per_rating = self.used * (self.m * self.pairs)[:, None]
         self.per_root = self.used * np.sqrt(self.pairs)[:, None]
@@ -247,10 +259,13 @@ class OrdinalAlpha(Coefficient):
     def influence(self):
         """Linearise ``1 - N A / B``: an item's own distances, and what it does to the ranks."""
         (observed,), (expected,), (size,) = self._sums(np.ones((1, self.panel.n_items)))
-        used, pairs, m = self.used, self.pairs, self.m
+        used = self.used
+        pairs = self.pairs
+        m = self.m
         marginals = used.sum(axis=0)
         ranks = _mid_ranks(marginals[None])[0]
-        moved, sums = _mid_ranks(used), used @ ranks
+        moved = _mid_ranks(used)
+        sums = used @ ranks
         by_rank = 4 * ((m * pairs) @ used * ranks - (pairs * sums) @ used)
         d_observed = 2 * pairs * (m * (used @ ranks**2) - sums**2) + moved @ by_rank
         d_square = used @ ranks**2 + moved @ (2 * marginals * ranks)
@@ -273,7 +288,9 @@ def alpha(panel, level="ordinal", weights=None):
 class OfCompleteItems(Coefficient):
     """A coefficient of the items that every rater rated, at least two of them."""
 
-    linear, by_rater, complete = False, True, True
+    linear = False
+    by_rater = True
+    complete = True
 
     def __init__(self, panel):
         known = np.zeros(panel.n_items, dtype=bool) if panel.codes is None else (panel.codes >= 0).all(axis=1)
@@ -286,16 +303,20 @@ class IntraclassCorrelation(OfCompleteItems):
 
     def __init__(self, panel, form="2,1"):
         super().__init__(panel)
-        self.model, self.average, k = int(form[0]), form[2] == "k", self.panel.n_raters
+        self.model = int(form[0])
+        self.average = form[2] == "k"
+        k = self.panel.n_raters
         ratings = np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
         ratings = ratings - (ratings.mean() if len(ratings) else 0.0)
-        squares, sums = (ratings**2).sum(axis=1), ratings.sum(axis=1)
+        squares = (ratings**2).sum(axis=1)
+        sums = ratings.sum(axis=1)
         self.features = np.column_stack([np.ones(len(ratings)), squares, sums**2, ratings])
 
     def of(self, totals):
         """Give the correlation."""
         n, between, within, raters, error = self._mean_squares(totals)
-        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        k = self.panel.n_raters
+        noise = within if self.model == 1 else error
         below = between + (0 if self.average else k - 1) * noise
         if self.model == 2:
             below = below + (raters - error) * (1 if self.average else k) / n
@@ -306,7 +327,9 @@ class IntraclassCorrelation(OfCompleteItems):
         """Items, and mean squares between items, within, of raters and of error."""
         k, (n, squares, sums), columns = self.panel.n_raters, totals[:, :3].T, totals[:, 3:]
         centre = columns.sum(axis=1) ** 2 / (n * k)
-        of_items, of_raters, within = sums / k - centre, (columns**2).sum(axis=1) / n - centre, squares - sums / k
+        of_items = sums / k - centre
+        of_raters = (columns**2).sum(axis=1) / n - centre
+        within = squares - sums / k
         error = np.maximum(within - of_raters, 0.0) / ((n - 1) * (k - 1))
         return n, of_items / (n - 1), within / (n * (k - 1)), of_raters / (k - 1), error
 
@@ -314,7 +337,8 @@ class IntraclassCorrelation(OfCompleteItems):
         """Give the F test and interval."""
         squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
         n, between, within, raters, error = (float(s[0]) for s in squares)
-        k, noise = self.panel.n_raters, within if self.model == 1 else error
+        k = self.panel.n_raters
+        noise = within if self.model == 1 else error
         df = (n - 1, n * (k - 1) if self.model == 1 else (n - 1) * (k - 1))
         if noise <= 1e-12 * between:
             return {}
@@ -331,10 +355,12 @@ class IntraclassCorrelation(OfCompleteItems):
 
     def _two_way_bounds(self, n, k, between, raters, error, tail):
         icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
-        a, b = k * icc / (n * (1 - icc)), 1 + k * icc * (n - 1) / (n * (1 - icc))
+        a = k * icc / (n * (1 - icc))
+        b = 1 + k * icc * (n - 1) / (n * (1 - icc))
         parts = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
         df = (a * raters + b * error) ** 2 / parts if parts > 0 else np.nan
-        f_low, f_high = special.fdtri(n - 1, df, tail), special.fdtri(df, n - 1, tail)
+        f_low = special.fdtri(n - 1, df, tail)
+        f_high = special.fdtri(df, n - 1, tail)
         common = k * raters + (k * n - k - n) * error
         low = n * (between - f_low * error) / (f_low * common + n * between)
         return low, n * (f_high * between - error) / (common + n * f_high * between)
@@ -348,14 +374,16 @@ class KendallW(OfCompleteItems):
     def values(self, weights):
         """Give W under item weights."""
         codes = self.panel.codes
-        sums, ties = np.zeros(weights.shape), np.zeros(len(weights))
+        sums = np.zeros(weights.shape)
+        ties = np.zeros(len(weights))
         for rater in range(self.panel.n_raters):
             order = np.argsort(codes[:, rater], kind="stable")
             steps = np.diff(codes[order, rater], prepend=-2) != 0
             counts = np.add.reduceat(weights[:, order], np.flatnonzero(steps), axis=1)
             sums[:, order] += _mid_ranks(counts)[:, np.cumsum(steps) - 1]
             ties += (counts**3 - counts).sum(axis=1)
-        r, n = self.panel.n_raters, weights.sum(axis=1)
+        r = self.panel.n_raters
+        n = weights.sum(axis=1)
         most = r * (r * (n**3 - n) - ties) / 12
         with np.errstate(all="ignore"):
             return np.where(most > 0, np.einsum("di,di,di->d", weights, sums, sums) / most, np.nan)

@@ -160,7 +160,8 @@ def jaccard(before, after, k=10):
 
 def average_overlap(before, after, k=10):
     """Mean over d = 1 to k of the share of common items among the first d."""
-    was, now = _ranks(before, "before", k), _ranks(after, "after", k)
+    was = _ranks(before, "before", k)
+    now = _ranks(after, "after", k)
     if not (was or now):
         return None
     return sum(x / d for d, x in enumerate(_overlaps(was, now, k), 1)) / k
@@ -168,7 +169,8 @@ def average_overlap(before, after, k=10):
 
 def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003."""
-    was, now = _ranks(before, "before", k), _ranks(after, "after", k)
+    was = _ranks(before, "before", k)
+    now = _ranks(after, "after", k)
     if not (was or now):
         return None
     below = k + 1  # wherever an absent item stands, it is below all that are present
@@ -209,7 +211,8 @@ def rbo(before, after, p=0.9):
     0.96875
     """
     check_share("p", p)
-    was, now = _ranks(before, "before"), _ranks(after, "after")
+    was = _ranks(before, "before")
+    now = _ranks(after, "after")
     short, long = sorted([len(was), len(now)])
     if not long:
         return None
@@ -321,10 +324,14 @@ def tilted(n_items, mean):
 
 def cases_needed(true, null=0.0, *, n_items=4):
     """Count the cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
-    base, other = tilted(n_items, null), tilted(n_items, true)
-    under, against, reached = np.ones(1), np.ones(1), []
+    base = tilted(n_items, null)
+    other = tilted(n_items, true)
+    under = np.ones(1)
+    against = np.ones(1)
+    reached = []
     for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
-        under, against = (_add(total, one) for total, one in ((under, base), (against, other)))
+        under = _add(under, base)
+        against = _add(against, other)
         tail = np.cumsum(under[::-1])
         critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.

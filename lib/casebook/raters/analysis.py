@@ -86,13 +86,16 @@ def panel_of(votes, other=None):
     def wide(values):
         return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
-    left, given = rows["focus_left"], {}
+    left = rows["focus_left"]
+    given = {}
     for scale in SCALES:
         one, two = (rows[f"{scale}_{side}"].astype(float) for side in ("left", "right"))
         given[scale, focus], given[scale, other] = wide(one.where(left, two)), wide(two.where(left, one))
     votes = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
     first = rows.drop_duplicates("item_id").set_index("item_id").reindex(votes.index)
-    one, two, side = first["text_left"], first["text_right"], first["focus_left"]
+    one = first["text_left"]
+    two = first["text_right"]
+    side = first["focus_left"]
     texts = pd.DataFrame({"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)})
     return Panel(focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows)
 
@@ -180,8 +183,10 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
     >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
     0.13
     """
-    panel, level = panel_of(votes, other), 1 - alpha
-    boot, flips = {"n_boot": resamples, "seed": seed}, {"n_resamples": resamples, "seed": seed}
+    panel = panel_of(votes, other)
+    level = 1 - alpha
+    boot = {"n_boot": resamples, "seed": seed}
+    flips = {"n_resamples": resamples, "seed": seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
     held = preference.equivalence(panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot)
@@ -216,10 +221,9 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
 # --- agreement ------------------------------------------------------------------
 
 
-def vote_agreement(panel, *, n_boot=1000, seed=0):
+def vote_agreement(panel, **draws):
     """Measure agreement on the preferences with every coefficient."""
-    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True}
-    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, **options)
+    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, categories=VOTES, wide=True, **draws)
     return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
 
 
@@ -231,17 +235,28 @@ def _vote_shares(panel):
     return pd.DataFrame([{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()])
 
 
-def kappa_pairs(panel, *, n_boot=1000, seed=0):
+def kappa_pairs(panel, **draws):
     """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
-    names, rows = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic"), []
-    options = {"n_boot": n_boot, "seed": seed, "categories": VOTES, "wide": True, "coefficients": names}
+    names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
+    rows = []
     for one, two in itertools.combinations(panel.raters, 2):
-        found = agreement_results(panel.votes[[one, two]], **options)
+        found = agreement_results(panel.votes[[one, two]], categories=VOTES, wide=True, coefficients=names, **draws)
         kappa, linear, quadratic = (found[name] for name in names)
         low, high = kappa.panel_ci or (None, None)
-        row = {"rater": one, "and rater": two, "kappa": kappa.estimate, "kappa low": low, "kappa high": high}
-        row |= {"linear": linear.estimate, "quadratic": quadratic.estimate, "same votes": kappa.percent_agreement}
-        rows.append(row | {"n": kappa.n_items, "reason": kappa.reason if low is None else None})
+        rows.append(
+            {
+                "rater": one,
+                "and rater": two,
+                "kappa": kappa.estimate,
+                "kappa low": low,
+                "kappa high": high,
+                "linear": linear.estimate,
+                "quadratic": quadratic.estimate,
+                "same votes": kappa.percent_agreement,
+                "n": kappa.n_items,
+                "reason": kappa.reason if low is None else None,
+            }
+        )
     return pd.DataFrame(rows).round(12)  # a kappa of 0 would be printed as the noise of its sum
 
 
@@ -258,11 +273,11 @@ def without_each_rater(panel):
 # --- validity ------------------------------------------------------------------
 
 
-def validity(panel, *, permutations=200, n_boot=10_000, seed=0):
+def validity(panel, *, permutations=200, seed=0, **draws):
     """Check a panel for what spoils a blind comparison: sides, length, order, copies, telling texts, guesses."""
     return {
         "position": position_table(panel),
-        "length": length_effect(panel, n_boot=n_boot, seed=seed),
+        "length": length_effect(panel, seed=seed, **draws),
         "order": order_drift(panel),
         "duplicates": duplicate_raters(panel),
         **content_audit(panel, permutations, seed),
@@ -283,16 +298,25 @@ def position_table(panel):
             rows.append({"rater": name, "p": None, "n": 0})
             continue
         found = _position(panel, raters)
-        rates = {"win_rate_left": found.win_rate_left.estimate, "win_rate_right": found.win_rate_right.estimate}
-        row = {"rater": name, **bounded("left_choice", found.left_choice), "p": found.left_test.pvalue, **rates}
-        row |= bounded("difference", found.difference) | bounded("side_balanced", found.side_balanced)
-        rows.append(row | {"n": found.left_test.n, "focus_left": found.left_share})
+        rows.append(
+            {
+                "rater": name,
+                **bounded("left_choice", found.left_choice),
+                "p": found.left_test.pvalue,
+                "win_rate_left": found.win_rate_left.estimate,
+                "win_rate_right": found.win_rate_right.estimate,
+                **bounded("difference", found.difference),
+                **bounded("side_balanced", found.side_balanced),
+                "n": found.left_test.n,
+                "focus_left": found.left_share,
+            }
+        )
     table = pd.DataFrame(rows)
     table.insert(5, "p_holm", pd.Series([*holm(list(table["p"])[:-1]), None], dtype=object))
     return table
 
 
-def length_effect(panel, *, n_boot=10_000, seed=0):
+def length_effect(panel, **draws):
     """Ask whether the longer answer wins, and whether one system is the longer."""
     lengths = panel.texts[[panel.focus, panel.other]].map(len)
     if not lengths.to_numpy().any():
@@ -308,7 +332,7 @@ def length_effect(panel, *, n_boot=10_000, seed=0):
     }
     parts = {what: values.dropna() for what, values in parts.items()}
     return pd.DataFrame(
-        {"what": what, **ratings.bounded_mean("share", values, n_boot=n_boot, seed=seed), "n": len(values)}
+        {"what": what, **ratings.bounded_mean("share", values, **draws), "n": len(values)}
         for what, values in parts.items()
     )
 
@@ -326,20 +350,21 @@ def order_drift(panel):
         row = {"rater": rater, "of": name, "rho": None, "p": None, "n": len(pair)}
         if len(pair) > 2 and pair.nunique().min() > 1:
             found = stats.spearmanr(pair["x"], pair["y"])
-            row |= {"rho": number_or_none(found.statistic), "p": number_or_none(found.pvalue)}
+            row["rho"] = number_or_none(found.statistic)
+            row["p"] = number_or_none(found.pvalue)
         rows.append(row)
     table = pd.DataFrame(rows)
     table.insert(4, "p_holm", holm(list(table["p"])))
     return table
 
 
-def by_stratum(panel, *, n_boot=10_000, seed=0):
+def by_stratum(panel, **draws):
     """Give the preference in each stratum of items."""
     rows = []
     for stratum, votes in panel.votes.groupby(panel.strata):
         row = {"stratum": stratum, "items": len(votes), **count_votes(votes)}
         if votes.notna().to_numpy().any():
-            found = preference.win_rate(votes, unit="item", ties="half", n_boot=n_boot, seed=seed)
+            found = preference.win_rate(votes, unit="item", ties="half", **draws)
             row |= {"net": float(preference.item_means(votes).mean()), **bounded("win_rate", found)}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -347,14 +372,17 @@ def by_stratum(panel, *, n_boot=10_000, seed=0):
 
 def duplicate_raters(panel):
     """Compare all pairs of raters, in case one copied the other."""
-    rows, rated = [], pd.concat(panel.ratings)
+    rows = []
+    rated = pd.concat(panel.ratings)
     for one, two in itertools.combinations(panel.raters, 2):
-        votes, pair = panel.votes[[one, two]].dropna(), rated[[one, two]]
+        votes = panel.votes[[one, two]].dropna()
+        pair = rated[[one, two]]
         known = pair.notna().all(axis=1).groupby(level=-1).all()
         equal = (pair[one] == pair[two]).groupby(level=-1).all()[known]
         shares = [votes[rater].value_counts(normalize=True) for rater in (one, two)]
         expected = float(shares[0].mul(shares[1], fill_value=0).sum())
-        same, suspicious = (votes[one] == votes[two]).mean(), len(equal) >= 10 and equal.mean() > COPIED
+        same = (votes[one] == votes[two]).mean()
+        suspicious = len(equal) >= 10 and equal.mean() > COPIED
         rows.append((one, two, len(votes), same, expected, equal.mean(), bool(suspicious)))
     columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings", "suspicious"]
     return pd.DataFrame(rows, columns=columns)
@@ -362,7 +390,8 @@ def duplicate_raters(panel):
 
 def consistency(panel):
     """Hold votes against the sums of the ratings of the same judgement."""
-    total, rows = np.sign(sum(panel.differences(scale) for scale in SCALES)), []
+    total = np.sign(sum(panel.differences(scale) for scale in SCALES))
+    rows = []
     for rater in panel.raters:
         pair = pd.DataFrame({"vote": panel.votes[rater], "rated": total[rater]}).dropna()
         agree = int((pair["vote"] == pair["rated"]).sum())
@@ -377,8 +406,11 @@ def consistency(panel):
 
 def answer(analysis):
     """Answer the question of the study in a few sentences."""
-    panel, tables = analysis.panel, analysis.tables
-    these, new, held = analysis.line(THESE_RATERS), analysis.line(NEW_RATERS), tables["equivalence"].iloc[0]
+    panel = analysis.panel
+    tables = analysis.tables
+    these = analysis.line(THESE_RATERS)
+    new = analysis.line(NEW_RATERS)
+    held = tables["equivalence"].iloc[0]
     naive = tables["preference"].set_index("rater").loc["pooled"]
     alpha = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     side = tables["position"].set_index("rater").loc["all"]

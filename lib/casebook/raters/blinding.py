@@ -27,13 +27,16 @@ def scan_forms(paths, words, columns=None):
     """Look for what tells the systems (`words`: their names) in forms, before they go out or after they came back."""
     # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an id or a file name.
     anywhere = "|".join(rf"_?{re.escape(word)}_?" for word in words) or r"(?!)"
-    alone, anywhere = re.compile(rf"\b(?:{anywhere})\b", re.I), re.compile(anywhere, re.I)
+    alone = re.compile(rf"\b(?:{anywhere})\b", re.I)
+    anywhere = re.compile(anywhere, re.I)
     rows = []
     for path in paths:
-        form, book = read_form(path, columns), read_book(path)
+        form = read_form(path, columns)
+        book = read_book(path)
         found = [("file name", "word", word) for word in _words(anywhere, form.path.name)]
         for sheet in book.sheets:
-            place, size = f"sheet {sheet.name}", f"{len(sheet.table) + bool(sheet.head)} rows"
+            place = f"sheet {sheet.name}"
+            size = f"{len(sheet.table) + bool(sheet.head)} rows"
             found += [(place, "hidden_sheet", size)] if sheet.hidden else []
             found += [(place, "extra_sheet", size)] if sheet.name not in {form.sheet, *OWN_SHEETS} else []
             if sheet.name not in {SHEET, form.path.name}:
@@ -100,15 +103,22 @@ def content_audit(panel, permutations=200, seed=0):
     texts = panel.texts[[panel.focus, panel.other]].fillna("")
     both = texts[(texts != "").all(axis=1)]
     found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
-    row = bounded("accuracy", found.accuracy) | {"chance": 0.5, "p": found.pvalue}
-    row |= {"n": found.accuracy.n, "reason": found.accuracy.reason}
+    row = {
+        **bounded("accuracy", found.accuracy),
+        "chance": 0.5,
+        "p": found.pvalue,
+        "n": found.accuracy.n,
+        "reason": found.accuracy.reason,
+    }
     return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
 
 
 def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
     """Train a classifier to tell two systems by their texts, item by item; p by exchanging labels within items."""
-    focus, other = list(focus), list(other)
-    n, blank = len(focus), not any(text.strip() for text in (*focus, *other))
+    focus = list(focus)
+    other = list(other)
+    n = len(focus)
+    blank = not any(text.strip() for text in (*focus, *other))
     if n < folds or blank:
         empty = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds" if n < folds else "no_text")
         return ArmGuess(empty, None, pd.DataFrame({"word": [], "weight": []}))
@@ -132,7 +142,8 @@ def _features(focus, other, held_out):
     texts = np.array([focus, other], dtype=object)
     vectors = _vectorizer().fit(texts[:, ~held_out].ravel())
     difference = vectors.transform(texts[0]) - vectors.transform(texts[1])
-    train, test = difference[~held_out], difference[held_out]
+    train = difference[~held_out]
+    test = difference[held_out]
     return held_out, (train @ train.T).toarray(), (test @ train.T).toarray()
 
 
@@ -176,7 +187,8 @@ def _telling_words(focus, other):
 
 def guesses(panel):
     """Give Bang's blinding index for either side, if raters were asked for a guess."""
-    left, guess = panel.rows["focus_left"], panel.rows["guess"]
+    left = panel.rows["focus_left"]
+    guess = panel.rows["guess"]
     if guess.isna().all():
         return pd.DataFrame([{"index": "Bang", "n": 0, "reason": "not_asked"}])
     counts = [[((left == side) & (guess == g)).sum() for g in GUESS.choices] for side in (True, False)]
@@ -191,14 +203,18 @@ def guesses(panel):
 def blinding_index(counts, arms=("S1", "S2")):
     """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
     level = 0.95
-    found, z = {}, special.ndtri((1 + level) / 2)
+    found = {}
+    z = special.ndtri((1 + level) / 2)
     for place, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
-        n, right, wrong = int(row.sum()), row[place], row[1 - place]
+        n = int(row.sum())
+        right = row[place]
+        wrong = row[1 - place]
         if not n:
             found[arm] = Interval(None, None, None, level, 0, "normal", "no_units")
             continue
         index = (right - wrong) / n
         half = z * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
-        low, high = max(-1.0, index - half), min(1.0, index + half)
+        low = max(-1.0, index - half)
+        high = min(1.0, index + half)
         found[arm] = Interval(float(index), float(low), float(high), level, n, "normal")
     return found

@@ -69,7 +69,9 @@ def draw_items(items, count=None, strata=None, seed=0):
 
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
     """Assign comparisons to raters: a row per presentation, with its place in the form and the systems' sides."""
-    items, systems, raters = list(items), list(systems), list(raters)
+    items = list(items)
+    systems = list(systems)
+    raters = list(raters)
     if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
     pairs = list(itertools.combinations(range(len(systems)), 2))
@@ -105,8 +107,7 @@ def balance(design, systems):
     rows = []
     for (rater, form), system in itertools.product(design.groupby("rater", sort=False), systems):
         left, right = (int((form[side] == system).sum()) for side in ("left", "right"))
-        row = {"rater": rater, "system": system, "n": left + right, "left": left}
-        rows.append(row | {"off": abs(left - right) / 2})
+        rows.append({"rater": rater, "system": system, "n": left + right, "left": left, "off": abs(left - right) / 2})
     return pd.DataFrame(rows)
 
 
@@ -120,7 +121,8 @@ def _within(name, value, most):
 
 def _comparisons(n_items, n_pairs, pairs_per_item, rng):
     """Give every item its pairs of systems, so that all pairs are used equally often."""
-    shuffled, order = rng.permutation(n_pairs), rng.permutation(n_items)
+    shuffled = rng.permutation(n_pairs)
+    order = rng.permutation(n_items)
     chosen = {}
     for turn, item in enumerate(order.tolist()):
         places = np.arange(turn * pairs_per_item, (turn + 1) * pairs_per_item) % n_pairs
@@ -145,7 +147,8 @@ def _assign(n_comparisons, n_raters, per_item, rng):
     met = np.zeros((n_raters, n_raters), dtype=int)
     assigned = [()] * n_comparisons
     for comparison in rng.permutation(n_comparisons).tolist():
-        team, free = [], np.ones(n_raters, dtype=bool)
+        team = []
+        free = np.ones(n_raters, dtype=bool)
         chance = rng.random(n_raters)
         for _ in range(per_item):
             order = np.lexsort((chance, met[:, team].sum(axis=1), loads, ~free))
@@ -159,7 +162,8 @@ def _assign(n_comparisons, n_raters, per_item, rng):
 
 def _unlinked(groups, size):
     """Count those that never meet the first one, even indirectly."""
-    linked, pending = {0}, [set(group) for group in set(groups)]
+    linked = {0}
+    pending = [set(group) for group in set(groups)]
     while reached := [group for group in pending if group & linked]:
         pending = [group for group in pending if group not in reached]
         linked = linked.union(*reached)
@@ -185,10 +189,12 @@ def balanced_sides(rows, columns, rng):
         sides[start] = coins[start]
         # From a cell in the middle of a path the walk goes both ways.
         for first in (0, 1):
-            cell, kind = start, first
+            cell = start
+            kind = first
             while (following := links[kind][cell]) >= 0 and sides[following] is None:
                 sides[following] = not sides[cell]
-                cell, kind = following, 1 - kind
+                cell = following
+                kind = 1 - kind
     return np.array(sides, dtype=bool)
 
 
@@ -197,7 +203,8 @@ def _pairs(groups, rng):
     groups = np.asarray(groups)
     order = rng.permutation(len(groups))
     order = order[np.argsort(groups[order], kind="stable")]
-    partner, previous = [-1] * len(groups), None
+    partner = [-1] * len(groups)
+    previous = None
     for cell in order.tolist():
         if previous is not None and groups[previous] == groups[cell]:
             partner[previous], partner[cell] = cell, previous

@@ -98,7 +98,8 @@ def _votes(rows):
     """Give 1 for RAG, -1 for BASE, 0 for a tie; NaN if key or preference is not spelt as documented."""
     votes = []
     for row in rows:
-        side, preferred = _stripped(row["side"]), _stripped(row.get("preferred"))
+        side = _stripped(row["side"])
+        preferred = _stripped(row.get("preferred"))
         meaning = {side: 1.0, _OTHER.get(side): -1.0, "Tie": 0.0} if side in _OTHER else {}
         votes.append(meaning.get(preferred, np.nan))
     return np.array(votes)
@@ -196,9 +197,21 @@ def votes_of(dataset):
 DEALT = "dealt_at_random"
 # What depends on who cast which vote, on which side or in which place: published figures do not fix it.
 _DEALT = (
-    *("cohen_kappa", "leave_one_out", "rating_agreement", "rating_counts", "rating_tests", "rater_rating_tests"),
-    *("correlation", "position", "length", "order", "duplicates", "consistency"),
-    *("arm_guess", "telling_words", "guesses"),
+    "cohen_kappa",
+    "leave_one_out",
+    "rating_agreement",
+    "rating_counts",
+    "rating_tests",
+    "rater_rating_tests",
+    "correlation",
+    "position",
+    "length",
+    "order",
+    "duplicates",
+    "consistency",
+    "arm_guess",
+    "telling_words",
+    "guesses",
 )
 
 
@@ -217,9 +230,11 @@ def published_tables(tables):
 def example_votes():
     """Give the reconstruction of the documented example, which is not its data."""
     table = pd.read_csv(EXAMPLE)
-    rag_left, choice = table["rag_side"] == "S1", table["preference"]
+    rag_left = table["rag_side"] == "S1"
+    choice = table["preference"]
     for scale in DOCUMENTED_SCALES:
-        rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
+        rag = table[f"{scale}_rag"]
+        base = table[f"{scale}_base"]
         table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(rag_left, base), base.where(rag_left, rag)
     left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
     table["preferred"] = left.where(choice != "Tie", "Tie")
@@ -229,7 +244,9 @@ def example_votes():
 
 def _study_votes(table):
     """Make votes of a table in the columns of a data set of votes."""
-    rag_left, rag, base = table["rag_side"] == "S1", table["rag"], table["base"]
+    rag_left = table["rag_side"] == "S1"
+    rag = table["rag"]
+    base = table["base"]
     rows = table.rename(columns={"prompt": "prompt_text"}).assign(
         item_id=table["item"].map("item{:02d}".format),
         place=table["row"],

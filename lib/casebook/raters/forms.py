@@ -163,7 +163,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     [('r1', 'new', 4), ('r1', 'old', 4)]
     """
     systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
-    focus, secret = plan.focus or systems[0], secret or new_secret()
+    focus = plan.focus or systems[0]
+    secret = secret or new_secret()
     if focus not in systems:
         raise InputError(f"focus {focus!r} is no system: {', '.join(systems)}")
     if plan.guess and len(systems) > 2:
@@ -171,8 +172,9 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     _check(plan, systems)
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
     items = draw.loc[draw["drawn"], "item_id"].tolist()
-    overlap = {"per_item": plan.per_item, "pairs_per_item": plan.pairs_per_item}
-    design = make_design(items, systems, plan.raters, secret, **overlap)
+    design = make_design(
+        items, systems, plan.raters, secret, per_item=plan.per_item, pairs_per_item=plan.pairs_per_item
+    )
     texts, changes = _cleaned(answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]])
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
     named = [{"item": i, "column": c} for i, row in texts.iterrows() for c, text in row.items() if names.search(text)]
@@ -220,7 +222,8 @@ def _check(plan, systems):
 
 def _cleaned(texts):
     """Make a frame of texts fit for cells, and say what that changed."""
-    rows, changes = [], []
+    rows = []
+    changes = []
     for index, row in zip(texts.index, texts.to_dict("records"), strict=True):
         where = dict(zip(texts.index.names, index if isinstance(index, tuple) else [index], strict=True))
         rows.append({})
@@ -258,15 +261,22 @@ def _identical(texts, systems):
 def planned(plan, design):
     """Say what will be tested, before any form is out."""
     pair = design[["left", "right"]].apply(sorted, axis=1).map(tuple)
-    sizes = {"items": design["item_id"].nunique(), "raters": dict(plan.raters)}
-    sizes["raters_per_comparison"] = plan.per_item or len(plan.raters)
-    sizes["comparisons"] = len(set(zip(design["item_id"], pair, strict=True)))
-    sizes["systems"] = len({*design["left"], *design["right"]})
-    size = {"items": (sizes["items"],), "raters": (sizes["raters_per_comparison"],), "win_rates": (plan.win_rate,)}
-    power = simulated_power(**size, alpha=plan.alpha, studies=STUDIES).set_index("test").loc[PRIMARY]
+    items = design["item_id"].nunique()
+    raters = plan.per_item or len(plan.raters)
+    powers = simulated_power(
+        items=(items,), raters=(raters,), win_rates=(plan.win_rate,), alpha=plan.alpha, studies=STUDIES
+    )
+    power = powers.set_index("test").loc[PRIMARY]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
-        "design": sizes | {"seed_of_the_draw": plan.seed},
+        "design": {
+            "items": items,
+            "raters": dict(plan.raters),
+            "raters_per_comparison": raters,
+            "comparisons": len(set(zip(design["item_id"], pair, strict=True))),
+            "systems": len({*design["left"], *design["right"]}),
+            "seed_of_the_draw": plan.seed,
+        },
         "primary": RUBRIC["registered"]["paired"]
         | {"alpha": plan.alpha, "no_difference": [0.5 - plan.margin, 0.5 + plan.margin]},
         "secondary": RUBRIC["registered"]["secondary"],
@@ -293,7 +303,8 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
     texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(["case", "chunk"])
     texts, changes = _cleaned(texts)
-    secret, forms = secret or new_secret(), []
+    secret = secret or new_secret()
+    forms = []
     shown = pd.concat([names, texts.set_axis(names.index)], axis=1)
     for rater in raters:
         part = shown.iloc[hidden_chance(secret, f"order of {rater}").permutation(len(shown))]
@@ -328,12 +339,13 @@ def _write(folder, plan, layout, forms, key, registered, report):
     }
     common = {"study": plan.study, "layout": layout.name}
     with new_folder(folder) as temporary:
-        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed} | common | key)
+        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed, **common, **key})
         digest = {"SHA-256 of the sealed key": sha256_file(path)}
         for rater, rows in forms.groupby("rater", sort=False):
-            place, rows = temporary / FORMS / f"{plan.study}_{rater}", rows.reindex(columns=layout.names)
+            place = temporary / FORMS / f"{plan.study}_{rater}"
+            rows = rows.reindex(columns=layout.names)
             if "xlsx" in plan.formats:
-                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]} | digest
+                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"], **digest}
                 told = layout.told(plan.raters[rater], plan.guess)
                 _write_workbook(place.with_name(f"{place.name}.xlsx"), layout, rows, told, about)
             if "csv" in plan.formats:  # without the mark at its beginning spreadsheets take it for Latin-1
@@ -347,7 +359,7 @@ def _write(folder, plan, layout, forms, key, registered, report):
         write_json(temporary / SEALED / REPORT, report)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
         known = {"key_sha256": digest["SHA-256 of the sealed key"], "forms_sha256": hashes}
-        registered = {"schema": PLAN_SCHEMA} | common | known | registered
+        registered = {"schema": PLAN_SCHEMA, **common, **known, **registered}
         write_json(temporary / PREREGISTRATION, registered)
     return registered
 
@@ -356,7 +368,8 @@ def _write_workbook(path, layout, rows, told, about):
     """Write one rater's form: given cells locked, answers with lists of choices, rubric and hash on more sheets."""
     book = Workbook()
     book.properties.creator = "casebook"
-    grey, top = PatternFill("solid", start_color="FFE7E6E6"), Alignment(wrap_text=True, vertical="top")
+    grey = PatternFill("solid", start_color="FFE7E6E6")
+    top = Alignment(wrap_text=True, vertical="top")
     free = Protection(locked=False)
     for style in (
         NamedStyle("head", font=Font(bold=True), fill=grey, alignment=top),
@@ -366,7 +379,9 @@ def _write_workbook(path, layout, rows, told, about):
     ):
         book.add_named_style(style)
     sheet = book.active
-    sheet.title, sheet.freeze_panes, sheet.print_title_rows = SHEET, "B2", "1:1"
+    sheet.title = SHEET
+    sheet.freeze_panes = "B2"
+    sheet.print_title_rows = "1:1"
     for number, column in enumerate(layout.columns, start=1):
         letter = get_column_letter(number)
         sheet.column_dimensions[letter].width = column.width
@@ -380,7 +395,8 @@ def _write_workbook(path, layout, rows, told, about):
         if column.choices:
             choices = [str(choice) for choice in column.choices]
             rule = DataValidation("list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True)
-            rule.errorTitle, rule.error = column.name, f"Choose one of {', '.join(choices)}."
+            rule.errorTitle = column.name
+            rule.error = f"Choose one of {', '.join(choices)}."
             rule.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(rule)
     _put_lines(book.create_sheet(RUBRIC_SHEET), told, (26, 90))
@@ -389,7 +405,8 @@ def _write_workbook(path, layout, rows, told, about):
         sheet.protection.sheet = True
         # Print all columns on one page: a torn row cannot be judged on paper.
         sheet.page_setup.orientation = "landscape"
-        sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
+        sheet.page_setup.fitToWidth = 1
+        sheet.page_setup.fitToHeight = 0
         sheet.sheet_properties.pageSetUpPr.fitToPage = True
     book[SHEET].protection.formatColumns = book[SHEET].protection.formatRows = False
     with replacing(path) as temporary:
@@ -425,14 +442,15 @@ class Fields:
 
 def read_answers(files, fields=None, *, common=False):
     """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
-    fields, rows = fields or Fields(), []
+    fields = fields or Fields()
+    rows = []
     for system, path in files.items():
         lines = {}
         for line, record in read_records(path)[0]:
             row = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
             if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
                 raise InputError.at(path, line, f"item {row['item']!r} is blank, or occurs a second time")
-            rows.append({"system": system, "stratum": "all"} | row)
+            rows.append({"system": system, "stratum": "all", **row})
     return _joined_answers(pd.DataFrame(rows), files, common)
 
 

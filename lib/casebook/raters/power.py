@@ -39,9 +39,9 @@ def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
     return int(n[sign_test_power(n, win_rate, alpha=alpha) < power].max(initial=0)) + 1
 
 
-def power_table(win_rates=WIN_RATES, *, design_effect, power=0.8, alpha=0.05):
+def power_table(win_rates=WIN_RATES, *, design_effect, alpha=0.05):
     """Votes needed to find a preference, for several true win rates: independent ones, and clustered ones."""
-    votes = [sign_test_sample_size(rate, power=power, alpha=alpha) for rate in win_rates]
+    votes = [sign_test_sample_size(rate, alpha=alpha) for rate in win_rates]
     reached = [float(sign_test_power(n, rate, alpha=alpha)) for n, rate in zip(votes, win_rates, strict=True)]
     clustered = [int(np.ceil(n * design_effect)) for n in votes]
     return pd.DataFrame({"win_rate": win_rates, "votes": votes, "power": reached, "clustered_votes": clustered})
@@ -113,8 +113,9 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     rows = []
     for test, p in p_values.items():
         share = wilson(0, 0) if p is None else wilson(int((p <= alpha).sum()), studies)
-        row = {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high}
-        rows.append(row | {"n": share.n})
+        rows.append(
+            {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
+        )
     return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
 
 
@@ -148,7 +149,8 @@ def interval_coverage(
 
 def _sign(values):
     """Exact two-sided sign test of every row; 1 where all are tied."""
-    wins, losses = (values > 0).sum(axis=1), (values < 0).sum(axis=1)
+    wins = (values > 0).sum(axis=1)
+    losses = (values < 0).sum(axis=1)
     return np.minimum(1, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
 
 
@@ -163,7 +165,8 @@ def _sign_flip(means, n_resamples, seed):
 
 def _t_test(values):
     """One-sample t test of every row; 1 for a constant row at 0, else 0; None of single columns."""
-    n, mean = values.shape[1], values.mean(axis=1)
+    n = values.shape[1]
+    mean = values.mean(axis=1)
     if n < 2:
         return None
     error = values.std(axis=1, ddof=1) / np.sqrt(n)

@@ -49,7 +49,7 @@ def item_means(votes):
     return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
 
 
-def win_tie_loss_table(votes, *, level=0.95):
+def win_tie_loss_table(votes):
     """Count and test the votes of every rater, with Holm's correction, and of all together."""
     V = np.asarray(votes, dtype=float)
     names = list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
@@ -57,10 +57,21 @@ def win_tie_loss_table(votes, *, level=0.95):
     for name, column in [*zip(names, V.T, strict=True), ("pooled", V)]:
         counts = count_votes(column)
         n = counts["wins"] + counts["losses"]
-        share, test = wilson(counts["wins"], n, level), exact_sign_test(counts["wins"], counts["losses"])
-        row = {"rater": name, **{key: counts[key] for key in ("wins", "losses", "ties", "missing")}, "n": n}
-        row |= {"win_rate": share.estimate, "ci_low": share.low, "ci_high": share.high}
-        rows.append(row | {"p_sign": test.pvalue, "log_p": test.log_pvalue, "reason": test.reason})
+        share = wilson(counts["wins"], n)
+        test = exact_sign_test(counts["wins"], counts["losses"])
+        rows.append(
+            {
+                "rater": name,
+                **{key: counts[key] for key in ("wins", "losses", "ties", "missing")},
+                "n": n,
+                "win_rate": share.estimate,
+                "ci_low": share.low,
+                "ci_high": share.high,
+                "p_sign": test.pvalue,
+                "log_p": test.log_pvalue,
+                "reason": test.reason,
+            }
+        )
     adjusted = [*holm([row["p_sign"] for row in rows[:-1]]), None]
     return pd.DataFrame(rows).assign(p_holm=pd.Series(adjusted, dtype=object))
 
@@ -82,18 +93,22 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     X = np.asarray(table, dtype=float)
     X = X[np.isfinite(X).any(axis=1)]
     known = np.isfinite(X).sum(axis=1)
-    n, sums = len(X), np.nansum(X, axis=1)
+    n = len(X)
+    sums = np.nansum(X, axis=1)
     if not n:
         return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
     # Means of items are whole numbers over a common denominator: all patterns can be counted by their sums.
     common = math.lcm(*(int(k) for k in known))
     values = sums * (common / known)
-    mean, method = float(values.sum() / (n * common)), EXACT
+    mean = float(values.sum() / (n * common))
+    method = EXACT
     if not values.any():
         return Flips(Interval(mean, None, None, level, n, method, "no_variation"), 1.0, 0.0)
     if n * n * np.abs(values).sum() <= MOST_STEPS and not np.any(values % 1):
         pvalue, low, high = _counted_flips(values.astype(int), 1 - level)
-        low, high, error = low / common, high / common, 0.0
+        low = low / common
+        high = high / common
+        error = 0.0
     else:
         method = f"{n_resamples:,} random sign patterns"
         means = (sums / known)[:, None]
@@ -102,15 +117,18 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
         error = math.sqrt(pvalue * (1 - pvalue) / n_resamples)
     reason = too_few(n, None)
     if reason or not math.isfinite(low + high):
-        low, high, reason = None, None, reason or "too_few_units_for_the_level"
+        low = high = None
+        reason = reason or "too_few_units_for_the_level"
     elif low == high:
-        low, high, reason = None, None, "no_variation"
+        low = high = None
+        reason = "no_variation"
     return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
 
 
 def _counted_flips(values, alpha):
     """P-value of whole numbers and the bounds of their mean, of all sign patterns."""
-    least, n = int(np.minimum(values, 0).sum()), len(values)
+    least = int(np.minimum(values, 0).sum())
+    n = len(values)
     chance = np.zeros((n + 1, int(np.abs(values).sum()) + 1))  # of a subset's size and its sum
     chance[0, -least] = 1.0
     for value in values:
@@ -121,8 +139,10 @@ def _counted_flips(values, alpha):
     total = values.sum()
     pvalue = chance.sum(axis=0)[np.abs(total - 2 * sums) >= abs(total)].sum()
     # The means of all subsets of items bound what the test does not reject (Hartigan 1969).
-    means, weights = (sums / np.arange(1, n + 1)[:, None]).ravel(), chance[1:].ravel()
-    empty, bounds = chance[0].sum(), []
+    means = (sums / np.arange(1, n + 1)[:, None]).ravel()
+    weights = chance[1:].ravel()
+    empty = chance[0].sum()
+    bounds = []
     for side in (1, -1):
         order = np.argsort(side * means, kind="stable")
         reached = empty + np.cumsum(weights[order])
@@ -133,10 +153,10 @@ def _counted_flips(values, alpha):
     return float(min(1.0, pvalue)), float(bounds[0]), float(bounds[1])
 
 
-def item_tests(votes, *, n_resamples=100_000, seed=0):
+def item_tests(votes, **draws):
     """Test the preference with the item as the unit, in five ways."""
     means = item_means(votes)
-    flip = item_flips(votes, n_resamples=n_resamples, seed=seed)
+    flip = item_flips(votes, **draws)
     wins = int((means > 0).sum())
     majority = exact_sign_test(wins, int((means < 0).sum()))
     rows = [
@@ -152,29 +172,41 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
     return pd.DataFrame(rows, columns=["test", "statistic", "pvalue", "n", "method", "reason"])
 
 
-def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
+def preference_lines(votes, *, level=0.95, **draws):
     """Win rate with ties as half, for these raters (sign-flip over items) and for new ones (t of items and raters)."""
     V = np.asarray(votes, dtype=float)
-    flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
+    flips = item_flips(V, level=level, **draws)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
     for scope, found, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
-        net, p = found.interval, found.pvalue
+        net = found.interval
+        p = found.pvalue
         rate, low, high = (None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high))
         verdict = "undecided"
         if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
             verdict = "preferred" if net.estimate > 0 else "not preferred"
-        row = {"scope": scope, "win_rate": rate, "ci_low": low, "ci_high": high}
-        row |= {"p": p, "verdict": verdict, "items": net.n, "raters": raters}
-        rows.append(row | {"method": net.method, "mc_error": error, "reason": net.reason})
+        rows.append(
+            {
+                "scope": scope,
+                "win_rate": rate,
+                "ci_low": low,
+                "ci_high": high,
+                "p": p,
+                "verdict": verdict,
+                "items": net.n,
+                "raters": raters,
+                "method": net.method,
+                "mc_error": error,
+                "reason": net.reason,
+            }
+        )
     return pd.DataFrame(rows)
 
 
-def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
+def win_rates(votes, lines, **options):
     """Win rate, ties as half, of every rater, then for these raters together and for others, as in `lines`."""
     judged = [rater for rater in votes if votes[rater].notna().any()]
-    options = {"level": level, "n_resamples": n_resamples, "seed": seed}
     own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
     table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
     counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
@@ -195,7 +227,8 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     if ties == "drop":
         scores[scores == 0.5] = np.nan
     scored = ~np.isnan(scores)
-    total, n = float(np.nansum(scores)), int(scored.sum())
+    total = float(np.nansum(scores))
+    n = int(scored.sum())
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
@@ -210,32 +243,53 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     return replace(found, n=len(np.unique(clusters)), method=f"t and bootstrap over {unit}s")
 
 
-def preference_intervals(votes, *, level=0.95, n_boot=10_000, seed=0):
+def preference_intervals(votes, **draws):
     """Give all intervals of the win rate side by side."""
     rows = []
     for ties in TIES:
         for unit in UNITS:
-            found = win_rate(votes, unit=unit, ties=ties, level=level, n_boot=n_boot, seed=seed)
-            row = {"ties": ties, "unit": unit, "win_rate": found.estimate, "ci_low": found.low, "ci_high": found.high}
-            rows.append(row | {"n": found.n, "method": found.method, "reason": found.reason})
+            found = win_rate(votes, unit=unit, ties=ties, **draws)
+            rows.append(
+                {
+                    "ties": ties,
+                    "unit": unit,
+                    "win_rate": found.estimate,
+                    "ci_low": found.low,
+                    "ci_high": found.high,
+                    "n": found.n,
+                    "method": found.method,
+                    "reason": found.reason,
+                }
+            )
     return pd.DataFrame(rows)
 
 
-def equivalence(votes, *, margin=MARGIN, alpha=0.05, n_boot=10_000, seed=0):
+def equivalence(votes, *, margin=MARGIN, alpha=0.05, **draws):
     """Hold the win rate, ties as half, against a range that counts as no difference, by two one-sided t tests."""
     low, high = margin
-    found = win_rate(votes, unit="item", ties="half", level=1 - alpha, n_boot=n_boot, seed=seed)
-    scores, p, verdict, reason = (item_means(votes) + 1) / 2, None, "undecided", found.reason or "no_variation"
+    found = win_rate(votes, unit="item", ties="half", level=1 - alpha, **draws)
+    scores = (item_means(votes) + 1) / 2
+    p = None
+    verdict = "undecided"
+    reason = found.reason or "no_variation"
     if len(scores) > 1 and np.ptp(scores) > 0 and found.low is not None:
         error = scores.std(ddof=1) / np.sqrt(len(scores))
         gap = min(scores.mean() - low, high - scores.mean())
-        p, reason = positive(special.stdtr(len(scores) - 1, -gap / error)), None
+        p = positive(special.stdtr(len(scores) - 1, -gap / error))
+        reason = None
         if p <= alpha:
             verdict = "equivalent"
         elif found.low > high or found.high < low:
             verdict = "different"
-    row = bounded("win_rate", found) | {"range from": low, "range to": high}
-    return row | {"p_tost": p, "verdict": verdict, "n": found.n, "reason": reason}
+    return {
+        **bounded("win_rate", found),
+        "range from": low,
+        "range to": high,
+        "p_tost": p,
+        "verdict": verdict,
+        "n": found.n,
+        "reason": reason,
+    }
 
 
 @dataclass(frozen=True)
@@ -251,24 +305,26 @@ class PositionEffect:
     left_share: float
 
 
-def position_effect(votes, on_the_left, *, level=0.95):
+def position_effect(votes, on_the_left):
     """Measure what the side does; `on_the_left` says where the first system stood, where a vote was cast."""
-    V, left = np.asarray(votes, dtype=float), np.asarray(on_the_left)
+    V = np.asarray(votes, dtype=float)
+    left = np.asarray(on_the_left)
     cast = ~np.isnan(V)
     left = cast & (left == True)  # noqa: E712 - of objects too, where no vote was cast
-    wins, losses = int((np.where(left, V, -V) == 1).sum()), int((np.where(left, V, -V) == -1).sum())
+    wins = int((np.where(left, V, -V) == 1).sum())
+    losses = int((np.where(left, V, -V) == -1).sum())
     sides = [count_votes(V[side]) for side in (left, ~left)]
     pairs = [(counts["wins"], counts["wins"] + counts["losses"]) for counts in sides]
-    one, two = (wilson(*pair, level) for pair in pairs)
-    balanced = Interval(None, None, None, level, one.n + two.n, "newcombe", "no_units")
+    one, two = (wilson(*pair) for pair in pairs)
+    balanced = Interval(None, None, None, one.level, one.n + two.n, "newcombe", "no_units")
     if one.n and two.n:  # the mean of both shares, with the bounds of Newcombe's construction
         mean = (one.estimate + two.estimate) / 2
         below = np.hypot(one.estimate - one.low, two.estimate - two.low) / 2
         above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
-        bounds = {"low": float(mean - below), "high": float(mean + above)}
-        balanced = replace(balanced, estimate=mean, reason=None, **bounds)
-    chosen, test = wilson(wins, wins + losses, level), exact_sign_test(wins, losses)
-    difference = newcombe(*pairs[0], *pairs[1], level)
+        balanced = Interval(mean, float(mean - below), float(mean + above), one.level, one.n + two.n, "newcombe")
+    chosen = wilson(wins, wins + losses)
+    test = exact_sign_test(wins, losses)
+    difference = newcombe(*pairs[0], *pairs[1])
     return PositionEffect(chosen, test, one, two, difference, balanced, float(left[cast].mean()))
 
 
@@ -296,7 +352,8 @@ def dependence(votes, *, n_boot=2_000, seed=0):
 def _icc(scores):
     """ICC(1) of scores in rows of unequal length; NaN if undefined."""
     sizes = (~np.isnan(scores)).sum(axis=1)
-    n, groups = sizes.sum(), len(sizes)
+    n = sizes.sum()
+    groups = len(sizes)
     if groups < 2 or n <= groups:
         return np.nan
     means = np.nanmean(scores, axis=1)

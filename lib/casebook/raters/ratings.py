@@ -16,22 +16,36 @@ from casebook.stats.tests import effect_sizes, holm, paired_t, wilcoxon_signed_r
 LIKERT_SCALES = tuple(column.name for column in LIKERT.answers)
 
 
-def bounded_mean(name, values, *, n_boot, seed):
+def bounded_mean(name, values, **draws):
     """Give a mean over items with its bootstrap interval as cells of a row."""
     if not len(values):
         return dict.fromkeys((name, f"{name} low", f"{name} high"))
-    return bounded(name, bootstrap_mean(np.asarray(values, dtype=float), n_boot=n_boot, seed=seed))
+    return bounded(name, bootstrap_mean(np.asarray(values, dtype=float), **draws))
 
 
-def alpha_row(table, categories=RATINGS, *, n_boot=1000, seed=0):
+def alpha_row(table, categories=RATINGS, **draws):
     """Measure Krippendorff's ordinal alpha of ratings, items x raters."""
-    options = {"level": "ordinal", "categories": list(categories), "wide": True}
-    found = krippendorff_alpha(table, **options, n_boot=n_boot, seed=seed)
-    panel, new = (bounds or (None, None) for bounds in (found.panel_ci, found.new_panel_ci))
+    found = krippendorff_alpha(table, categories=categories, wide=True, **draws)
+    panel_low, panel_high = found.panel_ci or (None, None)
+    new_panel_low, new_panel_high = found.new_panel_ci or (None, None)
     return {
-        **{"alpha": found.estimate, "alpha low": panel[0], "alpha high": panel[1]},
-        **{"new panel low": new[0], "new panel high": new[1], "percent_agreement": found.percent_agreement},
-        **{"n": found.n_items, "raters": found.n_raters, "reason": found.reason},
+        "alpha": found.estimate,
+        "alpha low": panel_low,
+        "alpha high": panel_high,
+        "new panel low": new_panel_low,
+        "new panel high": new_panel_high,
+        "percent_agreement": found.percent_agreement,
+        "n": found.n_items,
+        "raters": found.n_raters,
+        "reason": found.reason,
+    }
+
+
+def _centre(table, **draws):
+    """Mean over items with its interval, and the median of all ratings."""
+    return {
+        **bounded_mean("mean", table.mean(axis=1).dropna(), **draws),
+        "median": number_or_none(table.stack().median()),  # noqa: PD013 - one rating a row
     }
 
 
@@ -49,14 +63,22 @@ def _counts(tables):
 # --- two systems ------------------------------------------------------------------
 
 
-def rating_means(panel, *, n_boot=10_000, seed=0):
+def rating_means(panel, **draws):
     """Mean ratings per scale and system, with the intervals over items."""
-    rows, judged = [], int(panel.place.notna().to_numpy().sum())
+    rows = []
+    judged = int(panel.place.notna().to_numpy().sum())
     for (scale, system), table in panel.ratings.items():
-        by_item, known = table.mean(axis=1).dropna(), table.stack().dropna()  # noqa: PD013 - one rating a row
-        row = {"scale": scale, "system": system} | bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
-        row["median"] = float(known.median()) if len(known) else None
-        rows.append(row | {"n": len(by_item), "ratings": len(known), "missing": judged - len(known)})
+        given = int(table.count().sum())
+        rows.append(
+            {
+                "scale": scale,
+                "system": system,
+                **_centre(table, **draws),
+                "n": int(table.notna().any(axis=1).sum()),
+                "ratings": given,
+                "missing": judged - given,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -77,11 +99,20 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
         sizes = effect_sizes(means)
         flip = item_flips(table, n_resamples=n_boot, seed=seed)
         both = at_least(crossed_mean(table), flip)
-        row = {"scale": scale} | bounded("difference", flip.interval)
-        row |= {"both low": both.interval.low, "both high": both.interval.high, "p_both": both.pvalue}
-        row |= bounded("dz", sizes.dz) | {"rank_biserial": sizes.rank_biserial, "p_sign_flip": flip.pvalue}
-        p_values = {"p_wilcoxon": wilcoxon_signed_rank(means).pvalue, "p_t": paired_t(means).pvalue}
-        rows.append(row | p_values | {"n": len(means)})
+        row = {
+            "scale": scale,
+            **bounded("difference", flip.interval),
+            "both low": both.interval.low,
+            "both high": both.interval.high,
+            "p_both": both.pvalue,
+            **bounded("dz", sizes.dz),
+            "rank_biserial": sizes.rank_biserial,
+            "p_sign_flip": flip.pvalue,
+            "p_wilcoxon": wilcoxon_signed_rank(means).pvalue,
+            "p_t": paired_t(means).pvalue,
+            "n": len(means),
+        }
+        rows.append(row)
     return _with_holm(rows, "p_sign_flip")
 
 
@@ -104,13 +135,13 @@ def _with_holm(rows, column):
     return pd.DataFrame(rows).assign(p_holm=adjusted)
 
 
-def preference_rating_correlation(panel, *, n_boot=2_000, seed=0):
+def preference_rating_correlation(panel, **draws):
     """Correlate, over items, the mean net vote with the mean rating differences."""
     rows = []
     for scale in SCALES:
         pair = np.column_stack([panel.votes.mean(axis=1), panel.differences(scale).mean(axis=1)])
         known = pair[np.isfinite(pair).all(axis=1)]
-        found = bootstrap_statistic(known, _spearman, n_boot=n_boot, seed=seed)
+        found = bootstrap_statistic(known, _spearman, **draws)
         rows.append({"scale": scale, **bounded("spearman", found), "n": found.n})
     return pd.DataFrame(rows)
 
@@ -121,14 +152,14 @@ def _spearman(pair):
     return number_or_none(np.corrcoef(stats.rankdata(pair, axis=0).T)[0, 1])
 
 
-def rating_agreement(panel, *, n_boot=1000, seed=0):
+def rating_agreement(panel, **draws):
     """Measure ordinal alpha of the ratings: per scale and system, and of differences."""
     rows = []
     for scale in SCALES:
         given = {system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)}
         given["difference"] = panel.differences(scale), range(-4, 5)
         for of, (table, categories) in given.items():
-            rows.append({"scale": scale, "of": of} | alpha_row(table, categories, n_boot=n_boot, seed=seed))
+            rows.append({"scale": scale, "of": of, **alpha_row(table, categories, **draws)})
     return pd.DataFrame(rows)
 
 
@@ -141,13 +172,18 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
     for scale in LIKERT_SCALES:
         for system, part in ratings.groupby("system", sort=False):
             table = part.pivot(index=["item_id", "chunk"], columns="rater", values=scale)  # noqa: PD010
-            by_item, known = table.mean(axis=1).dropna(), part[scale].dropna()
-            row = {"scale": scale, "system": system or "all"}
-            row |= bounded_mean("mean", by_item, n_boot=n_boot, seed=seed)
-            row["median"] = float(known.median()) if len(known) else None
-            row["share_4_5"] = float((known >= 4).mean()) if len(known) else None
-            row |= {"ratings": len(known), "missing": int(part[scale].isna().sum())}
-            rows.append(row | alpha_row(table, n_boot=min(n_boot, 1000), seed=seed))
+            known = part[scale].dropna()
+            rows.append(
+                {
+                    "scale": scale,
+                    "system": system or "all",
+                    **_centre(table, n_boot=n_boot, seed=seed),
+                    "share_4_5": number_or_none((known >= 4).mean()),
+                    "ratings": len(known),
+                    "missing": int(part[scale].isna().sum()),
+                    **alpha_row(table, n_boot=min(n_boot, 1000), seed=seed),
+                }
+            )
     return pd.DataFrame(rows)
 
 

@@ -81,7 +81,8 @@ def read_forms(paths, columns=None):
     twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
     if twice:
         raise InputError(f"{twice[0]}: is given twice")
-    names, forms = Counter(path.stem for path in files), []
+    names = Counter(path.stem for path in files)
+    forms = []
     for form in (read_form(path, columns) for path in files):
         if names[form.path.stem] > 1:
             rater = f"{form.path.resolve().parent.name}/{form.path.stem}"
@@ -93,7 +94,8 @@ def read_forms(paths, columns=None):
 
 def expand(paths):
     """List the forms among files and folders, or of a single one."""
-    files, paths = [], [paths] if isinstance(paths, str | Path) else list(paths)
+    files = []
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else ()
         # Spreadsheets leave a lock file beside an open workbook.
@@ -107,7 +109,8 @@ def expand(paths):
 
 def read_form(path, columns=None):
     """Read one returned form."""
-    book, defects = read_book(path), []
+    book = read_book(path)
+    defects = []
     sheets = renamed(book.path, book.sheets, columns or {})
     for kind, text in book.remarks:
         _report(defects, book.path, "", None, None, kind, text)
@@ -168,7 +171,8 @@ def _ratings(path, sheets, defects):
 
 def _rows(path, sheet, layout, report):
     """Read the rows below the header, column by column, and name what is not as it was sent out."""
-    names, numbers = sheet.table.columns, sheet.table.index
+    names = sheet.table.columns
+    numbers = sheet.table.index
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
     extra = table.columns.difference(layout.names, sort=False).tolist()
     required = [column.name for column in layout.columns if column.required]
@@ -223,9 +227,11 @@ def shortened(value, most=60):
 
 def _without_duplicates(rows, layout, report):
     """Of rows with one id keep the first if they agree, else none."""
-    key, nameless = layout.key, rows[layout.key] == ""
+    key = layout.key
+    nameless = rows[layout.key] == ""
     judged = rows.drop_duplicates([key, *(column.name for column in layout.answers)])[key].value_counts()
-    again, apart = rows.duplicated(key) & ~nameless, (rows[key].map(judged) > 1) & ~nameless
+    again = rows.duplicated(key) & ~nameless
+    apart = (rows[key].map(judged) > 1) & ~nameless
     for number in rows.loc[nameless, "row"]:
         report(number, key, "no_id", effect=LOST)
     for number, identity, differs in zip(*(column[again] for column in (rows["row"], rows[key], apart)), strict=True):
@@ -285,7 +291,8 @@ def read_key(path):
     """Read the key of a study, a file or in its folder, and hold it against the pre-registration beside it."""
     path = Path(path)
     file = path / SEALED / KEY if path.is_dir() else path
-    key, registration = read_json(file), file.parent.parent / PREREGISTRATION
+    key = read_json(file)
+    registration = file.parent.parent / PREREGISTRATION
     if not isinstance(key, dict) or key.get("schema") != KEY_SCHEMA or _KEY_FIELDS - set(key):
         raise InputError(f"{file}: is no key of a rater study; give key.json")
     if not registration.is_file():
@@ -338,7 +345,8 @@ def _opened(forms, key, layout, force):
 
 def _joined(form, rater, sealed, defects):
     """Pair the rows of a form with the key's; name what does not fit."""
-    name, report = form.layout.key, partial(_report, defects, form.path, form.sheet)
+    name = form.layout.key
+    report = partial(_report, defects, form.path, form.sheet)
     known = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"}).assign(rater=rater)
     shown = form.rows[["row", *form.layout.names]]
     for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(index=False):
@@ -357,15 +365,20 @@ def _joined(form, rater, sealed, defects):
 
 
 SIDES = (("left", "s1"), ("right", "s2"))
-SHOWN_AS = {"prompt_text": "prompt", "system1_output": "text_left", "system2_output": "text_right"}
-SHOWN_AS |= {f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES}
+SHOWN_AS = {
+    "prompt_text": "prompt",
+    "system1_output": "text_left",
+    "system2_output": "text_right",
+    **{f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES},
+}
 _JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
 _JUDGED += [*list(SHOWN_AS.values())[3:], "comment", "guess", *list(SHOWN_AS.values())[:3], "stratum"]
 
 
 def judgements(rows):
     """Say what rows of forms mean, to which rater, item_id, place, left, right and stratum were added."""
-    left, votes = rows["left"].astype(object), rows["preferred"]
+    left = rows["left"].astype(object)
+    votes = rows["preferred"]
     said = [votes == "S1", votes == "S2", (votes == "Tie") & left.notna()]
     choice = np.select(said, [left, rows["right"].astype(object), "Tie"], None)
     return rows.rename(columns=SHOWN_AS).assign(choice=choice).reindex(columns=_JUDGED)
@@ -376,7 +389,8 @@ def judgements(rows):
 
 def read_votes(forms, side_column=None, *, last_column=False):
     """Give the judgements of forms that carry their key."""
-    defects, rows = [], []
+    defects = []
+    rows = []
     for form in forms:
         defects += form.defects
         if form.rows.empty:
@@ -399,18 +413,28 @@ def key_column(path, columns, wanted=None, last_column=False):
 
 def _carried(form, column, report):
     """Rows of a form with the systems that its key column names."""
-    name, rows = _item_column(form), form.rows
-    items, places = rows[name].map(lambda text: " ".join(text.split())), np.arange(1, len(rows) + 1)
+    name = _item_column(form)
+    rows = form.rows
+    items = rows[name].map(lambda text: " ".join(text.split()))
+    places = np.arange(1, len(rows) + 1)
     cells = zip(rows["row"], rows[column], strict=True)
     sides = pd.Series([value_of(form.path, form.sheet, number, column, cell) for number, cell in cells], dtype=object)
-    stripped, again = sides.astype(str).str.strip(), items.duplicated()
+    stripped = sides.astype(str).str.strip()
+    again = items.duplicated()
     for number, item in zip(rows["row"][again], items[again], strict=True):
         report(number, name, "duplicate", shortened(item), LOST)
     unknown = ~stripped.isin(["S1", "S2"]) & ~again
     for number, side in zip(rows["row"][unknown], sides[unknown], strict=True):
         report(number, column, "no_key", shortened(side), LOST)
-    systems = {"left": stripped.map({"S1": RAG, "S2": BASE}), "right": stripped.map({"S1": BASE, "S2": RAG})}
-    return rows.assign(rater=form.rater, item_id=items, place=places, stratum="all", **systems)[~again]
+    judged = rows.assign(
+        rater=form.rater,
+        item_id=items,
+        place=places,
+        stratum="all",
+        left=stripped.map({"S1": RAG, "S2": BASE}),
+        right=stripped.map({"S1": BASE, "S2": RAG}),
+    )
+    return judged[~again]
 
 
 def _item_column(form):

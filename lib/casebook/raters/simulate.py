@@ -43,7 +43,9 @@ class Truth:
 
 def fill_forms(study, folder, truth=None, *, seed=0):
     """Fill all workbooks of a study as the simulated panel would; give the paths."""
-    study, folder, truth = Path(study), Path(folder), truth or Truth()
+    study = Path(study)
+    folder = Path(folder)
+    truth = truth or Truth()
     key = read_key(study)
     rng = np.random.Generator(stream(seed, "simulated panel"))
     paired = key["layout"] == "paired"

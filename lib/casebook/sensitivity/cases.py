@@ -47,7 +47,8 @@ def annotated_collection(documents, name):
     """Take the project's own annotated cases against some collection."""
     cases = read_cases()
     counts = account(cases) | {"annotated by": "the project, not validated by experts"}
-    sheets, annotations = [case.sheet for case in cases], annotation_frame(case.record for case in cases)
+    sheets = [case.sheet for case in cases]
+    annotations = annotation_frame(case.record for case in cases)
     return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts)
 
 
@@ -55,7 +56,8 @@ def own_collection(path, corpus):
     """Take cases from a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(f"{path}: the cases need documents to search: name their folder too (corpus)")
-    cases, documents = sorted(read_cases(path), key=lambda case: not case.annotated), read_collection(corpus)
+    cases = sorted(read_cases(path), key=lambda case: not case.annotated)
+    documents = read_collection(corpus)
     annotations = annotation_frame(case.record for case in cases if case.annotated)
     sheets = [case.sheet for case in cases]
     return CaseCollection(Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases))
@@ -67,7 +69,8 @@ def extracted_collection(dataset):
     counts = {"judgments without an extracted fact, left out": 0, "sheets that contradict themselves, left out": 0}
     empty, contradictory = counts
     counts[poor] = 0
-    sheets, known = [], Vocabulary(dataset.documents["text"])
+    sheets = []
+    known = Vocabulary(dataset.documents["text"])
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
         sheet = extract_sheet(text, name).sheet
         if not present_types(sheet):
@@ -189,7 +192,8 @@ def annotation_frame(records):
     """Bring annotations into rows of case_id, fact_type, dispositive (True, False, None) and importance (1 is most)."""
     rows = []
     for record in records:
-        case, ranks = record["case_id"], record.get(RANKING) or {}
+        case = record["case_id"]
+        ranks = record.get(RANKING) or {}
         sides = {True: record.get(DECIDES) or (), False: record.get(NOT) or ()}
         for name in FACT_TYPES:
             decides = next((side for side, types in sides.items() if name in types), None)
@@ -225,8 +229,12 @@ VALUES = {  # the first ones make lines of precedent, all are drawn as noise
     "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
     "Numerical": (18, 17, 21, 60, 20, 11),
 }
-_SENTENCES = {"Section": "Sections cited: {}.", "Evidence": "Evidence: {}."}
-_SENTENCES |= {"PartyType": "The petition was brought by {}.", "Numerical": "Ages: {} years."}
+_SENTENCES = {
+    "Section": "Sections cited: {}.",
+    "Evidence": "Evidence: {}.",
+    "PartyType": "The petition was brought by {}.",
+    "Numerical": "Ages: {} years.",
+}
 _AREA_WORDS = {
     "homicide": "deceased assault culpable",
     "guardianship": "ward welfare guardian",
@@ -247,10 +255,14 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     documents.insert(0, "doc_id", [f"p{number:05d}" for number in range(len(rows))])
     documents.insert(1, "title", "")
     documents.insert(2, "text", [_text(row, rng) for row in rows])
-    chosen, sheets, truth, precedents = np.random.default_rng([seed, 42]), [], {}, {}
+    chosen = np.random.default_rng([seed, 42])
+    sheets = []
+    truth = {}
+    precedents = {}
     for area, weights in WEIGHTS.items():
         for number in range(cases):
-            name, truth_of = f"{area}-{number + 1:02d}", _facts(area, chosen.integers(values, size=2), chosen)
+            name = f"{area}-{number + 1:02d}"
+            truth_of = _facts(area, chosen.integers(values, size=2), chosen)
             sheets.append(_sheet(name, truth_of))
             truth[name] = {kind: weights[kind] for kind in FACT_TYPES}
             same = [documents[kind] == truth_of[kind] for kind in ("area", *filter(weights.get, weights))]
@@ -282,8 +294,13 @@ def _text(row, rng):
 def _sheet(name, facts):
     """Make the fact sheet of a case; the other side is not told."""
     ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
-    told = {"case_id": name, "parties": {"petitioner_type": facts["PartyType"]}, "sections_cited": [facts["Section"]]}
-    told |= {"evidence_items": [{"evidence_type": facts["Evidence"]}], "numerical_facts": {"ages": ages}}
+    told = {
+        "case_id": name,
+        "parties": {"petitioner_type": facts["PartyType"]},
+        "sections_cited": [facts["Section"]],
+        "evidence_items": [{"evidence_type": facts["Evidence"]}],
+        "numerical_facts": {"ages": ages},
+    }
     return from_dict(told, name)
 
 

@@ -171,10 +171,12 @@ def neighbours(section):
 
 def neighbours_or_next(section):
     """Neighbours of a section; where its act is not known, the numbers before and after it."""
-    known, parsed = neighbours(section), parse_section(section)
+    known = neighbours(section)
+    parsed = parse_section(section)
     if known or parsed is None:
         return known
-    stem, number = section.removesuffix(parsed.number), int("".join(filter(str.isdigit, parsed.number)))
+    stem = section.removesuffix(parsed.number)
+    number = int("".join(filter(str.isdigit, parsed.number)))
     return tuple(f"{stem}{n}" for n in (number - 1, number + 1) if n > 0)
 
 
@@ -220,7 +222,9 @@ def find_acts(text, country=None):
     """Find the acts that a text names, by title, abbreviation, or the name that the text gave them."""
     country = country or country_of(text)
     matches = [(match, _code(match, country, certain=True)) for match in _act_pattern().finditer(text)]
-    named, called, found = {}, {}, []
+    named = {}
+    called = {}
+    found = []
     for match, code in matches:
         if code:
             named.setdefault(_title(match), set()).add(code)
@@ -364,7 +368,8 @@ def _paragraph_signs(text, mentions):
     ends = {mention.end for mention in mentions if mention.code != UNKNOWN}
     codes = ("Code", "Code Ann.", "Law", "Stat.", "Laws", "Statutes", "Ann.", "O.C.G.A.")
     for match in pattern("paragraphs").finditer(text):
-        act, name = "", (match["name"] or "").strip()
+        act = ""
+        name = (match["name"] or "").strip()
         if match["code"]:
             act = f"{re.sub(r'[^A-Z]', '', match['code'])[:3]}{match['title']}"
         elif name and (match.end("name") - 1 in ends or not name.endswith(codes)):

@@ -20,9 +20,16 @@ from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
 
 SWAPS = (
-    *(("Individual", "Minor"), ("Employee", "Contractor"), ("Tenant", "Licensee"), ("Individual", "Corporation")),
-    *(("State", "UnionOfIndia"), ("Policyholder", "Beneficiary"), ("Insured", "Claimant"), ("Insurer", "Reinsurer")),
-    *(("Broker", "Underwriter"), ("Adjuster", "Broker")),
+    ("Individual", "Minor"),
+    ("Employee", "Contractor"),
+    ("Tenant", "Licensee"),
+    ("Individual", "Corporation"),
+    ("State", "UnionOfIndia"),
+    ("Policyholder", "Beneficiary"),
+    ("Insured", "Claimant"),
+    ("Insurer", "Reinsurer"),
+    ("Broker", "Underwriter"),
+    ("Adjuster", "Broker"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
 LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template
@@ -57,7 +64,8 @@ def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query; `bounded` keeps numbers
     within legal sense (the documented edits are not).
     """
-    query, changes = write(sheet), list(_changes(sheet, neighbours, bounded))
+    query = write(sheet)
+    changes = list(_changes(sheet, neighbours, bounded))
     chosen = [change for name in facts.FACT_TYPES if name in fact_types for change in changes if change[0] == name]
     return [edit_fact(sheet, item, new, write, query) for _, item, new in chosen]
 
@@ -66,24 +74,35 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
     """Make the edit of one fact, named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``."""
     (kind, _, which), operation, evidence = item.partition("/"), "replace", sheet.evidence_items
     if kind == "sections_cited":
-        fact_type, old = "Section", which
+        fact_type = "Section"
+        old = which
         changed = {kind: tuple(new if name == which else name for name in sheet.sections_cited)}
     elif kind == "parties":
-        fact_type, old = "PartyType", getattr(sheet.parties, f"{which}_type")
+        fact_type = "PartyType"
+        old = getattr(sheet.parties, f"{which}_type")
         changed = {kind: replace(sheet.parties, **{f"{which}_type": new})}
     elif which.startswith("+"):
-        fact_type, operation, old = "Evidence", "add", None
+        fact_type = "Evidence"
+        operation = "add"
+        old = None
         changed = {kind: (*evidence, facts.EvidenceItem(new))}
     elif kind == "evidence_items":
-        fact_type, operation, at = "Evidence", "remove", int(which)
-        old, changed = evidence[at].evidence_type, {kind: evidence[:at] + evidence[at + 1 :]}
+        fact_type = "Evidence"
+        operation = "remove"
+        at = int(which)
+        old = evidence[at].evidence_type
+        changed = {kind: evidence[:at] + evidence[at + 1 :]}
     else:
-        fact_type, at, numbers = "Numerical", int(which), getattr(sheet.numerical_facts, kind)
+        fact_type = "Numerical"
+        at = int(which)
+        numbers = getattr(sheet.numerical_facts, kind)
         values = (*numbers[:at], replace(numbers[at], value=facts.whole(new)), *numbers[at + 1 :])
-        old, new = facts.number_text(numbers[at].value), facts.number_text(new)
+        old = facts.number_text(numbers[at].value)
+        new = facts.number_text(new)
         changed = {"numerical_facts": replace(sheet.numerical_facts, **{kind: values})}
     changed = replace(sheet, **changed)
-    before, after = query or write(sheet), write(changed)
+    before = query or write(sheet)
+    after = write(changed)
     words = changed_words(before, after)
     return Edit(fact_type, item, operation, old, new, changed, after, *words, noop=after == before)
 
@@ -255,7 +274,8 @@ class Vocabulary:
     """Document frequencies of the words of a collection, in lower case."""
 
     def __init__(self, texts):
-        self.n, self.df = 0, Counter()
+        self.n = 0
+        self.df = Counter()
         for text in texts:
             self.n += 1
             self.df.update(set(re.findall(r"\w+", text.lower())))
@@ -314,13 +334,16 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
     """Make placebos that drop and add as many query words as a real edit; none if there are too few words."""
     if not write.context:
         raise InputError("placebo edits need a writer with inert words")
-    query, found = write(sheet), []
+    query = write(sheet)
+    found = []
     for draw in range(draws):
         rng = _rng(seed, "placebo", query, str(removed), str(added), str(draw))
         chosen = _exchange(write.context, removed, added, inert, rng)
         if chosen is None:
             return []
-        item, old, new = f"placebo/-{removed}+{added}/{draw}", f"{removed} inert word(s)", f"{added} other(s)"
+        item = f"placebo/-{removed}+{added}/{draw}"
+        old = f"{removed} inert word(s)"
+        new = f"{added} other(s)"
         text = replace(write, context=chosen)(sheet)
         found.append(Edit("Placebo", item, "replace", old, new, sheet, text, removed, added))
     return found
@@ -330,7 +353,8 @@ def _exchange(context, removed, added, inert, rng):
     """Drop and add words, in place by one of their kind; None if there are too few."""
     if removed > len(context):
         return None
-    words, taken = dict(enumerate(context)), set(context)
+    words = dict(enumerate(context))
+    taken = set(context)
 
     def drawn(kind):
         """Draw a word that was not used yet, of a kind if that has any left; None if there is none."""

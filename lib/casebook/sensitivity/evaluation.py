@@ -1,7 +1,5 @@
 """From edges to scores: sensitivity to each fact type, its excess over placebos, and agreement with annotations."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -12,7 +10,6 @@ from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
 from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_clusters, resampled_counts
 from casebook.stats.tests import holm, paired_randomization
-from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
 THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
@@ -32,13 +29,18 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=
 
     `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
     """
-    options, rows = {"n_boot": n_boot, "seed": seed}, []
+    options = {"n_boot": n_boot, "seed": seed}
+    rows = []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK]
-        row = {"fact type": name, "edges": len(used), "cases": used["case_id"].nunique()}
-        row |= {status: int((part["status"] == status).sum()) for status in LEFT_OUT}
-        row |= _aggregate(used, measure, clusters, options)
+        row = {
+            "fact type": name,
+            "edges": len(used),
+            "cases": used["case_id"].nunique(),
+            **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
+            **_aggregate(used, measure, clusters, options),
+        }
         if not len(used) and row[POOR]:
             row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
         rows.append(row)
@@ -51,11 +53,13 @@ def _aggregate(used, measure, clusters, options):
     """Mean, placebo mean, excess and p of one type."""
     cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
     frame = pd.DataFrame({"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)})
-    values, beyond = frame.dropna(subset="value"), frame.dropna(subset="excess")
+    values = frame.dropna(subset="value")
+    beyond = frame.dropna(subset="excess")
     options = options | {"shares": False}
     found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
     more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
-    reason, placebo, p = found.reason or more.reason, None, None
+    reason = found.reason or more.reason
+    placebo = p = None
     if not len(values):
         reason = NOT_ASSESSED
     elif not len(beyond):
@@ -65,8 +69,7 @@ def _aggregate(used, measure, clusters, options):
     means = beyond.groupby("cluster", sort=False)["excess"].mean()
     if len(means) > 1:
         p = paired_randomization(means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]).pvalue
-    told = bounded("sensitivity", found) | {"placebo": placebo} | bounded("excess", more)
-    return told | {"p": p, "reason": reason}
+    return {**bounded("sensitivity", found), "placebo": placebo, **bounded("excess", more), "p": p, "reason": reason}
 
 
 def case_scores(edges, measure=PRIMARY, over_placebo=True):
@@ -94,19 +97,31 @@ def _by_case(edges, used, values):
 def coverage(edges, cases):
     """Count the cases, of so many, in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
-    count = used.pivot_table("node", "case_id", "fact_type", aggfunc="count").reindex(columns=list(FACT_TYPES))
-    count = np.vstack([count.fillna(0), np.zeros((cases - len(count), len(FACT_TYPES)))])
-    frame = pd.DataFrame({"fact type": FACT_TYPES, "assessed": (count > 0).sum(0), "cases": cases})
-    return frame.assign(share=frame["assessed"] / cases, **{"median edges": np.median(count, axis=0)})
+    count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(columns=list(FACT_TYPES), fill_value=0)
+    count = np.vstack([count, np.zeros((cases - len(count), len(FACT_TYPES)))])
+    assessed = (count > 0).sum(axis=0)
+    return pd.DataFrame(
+        {
+            "fact type": FACT_TYPES,
+            "assessed": assessed,
+            "cases": cases,
+            "share": assessed / cases,
+            "median edges": np.median(count, axis=0),
+        }
+    )
 
 
-def shares_above(edges, placebos, annotations, threshold=THRESHOLD):
+def shares_above(edges, placebos, annotations):
     """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
-    groups = {"facts that decide": used[decides.eq(True)], "other facts": used[decides.eq(False)]}
-    groups |= {"all facts": used, "placebos": placebos[placebos["status"] == OK]}
-    shares = {name: (part[PARITY] > threshold).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    groups = {
+        "facts that decide": used[decides.eq(True)],
+        "other facts": used[decides.eq(False)],
+        "all facts": used,
+        "placebos": placebos[placebos["status"] == OK],
+    }
+    shares = {name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean() for name, part in groups.items()}
     return pd.DataFrame(shares).astype(float)
 
 
@@ -136,7 +151,8 @@ def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
     """
-    shares, rhos = {True: [], False: []}, []
+    shares = {True: [], False: []}
+    rhos = []
     for case in scores.index:
         own = annotations[annotations["case_id"] == case]
         for side, found in shares.items():
@@ -165,9 +181,10 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     """
     pairs = score_pairs(scores, annotations)
     decided = pairs.dropna(subset=["score", "dispositive"])
-    truth, values = decided["dispositive"].astype(bool).to_numpy(), decided["score"].to_numpy(float)
+    truth = decided["dispositive"].astype(bool).to_numpy()
+    values = decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
-    found = {"auroc": _area(truth, values, cases=cases).number(0.5)}
+    found = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
     if threshold is not None:
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
     ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
@@ -182,11 +199,17 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
 def _decisions(truth, high, cases, n_boot, seed):
     """Measures of one threshold with intervals that resample cases."""
     clusters, few = resampled_clusters(cases, len(truth))
-    tables, _ = resampled_counts(_cells(truth, high), 6, clusters, n_boot=n_boot, seed=seed)
+    # Two classes by the two decisions, and none without one.
+    cells = 3 * (~truth).astype(int) + (~high).astype(int)
+    tables, _ = resampled_counts(cells, 6, clusters, n_boot=n_boot, seed=seed)
     drawn = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
-    names = {"balanced_accuracy": "balanced_accuracy", "mcc": "mcc"}
-    names |= {"dispositive": "recall", "non_dispositive": "recall_not_supported"}
+    names = {
+        "balanced_accuracy": "balanced_accuracy",
+        "mcc": "mcc",
+        "dispositive": "recall",
+        "non_dispositive": "recall_not_supported",
+    }
     found = {}
     for name, measure in names.items():
         value, *draws = drawn[measure]
@@ -195,11 +218,6 @@ def _decisions(truth, high, cases, n_boot, seed):
             number["reason"] = number["reason"] or few
         found[name] = number
     return found
-
-
-def _cells(truth, high):
-    """Cells of a table of two classes by the two decisions and none without one."""
-    return 3 * (~truth).astype(int) + (~high).astype(int)
 
 
 def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
@@ -216,14 +234,17 @@ def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
 def development_threshold(scores, annotations):
     """Choose the threshold of the largest balanced accuracy on a development split; None where nothing separates."""
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
-    truth, values = pairs["dispositive"].astype(bool).to_numpy(), pairs["score"].to_numpy(float)
+    truth = pairs["dispositive"].astype(bool).to_numpy()
+    values = pairs["score"].to_numpy(float)
     levels = np.unique(values)
     if len(levels) < 2 or truth.all() or not truth.any():
         return None
-    middles = (levels[1:] + levels[:-1]) / 2
-    cells = [_cells(truth, values > middle) for middle in middles]
-    tables = np.stack([np.bincount(one, minlength=6).reshape(2, 3) for one in cells])
-    return float(middles[int(np.argmax(formulas(tables)["balanced_accuracy"]))])
+
+    def balanced_accuracy(threshold):
+        high = values > threshold
+        return high[truth].mean() + (~high[~truth]).mean()
+
+    return float(max((levels[1:] + levels[:-1]) / 2, key=balanced_accuracy))
 
 
 def placebo_threshold(placebos, measure, quantile=0.95):
@@ -243,25 +264,11 @@ def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
     truth = np.asarray(truth, bool)
     sides = [np.asarray(side, float) for side in (score, baseline)]
-    area = _area(truth, *sides, cases=clusters, level=level)
+    area = auroc(truth, *sides, level=level, clusters=list(clusters))
     levels = [auroc(truth, side).estimate for side in sides]
     row = {"difference": area.estimate, "low": area.low, "high": area.high, "level": levels[0], "baseline": levels[1]}
     row = {name: np.nan if value is None else value for name, value in row.items()}
     return row | {"n": area.n, "groups": len(set(clusters)), "reason": area.reason}
-
-
-def _area(truth, *sides, cases, level=0.95):
-    """AUROC, or the difference of two, with cases as clusters, by pair where there are fewer than six cases."""
-    clusters, few = resampled_clusters(list(cases), len(truth))
-    area = auroc(truth, *sides, level=level, clusters=clusters)
-    reason = area.reason or few
-    if len(sides) == 2 and area.reason == "no_variation":
-        reason = NO_UNIT_DIFFERS
-    elif area.estimate is not None and few not in (None, INTERVAL_BY_UNIT):
-        reason = few
-    if reason not in (None, INTERVAL_BY_UNIT):
-        area = replace(area, low=None, high=None)
-    return replace(area, reason=reason)
 
 
 def type_scores(scores, annotations):

@@ -94,7 +94,8 @@ def extract_sheet(text, case_id="case", country=None):
     notes = [] if country in (citations.INDIA, citations.SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
     start, end = facts_region(folded)
     part = folded[start:end]
-    sections, unknown = {}, set()
+    sections = {}
+    unknown = set()
     for one in citations.find_citations(part, country):
         if one.act == citations.UNKNOWN:
             unknown.add(one.id)
@@ -109,7 +110,8 @@ def extract_sheet(text, case_id="case", country=None):
         "numerical_facts.ages": _distinct(ages(part), "descriptor"),
         "numerical_facts.durations": _distinct(durations(part), "context"),
     }
-    sides, ended = parties(folded, start, end), outcome(folded)
+    sides = parties(folded, start, end)
+    ended = outcome(folded)
     placed = {f"parties.{side}_type": one for side, one in sides.items()}
     placed |= {f"{name}.{at}": one for name, these in found.items() for at, one in enumerate(these)}
     spans = [FactSpan(field, start + one.start, start + one.end) for field, one in placed.items()]
@@ -123,7 +125,8 @@ def extract_sheet(text, case_id="case", country=None):
 
 def _distinct(found, field):
     """Tell repeated contexts apart: facts of one context must not differ."""
-    seen, result = Counter(), []
+    seen = Counter()
+    result = []
     for one in found:
         about = getattr(one.fact, field)
         seen[about] += 1
@@ -135,7 +138,8 @@ def _distinct(found, field):
 
 def facts_region(text):
     """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
-    heading, inline = pattern("heading").search(text), pattern("facts_of").search(text)
+    heading = pattern("heading").search(text)
+    inline = pattern("facts_of").search(text)
     if not heading and len(text) <= SHORT:
         return 0, len(text)
     if not heading and not inline:
@@ -155,7 +159,9 @@ OLDEST = 110
 
 def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
-    total, current, half, scales = 0.0, 0.0, 0.0, WORDS["scales"]
+    total = current = 0.0
+    half = 0.0
+    scales = WORDS["scales"]
     for figure, word in pattern("number_or_word").findall(text.lower()):
         word = word if word in scales or word in _SPELLED else word.rstrip("s")
         if figure:
@@ -167,7 +173,8 @@ def quantity(text):
         elif word == "hundred":  # stays open: two hundred and ten
             current = (current or 1) * 100
         elif word in scales:
-            total, current = total + (current or 1) * scales[word], 0.0
+            total = total + (current or 1) * scales[word]
+            current = 0.0
     return facts.whole(total + current + half)
 
 
@@ -281,9 +288,11 @@ def _negated(text, match, start, end):
 
 def outcome(text):
     """Find the outcome of the last proceeding: the last verdict that is stated of one."""
-    last, skipped = None, max(0, len(text) - TAIL)
+    last = None
+    skipped = max(0, len(text) - TAIL)
     for first, stop in sentences(text[skipped:]):
-        start, end = skipped + first, skipped + stop
+        start = skipped + first
+        end = skipped + stop
         for match in _VERDICT.finditer(text, start, end):
             negated = pattern("negated_verdict").search(text, start, match.start())
             if pattern("proceeding").search(text, start, end) and not negated:
@@ -451,7 +460,8 @@ def extract_with_model(text, model, case_id="case"):
     del schema["properties"]["case_id"]
     schema["required"] = []
     schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(facts.EVIDENCE_TYPES)
-    again, notes = "", []
+    again = ""
+    notes = []
     for attempt in (1, 2):
         try:
             answer = model.complete_json(_PROMPT.format(text=part, again=again), schema)
@@ -474,7 +484,8 @@ def extract_with_model(text, model, case_id="case"):
 
 def _placed(sheet, part, by_rules):
     """Give the spans of those facts of a model's sheet that the text shows."""
-    offset, spans = by_rules.region[0], []
+    offset = by_rules.region[0]
+    spans = []
     cited = reversed(citations.find_citations(part))
     known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
     known |= {facts.fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
@@ -515,7 +526,7 @@ def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
         for name, kinds in types.items():
             part = [sides for of, *sides in keys if of == split]
             found, true = ([{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1))
-            rows += [{"split": split, "type": name} | row for row in _scores(found, true, seed)]
+            rows += [{"split": split, "type": name, **row} for row in _scores(found, true, seed)]
     return pd.DataFrame(rows)
 
 
@@ -523,7 +534,8 @@ def extraction_errors(gold, extract=extract_sheet):
     """List every fact that was missed or made up."""
     rows = []
     for one in gold:
-        found, true = _keys(extract(one.text, one.id).sheet), _keys(one.sheet)
+        found = _keys(extract(one.text, one.id).sheet)
+        true = _keys(one.sheet)
         for error, wrong in (("missed", true - found), ("extra", found - true)):
             for kind, value in sorted(wrong, key=str):
                 shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -536,9 +548,11 @@ def _keys(sheet):
 
 
 def _scores(found, true, seed):
-    counts, control = _counts(found, true), {}
+    counts = _counts(found, true)
+    control = {}
     if len(true) > 1:
-        rng, draws = np.random.Generator(stream(seed, "shuffled sheets")), []
+        rng = np.random.Generator(stream(seed, "shuffled sheets"))
+        draws = []
         for _ in range(N_SHUFFLES):
             order = rng.permutation(len(true))
             moved = np.empty_like(order)
@@ -548,8 +562,16 @@ def _scores(found, true, seed):
         control = {name: wins / units if units else None for name, (wins, units) in shares.items()}
     for measure, (wins, units) in _shares(*counts.T).items():
         share = clustered_wilson(wins, units)
-        row = {"measure": measure, "value": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
-        yield row | {"texts": int((units > 0).sum()), "control": control.get(measure), "reason": share.reason}
+        yield {
+            "measure": measure,
+            "value": share.estimate,
+            "ci_low": share.low,
+            "ci_high": share.high,
+            "n": share.n,
+            "texts": int((units > 0).sum()),
+            "control": control.get(measure),
+            "reason": share.reason,
+        }
 
 
 def _counts(found, true):

@@ -18,14 +18,43 @@ from casebook.sensitivity.citations import normalise_section
 FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
 """Canonical fact types, in the documented order."""
 PARTY_TYPES = (
-    *("Individual", "Corporation", "State", "UnionOfIndia", "Minor", "Partnership", "ForeignNational"),
-    *("PublicSector", "PrivateSector", "Employee", "Contractor", "Tenant", "Licensee"),
-    *("Insurer", "Insured", "Policyholder", "Claimant", "Beneficiary", "Broker", "Reinsurer", "Underwriter"),
-    *("Adjuster", "Unknown"),
+    "Individual",
+    "Corporation",
+    "State",
+    "UnionOfIndia",
+    "Minor",
+    "Partnership",
+    "ForeignNational",
+    "PublicSector",
+    "PrivateSector",
+    "Employee",
+    "Contractor",
+    "Tenant",
+    "Licensee",
+    "Insurer",
+    "Insured",
+    "Policyholder",
+    "Claimant",
+    "Beneficiary",
+    "Broker",
+    "Reinsurer",
+    "Underwriter",
+    "Adjuster",
+    "Unknown",
 )
 EVIDENCE_TYPES = (
-    *("DyingDeclaration", "Confession", "MedicalReport", "Document", "Witness", "FIR", "PostMortem"),
-    *("ExpertOpinion", "ElectronicRecord", "RecoveryMemo", "SiteInspection", "Circumstantial"),
+    "DyingDeclaration",
+    "Confession",
+    "MedicalReport",
+    "Document",
+    "Witness",
+    "FIR",
+    "PostMortem",
+    "ExpertOpinion",
+    "ElectronicRecord",
+    "RecoveryMemo",
+    "SiteInspection",
+    "Circumstantial",
 )
 OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
@@ -198,7 +227,8 @@ def _problem(error):
 
 def present_types(sheet):
     """Name the fact types of which a sheet has at least one fact."""
-    numbers, parties = sheet.numerical_facts, sheet.parties
+    numbers = sheet.numerical_facts
+    parties = sheet.parties
     has = {
         "Numerical": numbers.amounts or numbers.ages or numbers.durations,
         "Section": sheet.sections_cited,

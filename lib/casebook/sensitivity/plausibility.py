@@ -46,7 +46,8 @@ def rules(before, edit):
 
 def _number(before, edit):
     kind, at = edit.item.split("/")
-    fact, value = getattr(before.numerical_facts, kind)[int(at)], facts.whole(float(edit.new))
+    fact = getattr(before.numerical_facts, kind)[int(at)]
+    value = facts.whole(float(edit.new))
     reason = out_of_bounds(kind, fact, value)
     if reason or kind != "ages":
         return reason
@@ -63,7 +64,8 @@ def _number(before, edit):
 
 
 def _section(_, edit):
-    old, new = (citations.parse_section(name) for name in (edit.old, edit.new))
+    old = citations.parse_section(edit.old)
+    new = citations.parse_section(edit.new)
     if old is None or new is None:
         return None
     if old.act != new.act:
@@ -95,7 +97,8 @@ def _party(before, edit):
 
 
 def _added_evidence(before, name):
-    cited, death = _acts_of(before), _speaks_of_death(before)
+    cited = _acts_of(before)
+    death = _speaks_of_death(before)
     disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {"Tenant", "Licensee", "Contractor"}
     civil = cited <= acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
@@ -137,7 +140,8 @@ def _in_singapore(sheet):
 
 
 def _speaks_of_death(sheet):
-    homicide, cited = citations.word_lists()["homicide"], (name.split("-") for name in sheet.sections_cited)
+    homicide = citations.word_lists()["homicide"]
+    cited = (name.split("-") for name in sheet.sections_cited)
     told = any(parts[-1] in homicide.get(parts[0], ()) for parts in cited)
     told = told or any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
     return told or bool(pattern("death").search(facts.canonical_json(sheet)))
@@ -169,8 +173,10 @@ class ModelValidator:
     """
 
     def __init__(self, model, documented=False):
-        self._model, self._documented = model, documented
-        self._known, self.failures = {}, {}
+        self._model = model
+        self._documented = documented
+        self._known = {}
+        self.failures = {}
 
     def __call__(self, before, edit):
         """Judge one edit; see `rules` for arguments and result."""
@@ -181,9 +187,13 @@ class ModelValidator:
         return self._known[key]
 
     def _ask(self, before, edit):
-        told = {"before": facts.query_text(before, caps=False), "after": facts.query_text(edit.sheet, caps=False)}
+        question = QUESTIONS.format(
+            before=facts.query_text(before, caps=False),
+            change=edit.description,
+            after=facts.query_text(edit.sheet, caps=False),
+        )
         try:
-            answer = self._model.complete_json(QUESTIONS.format(change=edit.description, **told), SCHEMA)
+            answer = self._model.complete_json(question, SCHEMA)
             plausible, operative = (answer[name] for name in SCHEMA["required"])
             if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
                 raise ValueError
@@ -206,10 +216,13 @@ def accept_rates(decisions):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
         rows.append(
-            {"fact type": name, "n": len(part)}
-            | dict(zip(("accepted", "rejected", "undetermined"), count, strict=True))
-            | bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT))
-            | bounded("undetermined share", _share(part, UNDETERMINED))
+            {
+                "fact type": name,
+                "n": len(part),
+                **dict(zip(("accepted", "rejected", "undetermined"), count, strict=True)),
+                **bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT)),
+                **bounded("undetermined share", _share(part, UNDETERMINED)),
+            }
         )
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
@@ -239,9 +252,14 @@ def validator_table(validator=rules):
         for label, right, measure in ((True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")):
             part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
             table.append(
-                {"edits": split, "measure": measure}
-                | bounded("share", _share(part, right, "sheet"))
-                | {"n": len(part), "sheets": part["sheet"].nunique()}
-                | {"undetermined": int((part["outcome"] == UNDETERMINED).sum()), "accepting all": float(label)}
+                {
+                    "edits": split,
+                    "measure": measure,
+                    **bounded("share", _share(part, right, "sheet")),
+                    "n": len(part),
+                    "sheets": part["sheet"].nunique(),
+                    "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+                    "accepting all": float(label),
+                }
             )
     return pd.DataFrame(table)

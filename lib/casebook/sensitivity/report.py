@@ -8,11 +8,8 @@ from casebook.errors import InputError
 from casebook.explain.templates import Explainer, node_markdown, plain
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.models.language import load_language_model
-from casebook.plugins import is_plugin
 from casebook.readers import read_json, read_lines
-from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import HybridRetriever
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
@@ -20,7 +17,8 @@ from casebook.sensitivity.edits import VACUOUS
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, to_dict
 from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
-from casebook.sensitivity.tree import PARITY, PRIMARY, CaseSearch, edge_frame, grow_tree, placebo_frame
+from casebook.sensitivity.study import case_search
+from casebook.sensitivity.tree import PARITY, PRIMARY, edge_frame, grow_tree, placebo_frame
 from casebook.stats.intervals import estimate_text
 from casebook.stats.samples import number_or_none
 
@@ -77,9 +75,7 @@ def validator_for(name=None, documented=False):
 
 def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     """Grow the tree of one case over a collection; `options` go to `casebook.sensitivity.tree.grow_trees`."""
-    own = is_plugin(mode)
-    retriever = load_retriever(mode, documents) if own else HybridRetriever(CorpusIndex(documents, encoder), mode=mode)
-    search = CaseSearch(retriever, k, documents if own else None)
+    search = case_search(mode, CorpusIndex(documents, encoder), k)
     tree = grow_tree(sheet, search, neighbours=neighbours_or_next, **options)
     if tree.root.found.error:
         raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
@@ -93,10 +89,18 @@ def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
     """Evaluate one system of a study against its annotations: original and standard measures, as plain data."""
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
-    standard = {"accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])}}
-    standard |= study.placebos_above(system, threshold)
-    report = {"cases": study.name, "mode": system, "threshold": threshold, "original": None}
-    report |= {"standard": standard, "poor queries": sum(tree.poor is not None for tree in study.trees[system])}
+    standard = {
+        "accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])},
+        **study.placebos_above(system, threshold),
+    }
+    report = {
+        "cases": study.name,
+        "mode": system,
+        "threshold": threshold,
+        "original": None,
+        "standard": standard,
+        "poor queries": sum(tree.poor is not None for tree in study.trees[system]),
+    }
     if len(study.annotations):
         report["original"], report["original in its code"] = study.documented(system, threshold)
         report["against"] = study.against_simple(system).to_dict("records")
@@ -121,7 +125,7 @@ def evaluation_parts(report):
         yield original.assign(**{"in its code": report["original in its code"].values()})
     yield ["standard measures, 95 % intervals over cases:"]
     labels = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
-    rows = [{"measure": labels.get(name, name)} | number for name, number in report["standard"].items()]
+    rows = [{"measure": labels.get(name, name), **number} for name, number in report["standard"].items()]
     standard = pd.DataFrame(rows)
     standard[["low", "high"]] = standard["ci"].tolist()
     yield standard.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])
@@ -138,7 +142,8 @@ def evaluation_parts(report):
 def explained_report(tree, documents, documented=False, threshold=evaluation.THRESHOLD):
     """Give a tree as plain data, node by node, with the explanation of each result and each edge."""
     explain = Explainer(dict(zip(documents["doc_id"], documents["text"], strict=True)), documented)
-    edges, placebos = edge_frame([tree]), placebo_frame([tree])
+    edges = edge_frame([tree])
+    placebos = placebo_frame([tree])
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     scores = nodes[0]["sensitivity_scores"] = _scores(edges, tree.settings.seed)
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
@@ -172,8 +177,11 @@ def with_threshold(report, threshold=None):
 
 
 def _node(tree, node, explain):
-    edit, found, told = node.edit, node.found, explain(node)
-    names, listed = ("case_id", "document_id", "score"), zip(found.cases, found.documents, found.scores, strict=True)
+    edit = node.edit
+    found = node.found
+    told = explain(node)
+    names = ("case_id", "document_id", "score")
+    listed = zip(found.cases, found.documents, found.scores, strict=True)
     results = [{"rank": rank, **dict(zip(names, one, strict=True))} for rank, one in enumerate(listed, 1)]
     results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
     edge = None
@@ -198,7 +206,8 @@ def _diff(node, k):
     """Compare with the parent; None where a retrieval failed."""
     if node.found.error or node.parent.found.error:
         return None
-    before, after = node.parent.found.cases, node.found.cases
+    before = node.parent.found.cases
+    after = node.found.cases
     changes = rank_changes(before, after, k)
     return {
         "dropped_cases": list(changes.dropped),
@@ -225,7 +234,8 @@ def _summary(row):
         return "Nothing retrieved before or after."
     moved = f"mean displacement {diff['mean_displacement']:.2f}"
     moved += f", normalised footrule {diff['normalised_footrule']:.2f}"
-    dropped, new = diff["dropped_cases"], diff["newly_appeared_cases"]
+    dropped = diff["dropped_cases"]
+    new = diff["newly_appeared_cases"]
     if dropped or new:
         return f"{_listed('dropped', dropped)}; {_listed('new', new)} ({moved})."
     order = "another" if any(diff["rank_displacements"].values()) else "the same"
@@ -271,7 +281,8 @@ def _warnings(tree, scores):
     if tree.settings.placebo_draws and not tree.write.context:
         found.append(f"excess is undefined: {VACUOUS}")
     for name, score in scores.items():
-        moved, placebo = score["normalised_footrule"]["value"], score["placebo"]
+        moved = score["normalised_footrule"]["value"]
+        placebo = score["placebo"]
         if None not in (moved, placebo) and placebo > moved:
             found.append(
                 f"{name}: placebos, which change no fact, move the results more "

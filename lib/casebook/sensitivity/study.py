@@ -34,6 +34,7 @@ from casebook.sensitivity.tree import (
     placebo_frame,
 )
 from casebook.stats.intervals import bootstrap_mean, bounded
+from casebook.stats.samples import number_or_none
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS = ("bm25", "dense", "full")
@@ -127,7 +128,7 @@ class SensitivityStudy:
         )
         if pairs.empty:
             row["reason"] = self.why_no_excess(system)
-        return {"system": system, "against": against} | row
+        return {"system": system, "against": against, **row}
 
     def why_no_excess(self, system):
         """Say why no edit of a system has an excess over placebos."""
@@ -138,9 +139,11 @@ class SensitivityStudy:
 
         Thresholds of the held-out columns are chosen on every second case and tested on the others.
         """
-        rows, known = [], self.annotations
+        rows = []
+        known = self.annotations
         for system in self.systems if len(known) else ():
-            scores, found = self.scores(system), self.evaluated(system)
+            scores = self.scores(system)
+            found = self.evaluated(system)
             limit = evaluation.development_threshold(scores.iloc[::2], known)
             held = evaluate(scores.iloc[1::2], known, limit, **self.options)
             quantile = evaluation.placebo_threshold(self.placebos[system], PRIMARY)
@@ -192,7 +195,8 @@ class SensitivityStudy:
 
 def _against(system, columns, found):
     """Write a row of numbers with their bounds; NaN where a number is undefined."""
-    row, rho = {"system": system, "pairs": found["auroc"]["n"]}, found["spearman"]
+    row = {"system": system, "pairs": found["auroc"]["n"]}
+    rho = found["spearman"]
     for name, number in (columns | {"mean Spearman": rho}).items():
         values = [number["value"], *number["ci"]] if number else [None] * 3
         labels = (name, f"{name} low", f"{name} high")
@@ -202,10 +206,13 @@ def _against(system, columns, found):
 
 def number_of(row, name, control):
     """Write one aggregate of a row as a number of the book: undefined is None."""
-    value, low, high, control, reason = (
-        None if x != x else x for x in (row[name], row[f"{name} low"], row[f"{name} high"], control, row["reason"])
-    )
-    return {"value": value, "ci": [low, high], "n": row["edges"], "control": control, "reason": reason}
+    return {
+        "value": number_or_none(row[name]),
+        "ci": [number_or_none(row[f"{name} low"]), number_or_none(row[f"{name} high"])],
+        "n": row["edges"],
+        "control": number_or_none(control),
+        "reason": None if pd.isna(row["reason"]) else row["reason"],
+    }
 
 
 def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, inert=None, encoder=None, **options):
@@ -214,7 +221,8 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_boot`` and what
     goes to the retriever.
     """
-    settings, n_boot = settings or TreeSettings(), options.pop("n_boot", 10_000)
+    settings = settings or TreeSettings()
+    n_boot = options.pop("n_boot", 10_000)
     index = CorpusIndex(cases.documents, encoder)
     known = Vocabulary(index.texts)  # once: long judgments take seconds
     inert = inert_words(known) if inert is None else inert
@@ -222,7 +230,7 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     order = sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None)
     for system in track(order, "systems"):
-        search = _search(system, index, k, **options)
+        search = case_search(system, index, k, **options)
         search.vocabulary = known
         trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
@@ -231,7 +239,7 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     return SensitivityStudy(cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn)
 
 
-def _search(system, index, k, **options):
+def case_search(system, index, k, **options):
     """Give the search of one system, or of a retriever of the user's own."""
     if is_plugin(system):
         return CaseSearch(load_retriever(system, index.documents), k, index.documents)
@@ -317,7 +325,9 @@ def _items(study, precedents, shown):
     """Give every edit that changes a query, with document ids."""
     decides = {(row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()}
     rows = {s: study.edges[s].set_index(["case_id", "node"]).to_dict("index") for s in study.systems}
-    placebos, tried, alike = defaultdict(list), defaultdict(dict), defaultdict(set)
+    placebos = defaultdict(list)
+    tried = defaultdict(dict)
+    alike = defaultdict(set)
 
     def alike_in_size(system, case, node):
         return placebos[system, case, node.parent.name, node.edit.removed, node.edit.added]
@@ -335,7 +345,9 @@ def _items(study, precedents, shown):
     items = []
     for (case, before, after), nodes in tried.items():
         first, node = next(iter(nodes.items()))
-        edit, blank, wanted = node.edit, alike_in_size(first, case, node), precedents.get(case)
+        edit = node.edit
+        blank = alike_in_size(first, case, node)
+        wanted = precedents.get(case)
         results = dict.fromkeys(study.systems)
         for system, one in nodes.items():
             inert = [each.found for each in alike_in_size(system, case, one)]
@@ -357,10 +369,11 @@ def _items(study, precedents, shown):
 
 def _effect(node, row, placebos, wanted, control):
     """Give what one edit did under one system, beside its placebos."""
-    before, after = node.parent.found, node.found
+    before = node.parent.found
+    after = node.found
     if error := before.error or after.error:
         return {"error": error}
-    moved, placebo_moved = (None if x != x else round(float(x), 3) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
+    moved, placebo_moved = (number_or_none(round(float(x), 3)) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
     return {
         "error": None,
         "moved": moved,
@@ -409,9 +422,12 @@ def wording_pairs(dataset, encoder):
     """Pair the wordings of a question: next to each other, of one group and answer, and each other's nearest in it."""
     if dataset.groups is None:
         raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
-    texts, groups = dataset.queries["text"].to_numpy(), dataset.queries["query_id"].map(dataset.groups).to_numpy()
+    texts = dataset.queries["text"].to_numpy()
+    groups = dataset.queries["query_id"].map(dataset.groups).to_numpy()
     answers = dataset.queries["answer"].tolist() if "answer" in dataset.queries else None
-    vectors, pairs, at = np.asarray(encoder.encode_queries(texts.tolist()), float), [], 0
+    vectors = np.asarray(encoder.encode_queries(texts.tolist()), float)
+    pairs = []
+    at = 0
     while at < len(texts) - 1:
         same = groups[at] == groups[at + 1] and (answers is None or answers[at] == answers[at + 1])
         if same:
@@ -439,10 +455,12 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
         raise InputError("a control needs pairs of at least two groups")
     order = np.random.default_rng([seed, 7]).permutation(len(groups))
     strangers = [next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)]
-    index, rows = CorpusIndex(documents, encoder), []
+    index = CorpusIndex(documents, encoder)
+    rows = []
     for system in systems:
-        search = _search(system, index, k)
-        first, second = search(pairs["first"].tolist()), search(pairs["second"].tolist())
+        search = case_search(system, index, k)
+        first = search(pairs["first"].tolist())
+        second = search(pairs["second"].tolist())
         for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
             for group, one, other in zip(groups, first, others, strict=True):
                 moved = distances(one.cases, other.cases, k)
@@ -453,17 +471,22 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
 
 def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
     """Summarise paraphrases and their control per system, questions of one group drawn together."""
-    found, options = [], {"n_boot": n_boot, "seed": seed}
+    found = []
+    options = {"n_boot": n_boot, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
         own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
         clusters = own["group"].tolist()
         gain = pd.Series(other[measure].to_numpy() - own[measure].to_numpy())
         means = gain.groupby(np.asarray(clusters, dtype=object)).mean()
         found.append(
-            {"system": system, "pairs": len(own), "groups": own["group"].nunique()}
-            | bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options))
-            | bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options))
-            | {"same first document": own["same_first"].mean()}
-            | {"p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue}
+            {
+                "system": system,
+                "pairs": len(own),
+                "groups": own["group"].nunique(),
+                **bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options)),
+                **bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options)),
+                "same first document": own["same_first"].mean(),
+                "p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue,
+            }
         )
     return pd.DataFrame(found)

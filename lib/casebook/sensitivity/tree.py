@@ -164,7 +164,8 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     _search_level(search, [(tree, tree.root) for tree in trees])
     level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
     for _ in range(settings.max_depth):
-        grown, placebos = [], []
+        grown = []
+        placebos = []
         for tree, node in level:
             children = _children(tree, node, neighbours, validator)
             sizes = {(child.edit.removed, child.edit.added) for child in children}
@@ -226,7 +227,9 @@ def _children(tree, node, neighbours, validator):
 
 def _placebos(tree, node, sizes, inert):
     """Make the placebos of one node: a few for each size that its edits have."""
-    found, draws, seed = [], tree.settings.placebo_draws, tree.settings.seed
+    found = []
+    draws = tree.settings.placebo_draws
+    seed = tree.settings.seed
     for removed, added in sorted(sizes - {(0, 0)}) if tree.write.context else ():
         made = edits.placebo_edits(node.sheet, tree.write, removed, added, inert, draws, seed)
         tree.counts["unmatched"] += not made
@@ -252,7 +255,9 @@ class CaseSearch:
     """
 
     def __init__(self, retriever, k=10, documents=None):
-        self.retriever, self.k, self._known = retriever, k, {}
+        self.retriever = retriever
+        self.k = k
+        self._known = {}
         self.documents = documents = retriever.index.documents if documents is None else documents
         self._case = documents["case_id" if "case_id" in documents else "doc_id"].astype(str).to_numpy(dtype=object)
         self._document = documents["doc_id"].to_numpy(dtype=object)
@@ -285,7 +290,9 @@ class CaseSearch:
             return [self._search([key])[0] for key in keys]
 
     def _batch(self, keys):
-        found, pending, fetch = {}, list(range(len(keys))), self.k + 1
+        found = {}
+        pending = list(range(len(keys)))
+        fetch = self.k + 1
         ranked = self._by_pipeline if hasattr(self.retriever, "retrieve_many") else self._by_callable
         while pending:
             lists = ranked([keys[row][0] for row in pending], fetch)
@@ -346,8 +353,10 @@ OK, NOOP, INVALID, EMPTY, POOR = "ok", "noop", "invalid", "both_empty", "poor_qu
 
 def distances(before, after, k):
     """How far a list moved, by every measure; NaN where undefined."""
-    mean, pair = rankshift.mean_displacement, (before, after)
-    same_depth, same_set = rankshift.rbo(*pair), rankshift.jaccard(*pair, k)
+    mean = rankshift.mean_displacement
+    pair = (before, after)
+    same_depth = rankshift.rbo(*pair)
+    same_set = rankshift.jaccard(*pair, k)
     found = {
         "footrule": rankshift.normalised_footrule(*pair, k),
         "displacement": mean(*pair, k),
@@ -373,7 +382,8 @@ def edge_frame(trees):
         rows += [_row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]]
         for count, (parent, edit) in enumerate(tree.noops, 1):
             rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.found))
-    frame, placebos = pd.DataFrame(rows, columns=_COLUMNS), placebo_frame(trees)
+    frame = pd.DataFrame(rows, columns=_COLUMNS)
+    placebos = placebo_frame(trees)
     size = ["case_id", "parent", "removed", "added"]
     valid = placebos[placebos["status"] == OK].groupby(size)
     means = valid[list(MEASURES)].mean().add_prefix("placebo_")
@@ -397,12 +407,21 @@ def excess(edges, measure=PRIMARY):
 
 
 def _row(tree, parent, name, edit, found):
-    before, error = parent.found, parent.found.error or found.error
+    before = parent.found
+    error = parent.found.error or found.error
     empty = not before.cases and not found.cases
     status = INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
     reason = error or ("both lists are empty" if empty else tree.poor)
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
-    fact = {name: getattr(edit, name) for name in _FACT}
-    lengths = {"n_parent": len(before.cases), "n_child": len(found.cases)}
-    place = {"case_id": tree.case_id, "parent": parent.name, "node": name, "depth": parent.depth + 1}
-    return place | fact | {"status": status, "reason": reason} | lengths | moved
+    return {
+        "case_id": tree.case_id,
+        "parent": parent.name,
+        "node": name,
+        "depth": parent.depth + 1,
+        **{column: getattr(edit, column) for column in _FACT},
+        "status": status,
+        "reason": reason,
+        "n_parent": len(before.cases),
+        "n_child": len(found.cases),
+        **moved,
+    }

@@ -159,7 +159,8 @@ def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, 
 
 def _mean_bounds(sums, sizes, means, level, n_boot, seed):
     """Student's t by the jackknife over clusters, and BCa where there are enough."""
-    tails, groups = np.array([(1 - level) / 2, (1 + level) / 2]), len(sizes)
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    groups = len(sizes)
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
     effective = sizes.sum() ** 2 / np.sum(sizes**2)
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
@@ -167,21 +168,26 @@ def _mean_bounds(sums, sizes, means, level, n_boot, seed):
     if groups >= ENOUGH:
         draws = ratio_draws(sums, sizes, n_boot, seed)
         columns = zip(draws.T, means, without.T, strict=True)
-        bca = np.array([np.quantile(d, _bca_tails(tails, d - m, w)) for d, m, w in columns])
-        low, high = np.minimum(low, bca[:, 0]), np.maximum(high, bca[:, 1])
+        quantiles = special.ndtri(tails)
+        bca = np.array([np.quantile(d, bca_tails(quantiles, _bias(d - m), w.mean() - w)) for d, m, w in columns])
+        low = np.minimum(low, bca[:, 0])
+        high = np.maximum(high, bca[:, 1])
     return np.stack([low, high])
 
 
-def _bca_tails(tails, gaps, without):
-    """Tails with bias and acceleration (Efron 1987); equal draws count half."""
+def _bias(gaps):
+    """Bias of draws, from how many lie below the estimate; equal ones count half."""
     gaps[np.abs(gaps) <= ROUNDING * np.abs(gaps).max(initial=0.0)] = 0.0
     below = np.mean(gaps < 0) + np.mean(gaps == 0) / 2
-    bias = special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
-    pull = without.mean() - without
+    return special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
+
+
+def bca_tails(quantiles, bias, pull):
+    """Shares of the draws at the bounds, by bias and by the skewness of each unit's pull (Efron 1987)."""
     scale = np.sum(pull**2) ** 1.5
     acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
-    z = bias + special.ndtri(tails)
-    return special.ndtr(bias + z / (1 - acceleration * z))
+    z = bias + quantiles
+    return special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
 
 
 # The one resampler.
@@ -266,13 +272,15 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
     """
     cells = np.asarray(cells, dtype=np.int64)
     if clusters is None:
-        kinds, copies = np.eye(n_cells, dtype=np.int64), np.bincount(cells, minlength=n_cells)
+        kinds = np.eye(n_cells, dtype=np.int64)
+        copies = np.bincount(cells, minlength=n_cells)
     else:
         codes = cluster_codes(clusters, len(cells))
         size = int(codes.max(initial=-1)) + 1
         counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells).reshape(size, n_cells)
         kinds, copies = np.unique(counts, axis=0, return_counts=True)
-    units, drawn = int(copies.sum()), copies[None]
+    units = int(copies.sum())
+    drawn = copies[None]
     if units >= FEWEST:
         rng = np.random.Generator(stream(seed, "counts"))
         drawn = np.concatenate([drawn, rng.multinomial(units, copies / units, size=n_boot)])
@@ -337,7 +345,8 @@ def wilson(successes, n, level=0.95):
         raise InputError(f"{successes} successes in {n} trials are impossible")
     if not n:
         return Interval(None, None, None, level, 0, "wilson", "no_units")
-    share, z = successes / n, special.ndtri((1 + level) / 2)
+    share = successes / n
+    z = special.ndtri((1 + level) / 2)
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     scale = 1 + z * z / n
@@ -349,7 +358,8 @@ def wilson(successes, n, level=0.95):
 
 def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
     """Interval of the difference of two independent shares, a minus b (Newcombe 1998, method 10)."""
-    a, b = wilson(successes_a, n_a, level), wilson(successes_b, n_b, level)
+    a = wilson(successes_a, n_a, level)
+    b = wilson(successes_b, n_b, level)
     if a.estimate is None or b.estimate is None:
         return Interval(None, None, None, level, a.n + b.n, "newcombe", "no_units")
     difference = a.estimate - b.estimate
@@ -360,9 +370,12 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
 
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
-    wins, units = np.asarray(successes, float), np.asarray(sizes, float)
-    wins, units = wins[units > 0], units[units > 0]
-    n, clusters = int(units.sum()), len(units)
+    wins = np.asarray(successes, float)
+    units = np.asarray(sizes, float)
+    wins = wins[units > 0]
+    units = units[units > 0]
+    n = int(units.sum())
+    clusters = len(units)
     if not n:
         return Interval(None, None, None, level, 0, "clustered wilson", "no_units")
     share = float(wins.sum() / n)
@@ -408,7 +421,8 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     spread, df, by_rater = (float(x) for x in crossed_variance(gaps))
     if spread <= 1e-18:
         return Crossed(Interval(mean, None, None, level, n, method, "no_variation"), None, None)
-    errors, dfs = np.sqrt([spread, by_rater]), np.array([df, raters - 1])
+    errors = np.sqrt([spread, by_rater])
+    dfs = np.array([df, raters - 1])
     reach = float((special.stdtrit(dfs, (1 + level) / 2) * errors).max())
     low, high = (float(np.clip(x, *limits)) for x in (mean - reach, mean + reach))
     pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
@@ -417,7 +431,8 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
 
 def at_least(crossed, items):
     """Never surer of new raters than of these: the hull with the interval of items."""
-    wide, narrow = crossed.interval, items.interval
+    wide = crossed.interval
+    narrow = items.interval
     if wide.low is None or narrow.low is None or crossed.pvalue is None:
         return crossed
     wide = replace(wide, low=min(wide.low, narrow.low), high=max(wide.high, narrow.high))
@@ -427,9 +442,11 @@ def at_least(crossed, items):
 def crossed_variance(tables):
     """Variance of the mean of [..., items, raters], its df (Satterthwaite), the variance by raters."""
     items, raters = tables.shape[-2:]
-    size, left = items * raters, (items - 1) * (raters - 1)
+    size = items * raters
+    left = (items - 1) * (raters - 1)
     mean = tables.mean(axis=(-2, -1), keepdims=True)
-    rows, columns = tables.mean(-1, keepdims=True), tables.mean(-2, keepdims=True)
+    rows = tables.mean(-1, keepdims=True)
+    columns = tables.mean(-2, keepdims=True)
     msi = raters * np.sum((rows - mean) ** 2, axis=(-2, -1)) / (items - 1)
     msr = items * np.sum((columns - mean) ** 2, axis=(-2, -1)) / (raters - 1)
     mse = np.sum((tables - rows - columns + mean) ** 2, axis=(-2, -1)) / left

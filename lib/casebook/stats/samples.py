@@ -46,7 +46,8 @@ def paired_scores(a, b):
         if len(unpaired):
             raise InputError(f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})")
         b = b.reindex(a.index)
-    a, b = np.asarray(a), np.asarray(b)
+    a = np.asarray(a)
+    b = np.asarray(b)
     if a.ndim != 1 or a.shape != b.shape:
         raise InputError(f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}")
     return score_matrix(np.stack([a, b], axis=1))[0]

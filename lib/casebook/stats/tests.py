@@ -286,7 +286,8 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
         b = np.zeros(len(a))
     X, systems = score_matrix(a) if b is None else (paired_scores(a, b), [0, 1])
     relative, pairs, differences, slack, labels = _all_pairs(X, systems)
-    n, extremity = len(X), EXTREMITY[alternative]
+    n = len(X)
+    extremity = EXTREMITY[alternative]
     threshold = extremity(differences.sum(axis=0)) - slack
     if exact == "auto":
         exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
@@ -294,7 +295,9 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
         raise InputError(f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}")
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-    total, hits, maxima = relative.sum(axis=0), np.zeros(len(pairs), dtype=np.int64), []
+    total = relative.sum(axis=0)
+    hits = np.zeros(len(pairs), dtype=np.int64)
+    maxima = []
     for bits in all_signs(n) if exact else random_signs(n, n_resamples, seed):
         signed = 2 * (bits.astype(float) @ relative) - total
         sums = extremity(signed[:, pairs[:, 0]] - signed[:, pairs[:, 1]])
@@ -306,7 +309,8 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
     data = 0 if exact else 1
     numbers = [differences.mean(axis=0), *((x + data) / (len(maxima) + data) for x in (hits, hits_max))]
     if np.ndim(a) == 1:
-        numbers, labels = [float(values[0]) for values in numbers], None
+        numbers = [float(values[0]) for values in numbers]
+        labels = None
     return RandomisationResult(*numbers, labels, n, len(maxima), bool(exact))
 
 
@@ -315,7 +319,8 @@ def _all_pairs(X, systems):
     if not len(X) or X.shape[1] < 2:
         raise InputError("there are no units to compare" if not len(X) else "a comparison needs at least two systems")
     # Differences from one system keep the digits of scores with a common offset.
-    pairs, relative = system_pairs(systems), X - X[:, :1]
+    pairs = system_pairs(systems)
+    relative = X - X[:, :1]
     slack = 1e-11 * np.abs(relative).max(axis=1).sum() + ROUNDING * np.abs(X).max(axis=1).sum()
     labels = tuple((systems[i], systems[j]) for i, j in pairs)
     return relative, pairs, relative[:, pairs[:, 0]] - relative[:, pairs[:, 1]], slack, labels
@@ -325,7 +330,8 @@ def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
     """Randomised Tukey HSD: family-wise p-values of all pairs, by permuting systems."""
     X, systems = score_matrix(scores)
     relative, _, differences, slack, labels = _all_pairs(X, systems)
-    threshold, hits = np.abs(differences.sum(axis=0)) - slack, np.zeros(len(labels), dtype=np.int64)
+    threshold = np.abs(differences.sum(axis=0)) - slack
+    hits = np.zeros(len(labels), dtype=np.int64)
     rows = max(1, BLOCK_ELEMENTS // X.size)
     for block, start in enumerate(range(0, n_resamples, rows)):
         size = min(rows, n_resamples - start)
@@ -368,7 +374,8 @@ class PairedTest:
 def paired_t(a, b=None, *, level=0.95):
     """Paired t test of no mean difference, with the interval of the difference."""
     differences, resolution = paired_differences(a, b)
-    n, mean = len(differences), float(differences.mean())
+    n = len(differences)
+    mean = float(differences.mean())
     reason = "fewer_than_two_units" if n < 2 else "no_variation" if np.ptp(differences) <= resolution else None
     if reason:
         return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason)
@@ -401,17 +408,22 @@ class EffectSizes:
 
 def effect_sizes(a, b=None, *, level=0.95):
     """Mean difference, Cohen's dz (its interval inverts the noncentral t) and the rank-biserial correlation."""
+    from scipy.stats import rankdata  # slow to import
+
     differences, resolution = paired_differences(a, b)
-    test, n, method = paired_t(a, b, level=level), len(differences), "noncentral-t"
-    untied, biserial = differences[differences != 0], None
+    test = paired_t(a, b, level=level)
+    n = len(differences)
+    method = "noncentral-t"
+    untied = differences[differences != 0]
+    biserial = None
     if len(untied):
-        dense = _dense_ranks(np.abs(untied), resolution)
-        sizes = np.bincount(dense)
-        ranks = (np.cumsum(sizes) - (sizes - 1) / 2)[dense]
+        ranks = rankdata(_dense_ranks(np.abs(untied), resolution))
         biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
     if test.reason:
         return EffectSizes(test.interval, Interval(None, None, None, level, n, method, test.reason), biserial)
-    dz, low, high, reason = test.statistic / math.sqrt(n), None, None, "out_of_range"
+    dz = test.statistic / math.sqrt(n)
+    low = high = None
+    reason = "out_of_range"
     if abs(test.statistic) <= LARGEST_T:  # scipy's noncentral t is not reliable further out
         tails = np.array([(1 + level) / 2, (1 - level) / 2])
         low, high = (special.nctdtrinc(n - 1, tails, test.statistic) / math.sqrt(n)).tolist()
@@ -436,7 +448,8 @@ def exact_sign_test(wins, losses):
     n = int(wins + losses)
     if n == 0:
         return PairedTest(None, None, 0, reason="no_units")
-    most, k = max(wins, losses), np.arange(min(wins, losses) + 1)
+    most = max(wins, losses)
+    k = np.arange(min(wins, losses) + 1)
     log_terms = -special.betaln(k + 1, n - k + 1) - math.log(n + 1)
     log_tail = float(special.logsumexp(log_terms)) - n * math.log(2)
     pvalue = positive(2 * special.betainc(most, n - most + 1, 0.5))
@@ -474,17 +487,21 @@ class McNemarTest:
 
 def mcnemar(first, second, *, level=0.95):
     """Compare two systems that were right or wrong on the same independent units; of clusters see `sign_flips`."""
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    a = np.asarray(first, dtype=bool)
+    b = np.asarray(second, dtype=bool)
     return mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
 
 
 def mcnemar_counts(first_only, second_only, n, *, level=0.95):
     """Test from the counts of discordant units; the interval is Bonett and Price's (2012)."""
-    total, method = first_only + second_only, "bonett-price"
+    total = first_only + second_only
+    method = "bonett-price"
     if n:
-        p, q = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
+        p = (first_only + 1) / (n + 2)
+        q = (second_only + 1) / (n + 2)
         half = special.ndtri((1 + level) / 2) * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
-        low, high = float(max(-1.0, p - q - half)), float(min(1.0, p - q + half))
+        low = float(max(-1.0, p - q - half))
+        high = float(min(1.0, p - q + half))
         difference = Interval((first_only - second_only) / n, low, high, level, n, method)
     else:
         difference = Interval(None, None, None, level, 0, method, "no_units")
@@ -545,13 +562,16 @@ def _rejections(discordant, n, alpha, mid_p):
     totals = np.arange(1, n + 1)
     log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
     weights = np.exp(log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant))
-    totals, weights = totals[weights > 1e-12 / n], weights[weights > 1e-12 / n]
+    totals = totals[weights > 1e-12 / n]
+    weights = weights[weights > 1e-12 / n]
     # The largest smaller count that rejects, by bisection; -1 where none does.
-    low, high = np.full(len(totals), -1), totals // 2
+    low = np.full(len(totals), -1)
+    high = totals // 2
     while (low < high).any():
         middle = (low + high + 1) // 2
         rejects = mcnemar_pvalues(middle, totals)[int(mid_p)] <= alpha
-        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
+        low = np.where(rejects, middle, low)
+        high = np.where(rejects, high, middle - 1)
 
     def power_of(difference):
         share = (discordant + difference) / (2 * discordant)
