@@ -47,7 +47,7 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
     work = (
         "import time\n"
         "from casebook.progress import track\n"
-        "for case in track(['a', 'b'], 'cases'):\n"
+        "for case in track(['a', 'b', 'c'], 'cases'):\n"
         "    for _ in track(range(3), 'edits'):\n"
         "        time.sleep(0.8)\n"
         "[case for case in track(iter('ab'), 'more', 2)]"
@@ -59,7 +59,7 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
     told = [line.strip() for line in lines if line.startswith("  ")]
     assert told and all(line.startswith("made-0: cases ") for line in told)
     assert any(
-        re.fullmatch(r"made-0: cases 1 of 2, edits [012] of 3, about 0 min 0[1-9] s left", line) for line in told
+        re.fullmatch(r"made-0: cases 2 of 3, edits [012] of 3, about 0 min 0[1-9] s left", line) for line in told
     )
     assert not list(batch.progress_path("mine", "made-0").parent.iterdir())
 
