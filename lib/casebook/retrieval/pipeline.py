@@ -263,10 +263,10 @@ def _search(index, passages, config, name):
 
 def _documents(engine, owner, queries, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
-    mask = None if batch.allowed is None else batch.allowed[:, owner]
-    if mask is not None and len(mask) == 1:
-        mask = mask[0]
-    available = n_documents if batch.allowed is None else batch.allowed.sum(axis=1)
+    mask, available = None, n_documents
+    if batch.allowed is not None:
+        mask = batch.allowed[:, owner]
+        available = batch.allowed.sum(axis=1)
     target = np.minimum(batch.depth, available)
     fetch = batch.depth * (1 if len(owner) == n_documents else _OVERSAMPLING)
     while True:

@@ -21,7 +21,7 @@ from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
 from casebook.models.encoders import PACKAGED, load_encoder
-from casebook.retrieval.ranked import RankedLists, positive_depth, to_run
+from casebook.retrieval.ranked import best_first, positive_depth, to_run
 from casebook.retrieval.search import DenseIndex
 
 SHARD = 50_000  # documents
@@ -109,8 +109,7 @@ def search_shards(store, query_vectors, k, client=None, index=None):
     parts = _mapped(client, _search_one, entries, store, queries, depth)
     ids = np.concatenate([part.ids + start for part, start in zip(parts, starts, strict=False)], axis=1)
     scores = np.concatenate([part.scores for part in parts], axis=1)
-    order = np.lexsort((ids, -scores), axis=1)[:, :depth]
-    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+    return best_first(ids, scores).truncate(depth)
 
 
 def _search_one(entry, store, queries, depth):
