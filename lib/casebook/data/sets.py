@@ -180,10 +180,10 @@ def _names_licence(notice, licence):
 
 def fact_sheets(card, files, split):
     """Texts with the fact sheets that somebody wrote for them."""
-    rows = _rows(*files.values(), id=str, split=str, text=str, sheet=dict)
-    rows = [row for row in rows if split in ("all", row["split"])]
+    rows = _rows_of(split, files, id=str, text=str, sheet=dict)
     facts = 0
-    for sheet in (row["sheet"] for row in rows):  # the outcome apart
+    for row in rows:  # the outcome apart
+        sheet = row["sheet"]
         facts += sum(map(len, sheet["numerical_facts"].values()))
         facts += sum(side != "Unknown" for side in sheet["parties"].values())
         facts += len(sheet["evidence_items"]) + len(sheet["sections_cited"])
@@ -199,8 +199,7 @@ def fact_cases(card, files, split):
 
 def decompositions(card, files, split):
     """Sentences annotated with their atomic claims."""
-    rows = _rows(*files.values(), id=str, text=str, split=str, atoms=list)
-    rows = [row for row in rows if split in ("all", row["split"])]
+    rows = _rows_of(split, files, id=str, text=str, atoms=list)
     return _annotated(card, split, rows, sum(len(row["atoms"]) for row in rows))
 
 
@@ -277,6 +276,11 @@ def _sheet(path):
 def _rows(path, **fields):
     """Objects of a JSONL file that have these fields of these types."""
     return [row for _, row in read_jsonl(path, fields)]
+
+
+def _rows_of(part, files, **fields):
+    """Objects of the only file that belong to a split."""
+    return [row for row in _rows(*files.values(), split=str, **fields) if part in ("all", row["split"])]
 
 
 def drift_stages(seed=1337):

@@ -55,9 +55,9 @@ class Endpoint:
         self._key = os.environ.get(KEY_VARIABLE) or "none"
         self._client = openai.OpenAI(base_url=url, api_key=self._key, timeout=timeout, max_retries=retries)
 
-    def complete(self, prompt, max_tokens=512):
+    def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
-        return self.reply(prompt, max_tokens).text
+        return self.reply(prompt).text
 
     def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
         """Answer a prompt with a `Reply`; what is busy or breaks the connection is asked again ``retries`` times."""

@@ -110,7 +110,8 @@ class RememberedScores:
     """Reranker that scores each pair of query and document once, for queries that come again."""
 
     def __init__(self, reranker):
-        self._reranker, self._known, self.prepare = reranker, {}, reranker.prepare
+        self._reranker = reranker
+        self._known = {}
 
     def scores(self, queries, candidates):
         """Score candidate documents of every query."""

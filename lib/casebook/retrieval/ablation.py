@@ -78,21 +78,23 @@ def run_ablation(dataset, systems, measures=MEASURES):
 
 def retrieve(dataset, system):
     """Put all queries of a dataset through one system; where it names candidates, only those are ranked."""
-    texts, pools = dataset.queries["text"].tolist(), None
+    texts = dataset.queries["text"].tolist()
+    pools = None
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    name, answer = getattr(system, "__qualname__", type(system).__name__), system(texts, DEPTH)
+    name = getattr(system, "__qualname__", type(system).__name__)
+    answer = system(texts, DEPTH)
     try:
-        pairs = [(list(ids), list(scores)) for ids, scores in zip(*answer, strict=True)]
-        rows = [dict(zip(ids, map(float, scores), strict=True)) for ids, scores in pairs]
+        answers = [list(zip(ids, map(float, scores), strict=True)) for ids, scores in zip(*answer, strict=True)]
+        rows = list(map(dict, answers))
     except (TypeError, ValueError):
         rows = []
     if len(rows) != len(texts):
         wanted = f"ids and scores of equal lengths for each of {len(texts)} questions"
         raise InputError(f"{name}: expected two lists: {wanted}")
-    if any(len(row) < len(ids) for row, (ids, _) in zip(rows, pairs, strict=True)):
+    if list(map(len, rows)) != list(map(len, answers)):
         raise InputError(f"{name}: a document is given twice for one question")
     unknown = set().union(*rows) - set(dataset.documents["doc_id"])
     if unknown:
@@ -153,17 +155,18 @@ class ScoredSystems:
         planned = [(focus, name) for name in rest] if planned is None else list(planned)
         known = set(map(frozenset, planned))
         other = [pair for pair in itertools.combinations(frame, 2) if frozenset(pair) not in known]
-        families = {"planned": planned, "other": other}
         options = {"clusters": self.clusters, "margin": margin, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
-        parts = {name: compare_systems(frame, pairs=pairs, **options) for name, pairs in families.items()}
-        found = [part.pairs.assign(family=name) for name, part in parts.items()]
-        pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
-        systems = parts["planned"].systems
+        comparison = compare_systems(frame, pairs=planned, **options)
+        pairs = comparison.pairs.assign(family="planned")
+        if other:
+            others = compare_systems(frame, pairs=other, **options).pairs.assign(family="other")
+            pairs = pd.concat([pairs, others], ignore_index=True) if planned else others
+        systems = comparison.systems
         apart = pd.DataFrame(False, systems["system"], systems["system"])
-        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - parts["planned"].level, ["system_a", "system_b"]].to_numpy():
+        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - comparison.level, ["system_a", "system_b"]].to_numpy():
             apart.loc[a, b] = apart.loc[b, a] = True
         systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
-        return replace(parts["planned"], systems=systems, pairs=pairs)
+        return replace(comparison, systems=systems, pairs=pairs)
 
     def numbers(self, **options):
         """Every mean with interval, n and control, as in ``numbers.json``: by system and measure."""
@@ -222,7 +225,7 @@ def planned_rows(study, pairs, measure="nDCG@10", **options):
     return rows
 
 
-def unpaired_contrast(scores, first, clusters=None, margin=0.0, level=0.95):
+def unpaired_contrast(scores, first, clusters=None, margin=0.0):
     """Difference in mean of the queries that are `first` and the others, by least squares with errors over groups."""
     from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
 
@@ -230,7 +233,7 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0, level=0.95):
     codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
     design = np.column_stack([np.ones(len(scores)), first])
     fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
-    low, high = fit.conf_int(1 - level)[1]
+    low, high = fit.conf_int()[1]
     groups = len(scores) if clusters is None else len(set(clusters))
     row = {"difference": fit.params[1], "low": low, "high": high, "n": len(scores), "groups": groups}
     spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
@@ -276,14 +279,14 @@ _VERBS = {
 }
 
 
-def contrast_sentence(row, measure="nDCG@10"):
+def contrast_sentence(row):
     """Say a planned contrast: verdict, difference with its interval, and queries better, equal and worse."""
     system, against = named(row["system"]), named(row["against"])
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
-    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')}"
+    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
     counts = f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
-    return f"{system} {_VERBS[row['verdict']]} {against}: {effect} {measure}{by_unit(row)}; {counts}."
+    return f"{system} {_VERBS[row['verdict']]} {against}: {effect}{by_unit(row)}; {counts}."
 
 
 def by_unit(rows):

@@ -182,12 +182,11 @@ class HybridRetriever:
             with _timed(costs, name):
                 if engine is None:
                     stages[name] = _control_list(batch, len(self.index), name, config.seed)
-                    winners[name] = np.full(stages[name].shape, ABSENT)
-                else:
-                    asked = vectors if name == "dense" else batch.queries
-                    stages[name], winners[name] = _documents(engine, owner, asked, batch, len(self.index))
-                if name.startswith("bm25") and config.chunking and not config.bm25_chunks:
-                    winners[name] = np.full(stages[name].shape, ABSENT)  # whole documents are no passages here
+                    continue
+                asked = vectors if name == "dense" else batch.queries
+                stages[name], best = _documents(engine, owner, asked, batch, len(self.index))
+                if owner is passages.owner:  # else whole documents were searched, which are no passages here
+                    winners[name] = best
 
         # 3 fusion
         with _timed(costs, "fusion"):

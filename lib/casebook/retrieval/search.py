@@ -57,7 +57,6 @@ class BM25Index:
 
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
-        k = positive_depth(k)
         mask, tokens = as_mask(allowed), self._tokens(queries)
         step, parts = max(1, _BLOCK_VALUES // self.size), []
         for start in range(0, len(tokens), step):
