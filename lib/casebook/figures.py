@@ -132,12 +132,10 @@ def _themed(colour, tag):
 
 def _marks(figure, height):
     """Give the places to point at in the drawing's own units, each large enough for a finger."""
-    kept = figure.__dict__.get("casebook_marks")
-    if kept is None:
+    if not hasattr(figure, "casebook_marks"):
         for axes in figure.axes:
             _found(axes)
-        kept = figure.__dict__.get("casebook_marks", [])
-    for axes, x, y, x1, y1, title, link in kept:
+    for axes, x, y, x1, y1, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
@@ -161,20 +159,18 @@ def _found(axes):
 
 def _say(axes, x, y, x1=None, y1=None):
     """Name each place by the ticks that have names, and by its numbers where they have none."""
-    named = [tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
-    centre = [
-        np.asarray(a) if b is None or not names else (np.asarray(a) + np.asarray(b)) / 2
-        for a, b, names in ((x, x1, named[0]), (y, y1, named[1]))
-    ]
-    titles = []
-    for place in zip(*centre, strict=True):
-        shown = [
-            names.get(round(value), "") if names else f"{axis.get_label_text()} {value:.3f}".strip()
-            for value, names, axis in zip(place, named, (axes.xaxis, axes.yaxis), strict=True)
-            if np.isfinite(value)
-        ]
-        titles.append(": ".join(filter(None, reversed(shown))))
+    shown = [_tick_texts(axes.yaxis, y, y if y1 is None else y1), _tick_texts(axes.xaxis, x, x if x1 is None else x1)]
+    titles = [": ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
     hover(axes, titles, x, y, x1, y1)
+
+
+def _tick_texts(axis, values, others):
+    """Name values by the ticks halfway to the others, or write them with the label of the axis."""
+    names = tick_names(axis)
+    if names:
+        return [names.get(round(place), "") if np.isfinite(place) else "" for place in np.add(values, others) / 2]
+    label = axis.get_label_text()
+    return [f"{label} {value:.3f}".strip() if np.isfinite(value) else "" for value in values]
 
 
 def tick_names(axis):

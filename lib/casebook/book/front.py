@@ -80,8 +80,9 @@ def answers(run, cells, up="", visible=VISIBLE):
         return "<p>No chapter of this run has reported an answer yet.</p>"
     limits = {}
     for *_, each in rows:
+        axis = each.measure, each.null
         ends = [x for x in (each.value, each.low, each.high, each.margin) if x is not None]
-        limits[each.measure, each.null] = max([limits.get((each.measure, each.null), 0), *map(abs, ends)])
+        limits[axis] = max([limits.get(axis, 0), *map(abs, ends)])
     written, seen = {}, set()
     for cell, experiment, each in rows:
         # The first answer on each data set is visible, then what is decided, then the others.

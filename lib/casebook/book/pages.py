@@ -209,9 +209,11 @@ def provenance(run, cells):
                 "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
             }
         )
-    versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
-    versions += [("python", platform.python_version())]
-    versions += [(f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN])]
+    versions = [
+        *((name, importlib.metadata.version(name)) for name in _PACKAGES),
+        ("python", platform.python_version()),
+        (f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN]),
+    ]
     made = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
     packages = to_html(pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation")
     return f"{raw(as_cards(made._repr_html_()))}\n{raw(packages)}"
