@@ -43,21 +43,19 @@ def generated(run, cells, compare=None):
                 f"# {experiment_title(run, group[0])}\n\n{raw(answers(run, group, '../../', None))}\n"
                 f"{_chapter_links(named, group)}- [Method](../../{method})\n"
             )
-    return (
-        made
-        | item_pages(run, cells, compare)
-        | {
-            "masthead.md": raw(masthead(run, cells)),
-            "answers.md": raw(answers(run, cells)),
-            "stated.md": stated_section(run),
-            "measures.md": raw(_measures()),
-            "systems.md": raw(_systems()),
-            "licences.md": raw(_licences()),
-            "changes.md": changes(run, cells),
-            "grid.md": raw(grid_page(run, cells)),
-            "provenance.md": provenance(run, cells),
-        }
-    )
+    return {
+        **made,
+        **item_pages(run, cells, compare),
+        "masthead.md": raw(masthead(run, cells)),
+        "answers.md": raw(answers(run, cells)),
+        "stated.md": stated_section(run),
+        "measures.md": raw(_measures()),
+        "systems.md": raw(_systems()),
+        "licences.md": raw(_licences()),
+        "changes.md": changes(run, cells),
+        "grid.md": raw(grid_page(run, cells)),
+        "provenance.md": provenance(run, cells),
+    }
 
 
 def by_experiment(run, cells):
@@ -123,10 +121,11 @@ def grid_page(run, cells):
     records = {name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])}
     given = {}
     for name, record in records.items():
-        asked = planned.get(name, {})
-        given[name] = asked.get("experiment"), asked.get("parameters", {})
         if record:
             given[name] = record.workflow, record.labels["Inputs"]["parameters"]
+        else:
+            asked = planned.get(name, {})
+            given[name] = asked.get("experiment"), asked.get("parameters", {})
     rows = []
     for name, (experiment, parameters) in given.items():
         alike = [others for other, others in given.values() if other == experiment]

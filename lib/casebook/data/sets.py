@@ -89,15 +89,22 @@ def _part(whole):
 def pdpabench(card, files, split):
     """PDPABench: questions about Singapore's Personal Data Protection Act 2012, from the study's own files."""
     chunks = _rows(files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str)
-    names = {"chunk_id": "doc_id", "text": "text", "canonical_citation": "citation"}
-    names |= {name: name for name in ("part", "section", "subsection")}
-    documents = pd.DataFrame(chunks)[list(names)].rename(columns=names)
+    names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
+    columns = ["chunk_id", "text", "canonical_citation", "part", "section", "subsection"]
+    documents = pd.DataFrame(chunks)[columns].rename(columns=names)
     documents.insert(1, "title", "")
     rows = _rows(files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list)
     card.expect(chunks=len(documents), questions=len(rows))
-    names = {"id": "query_id", "question_user": "text", "qa_type": "qa_type", "abstain_allowed": "abstain"}
-    names |= {"question_variants": "variants", "gold_answer_extended": "gold_answer"}
-    names |= {"gold_answer_short": "gold_answer_short", "canonical_sections": "citations"}
+    names = {
+        "id": "query_id",
+        "question_user": "text",
+        "qa_type": "qa_type",
+        "abstain_allowed": "abstain",
+        "question_variants": "variants",
+        "gold_answer_extended": "gold_answer",
+        "gold_answer_short": "gold_answer_short",
+        "canonical_sections": "citations",
+    }
     part = {"train": "train", "dev": "val", "test": "test"}[split.split("_")[0]]
     scored = {}  # the one chunk that the study scored for each question
     for row in _rows(files[f"splits/{part}_triples.jsonl"], qid=str, pos_id=str):
