@@ -47,7 +47,9 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
     """Say on hover what stands at each place, a point or a rectangle of the axes; an address makes it a link."""
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     places = (np.broadcast_to(np.asarray(each, dtype=float), len(titles)) for each in corners)
-    links = [e if isinstance(e, str) else None for e in (addresses if addresses is not None else [None] * len(titles))]
+    links = [None] * len(titles)
+    if addresses is not None:
+        links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [(axes, *place, title, link) for *place, title, link in zip(*places, titles, links, strict=True)]
 

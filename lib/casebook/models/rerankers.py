@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import softmax
 
 from casebook.errors import InputError
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
@@ -188,6 +189,4 @@ class EntailmentModel(_PairModel):
         pairs = list(zip(premises, hypotheses, strict=True))
         if not pairs:
             return np.zeros((0, len(CLASSES)))
-        logits = self._logits(pairs)[:, [columns[name] for name in CLASSES]]
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return softmax(self._logits(pairs)[:, [columns[name] for name in CLASSES]], axis=1)

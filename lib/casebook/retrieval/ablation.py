@@ -234,16 +234,19 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0):
     design = np.column_stack([np.ones(len(scores)), first])
     fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     low, high = fit.conf_int()[1]
-    groups = len(scores) if clusters is None else len(set(clusters))
-    row = {"difference": fit.params[1], "low": low, "high": high, "n": len(scores), "groups": groups}
     spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
     if reason == "fewer_than_six_units" or spread == 0:
-        row |= {"low": np.nan, "high": np.nan}
+        low = high = np.nan
         reason = reason if spread else "no_variation"
-    verdict = verdict_of(row["low"], row["high"], margin)
-    if np.ptp(scores) == 0:
-        verdict = NOT_MEASURED
-    return row | {"verdict": verdict, "reason": reason}
+    return {
+        "difference": fit.params[1],
+        "low": low,
+        "high": high,
+        "n": len(scores),
+        "groups": len(scores if clusters is None else set(clusters)),
+        "verdict": verdict_of(low, high, margin) if np.ptp(scores) else NOT_MEASURED,
+        "reason": reason,
+    }
 
 
 def same_inputs(results, pairs):

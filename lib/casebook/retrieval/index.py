@@ -17,8 +17,6 @@ from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
-#: How an encoder reads a query that is longer than its limit.
-QUERY_READINGS = ("truncated", "windows")
 
 
 class CorpusIndex:
@@ -40,7 +38,7 @@ class CorpusIndex:
         return len(self.texts)
 
     def encoder(self, query_reading="truncated"):
-        """The encoder, loaded when it is first asked for, with one of `QUERY_READINGS`."""
+        """The encoder, loaded when it is first asked for, that reads long queries ``truncated`` or in ``windows``."""
         if not self._readers:
             encoder = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
             self._readers = {"truncated": encoder, "windows": WindowedQueries(encoder)}

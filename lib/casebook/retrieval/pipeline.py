@@ -128,7 +128,8 @@ class HybridRetriever:
         for row, query in enumerate(queries):
             if not query.strip():
                 raise InputError(f"query {row} is blank: give it text or leave it out")
-        top_k, costs = config.top_k if top_k is None else positive_depth(top_k), {}
+        top_k = positive_depth(config.top_k if top_k is None else top_k)
+        costs = {}
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
         with _timed(costs, "filter"):
             allowed = self._allowed(len(queries), filters, candidates)
