@@ -326,8 +326,8 @@ def _best_and_count(found):
 
 def _votes(found):
     one, other = systems = found["systems"]
-    heads = ["Rater", "Vote", "On the left", "Place in the form"]
-    heads += [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    scales = [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    heads = ["Rater", "Vote", "On the left", "Place in the form", *scales]
     names = {1: one, -1: other, 0: "tie", None: None}
     items = []
     for each in found["items"]:

@@ -3,7 +3,6 @@
 import html
 import importlib.metadata
 import json
-import math
 import platform
 from pathlib import Path
 
@@ -97,12 +96,17 @@ def _licences():
 def _measures():
     from casebook.measures.ranking import list_measures
 
-    def span(row):
-        return f"{row.low:g} to {'unbounded' if row.high == math.inf else format(row.high, 'g')}"
-
-    rows = [(row.name, row.definition, span(row), row.source, row.parity_note) for row in list_measures()]
-    frame = pd.DataFrame(rows, columns=["Name", "Definition", "Range", "Source", "Original definition"])
-    return to_html(frame, "Ranking measures")
+    rows = [
+        {
+            "Name": row.name,
+            "Definition": row.definition,
+            "Range": f"{row.low:g} to {row.high:g}".replace("inf", "unbounded"),
+            "Source": row.source,
+            "Original definition": row.parity_note,
+        }
+        for row in list_measures()
+    ]
+    return to_html(pd.DataFrame(rows), "Ranking measures")
 
 
 def _systems():

@@ -16,8 +16,17 @@ import pandas as pd
 
 from casebook.errors import InputError
 
-VOTES = ["rater", "row", "item", "rag_side", "preferred"]
-VOTES += ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
+VOTES = [
+    "rater",
+    "row",
+    "item",
+    "rag_side",
+    "preferred",
+    "factuality_s1",
+    "usefulness_s1",
+    "factuality_s2",
+    "usefulness_s2",
+]
 
 
 class DataSplit:

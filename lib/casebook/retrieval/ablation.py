@@ -335,8 +335,19 @@ def published_figures(key, index, **draws):
             where = [figure[name] for name in ("source", "system", "split")]
             ours = (found["value"], found["low"], found["high"], found["n"], found["value"] - value)
             rows.append((*where, measure, value, *ours, kind))
-    columns = ["source", "system", "split", "measure", "published"]
-    columns += ["ours", "ours low", "ours high", "n", "difference", "kind"]
+    columns = [
+        "source",
+        "system",
+        "split",
+        "measure",
+        "published",
+        "ours",
+        "ours low",
+        "ours high",
+        "n",
+        "difference",
+        "kind",
+    ]
     return pd.DataFrame(rows, columns=columns).astype({"ours low": float, "ours high": float})
 
 

@@ -162,9 +162,16 @@ def to_run(lists, query_ids, doc_ids):
     }
 
 
-_OPERATORS = {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
-_OPERATORS |= {"gte": operator.ge, "lte": operator.le}
-_OPERATORS |= {"in": pd.Series.isin, "not_in": lambda values, known: ~values.isin(known)}
+_OPERATORS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "lt": operator.lt,
+    "gte": operator.ge,
+    "lte": operator.le,
+    "in": pd.Series.isin,
+    "not_in": lambda values, known: ~values.isin(known),
+}
 
 
 def metadata_mask(documents, where):
