@@ -50,7 +50,9 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
     """Say on hover what stands at each place, a point or a rectangle of the axes; an address makes it a link."""
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     places = (np.broadcast_to(np.asarray(each, dtype=float), len(titles)) for each in corners)
-    links = [e if isinstance(e, str) else None for e in (addresses if addresses is not None else [None] * len(titles))]
+    links = [None] * len(titles)
+    if addresses is not None:
+        links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [(axes, *place, title, link) for *place, title, link in zip(*places, titles, links, strict=True)]
 
@@ -136,12 +138,10 @@ def _themed(colour, tag):
 
 def _marks(figure, height):
     """Give the places to point at in the drawing's own units, each large enough for a finger."""
-    kept = figure.__dict__.get("casebook_marks")
-    if kept is None:
+    if not hasattr(figure, "casebook_marks"):
         for axes in figure.axes:
             _found(axes)
-        kept = figure.__dict__.get("casebook_marks", [])
-    for axes, x, y, x1, y1, title, link in kept:
+    for axes, x, y, x1, y1, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
@@ -165,20 +165,18 @@ def _found(axes):
 
 def _say(axes, x, y, x1=None, y1=None):
     """Name each place by the ticks that have names, and by its numbers where they have none."""
-    named = [tick_names(axis) for axis in (axes.xaxis, axes.yaxis)]
-    centre = [
-        np.asarray(a) if b is None or not names else (np.asarray(a) + np.asarray(b)) / 2
-        for a, b, names in ((x, x1, named[0]), (y, y1, named[1]))
-    ]
-    titles = []
-    for place in zip(*centre, strict=True):
-        shown = [
-            names.get(round(value), "") if names else f"{axis.get_label_text()} {value:.3f}".strip()
-            for value, names, axis in zip(place, named, (axes.xaxis, axes.yaxis), strict=True)
-            if np.isfinite(value)
-        ]
-        titles.append(": ".join(filter(None, reversed(shown))))
+    shown = [_tick_texts(axes.yaxis, y, y if y1 is None else y1), _tick_texts(axes.xaxis, x, x if x1 is None else x1)]
+    titles = [": ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
     hover(axes, titles, x, y, x1, y1)
+
+
+def _tick_texts(axis, values, others):
+    """Name values by the ticks halfway to the others, or write them with the label of the axis."""
+    names = tick_names(axis)
+    if names:
+        return [names.get(round(place), "") if np.isfinite(place) else "" for place in np.add(values, others) / 2]
+    label = axis.get_label_text()
+    return [f"{label} {value:.3f}".strip() if np.isfinite(value) else "" for value in values]
 
 
 def tick_names(axis):

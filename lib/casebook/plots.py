@@ -59,9 +59,8 @@ def use_style():
 
 def _rows_figure(height, labels):
     """A figure with one named row per label, the first on top; long names take two lines or more."""
-    unbroken = [
-        re.sub(r"\((n) (= )?(\S+)\)", lambda found: found[0].replace(" ", "\u00a0"), str(name)) for name in labels
-    ]
+    # The number of units stays on one line.
+    unbroken = [re.sub(r"\(n (= )?\S+\)", lambda n: n[0].replace(" ", "\u00a0"), str(name)) for name in labels]
     labels = ["\n".join(part for line in name.split("\n") for part in wrap(line, 24)) for name in unbroken]
     lines = sum(label.count("\n") for label in labels)
     figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * lines))
@@ -92,8 +91,8 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
 
     Columns of the frame: row, value, low, high, and where there are any: series, n, control (a tick), address, colour.
     """
-    rows = list(dict.fromkeys(frame["row"]))
-    series = list(dict.fromkeys(frame["series"])) if "series" in frame else [None]
+    rows = list(frame["row"].unique())
+    series = list(frame["series"].unique()) if "series" in frame else [None]
     labels = rows
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
@@ -110,7 +109,7 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     for place, name in enumerate(series):
         part = frame if name is None else frame[frame["series"] == name]
         shift = 0.0 if len(series) == 1 else 0.56 * (place / (len(series) - 1) - 0.5)
-        at = np.array([rows.index(row) + shift for row in part["row"]])
+        at = pd.Index(rows).get_indexer(part["row"]) + shift
         colour, marker = _SERIES[place % len(_SERIES)]
         bounds = (part[column].astype(float) for column in ("low", "high", "value"))
         _interval(axes, at, *bounds, part.get("colour", colour), marker, name, 34, part.get("address"))
@@ -152,8 +151,7 @@ def added_by_stage(frame, measure):
     _interval(left, rows, frame["low"], frame["high"], frame["change"], _signs(frame))
     right.bar_label(right.barh(rows, frame["milliseconds"], color=GREY, height=0.5), fmt="%.1f", padding=3)
     right.margins(x=0.3)
-    costs = zip(frame["stage"], frame["milliseconds"], strict=True)
-    titles = [f"{stage}: {cost:.1f} ms a question" for stage, cost in costs]
+    titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
     hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
     left.set_xlabel(f"change in {measure}")
     right.set_xlabel("milliseconds")
@@ -186,22 +184,22 @@ def agreement_intervals(table):
 
 def position_forest(effect, system):
     """Draw what the side of an answer does to the preference."""
-    found = {
+    shares = {
         "left answer chosen": effect.left_choice,
         f"{system} wins on the left": effect.win_rate_left,
         f"{system} wins on the right": effect.win_rate_right,
         f"{system} wins, sides balanced": effect.side_balanced,
     }
     rows = [
-        {"row": name, "value": one.estimate, "low": one.low, "high": one.high, "n": one.n, "colour": BLUE}
-        for name, one in found.items()
+        {"row": name, "value": share.estimate, "low": share.low, "high": share.high, "n": share.n}
+        for name, share in shares.items()
     ]
-    rows[0]["colour"] = GREY
-    figure = values(pd.DataFrame(rows), "share of untied votes, 95 % interval")
-    figure.axes[0].axvline(0.5, color=GREY, lw=1)
-    for place, one in enumerate(found.values()):
-        if one.estimate is None:
-            figure.axes[0].text(0.5, place, "not defined", va="center", ha="center")
+    frame = pd.DataFrame(rows).assign(colour=[GREY, BLUE, BLUE, BLUE])
+    figure = values(frame, "share of untied votes, 95 % interval")
+    axes = figure.axes[0]
+    axes.axvline(0.5, color=GREY, lw=1)
+    for place in np.flatnonzero(frame["value"].isna()):
+        axes.text(0.5, place, "not defined", va="center", ha="center")
     return figure
 
 
@@ -279,13 +277,12 @@ def rating_matrix(ratings, scale=None):
     axes.set_yticks(range(len(marks)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
-    missing = int(ratings.isna().to_numpy().sum())
-    shown = f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters"
-    axes.set_title(f"{shown},\n{missing:,} ratings missing")
+    missing = ratings.isna().to_numpy().sum()
+    axes.set_title(f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters,\n{missing:,} ratings missing")
     figure.colorbar(image, ax=axes, label="rating", pad=0.02)
     titles = [f"{name}: mean {marked.mean():.2f} of {marked.count()} ratings" for name, marked in drawn.items()]
-    rows = np.arange(len(marks))
-    hover(axes, titles, -0.5, rows - 0.5, len(drawn) - 0.5, rows + 0.5)
+    edges = np.arange(len(marks) + 1) - 0.5
+    hover(axes, titles, -0.5, edges[:-1], len(drawn) - 0.5, edges[1:])
     return figure
 
 

@@ -62,13 +62,16 @@ def documents(size):
     truth = plant_truth(size, QUERIES, seed=0)
     stages.ended("plant")
 
-    def read(start, stop):
-        return render(truth.values, truth.documents[start:stop])
+    class Rendered:
+        def __len__(self):
+            return size
 
-    read.n_documents = size
+        def __getitem__(self, span):
+            return list(render(truth.values, truth.documents[span]))
+
     with tempfile.TemporaryDirectory() as folder:
         store = ShardStore(folder)
-        encode_shards(read, hashed, store)
+        encode_shards(Rendered(), hashed, store)
         stages.ended("encode")
         matters = np.flatnonzero(list(truth.weights.values()))
         asked = {name: v for name, v in truth.values.items() if truth.weights[name]}

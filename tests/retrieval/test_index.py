@@ -1,6 +1,7 @@
 """Passages, long queries and long documents: nothing is cut in silence, nothing costs hours."""
 
 import re
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -21,15 +22,18 @@ settings = st.tuples(st.integers(1, 6), st.integers(0, 5)).filter(lambda s: s[1]
 
 
 def letters(text):
-    """Stand in for a tokeniser: every character but white space is a token."""
+    """Count the characters that are no white space."""
     return len(re.sub(r"\s", "", text))
+
+
+def letter_reader(most, count=letters):
+    """Stand in for an encoder of so many tokens, by default each a letter."""
+    return SimpleNamespace(max_tokens=most, count_tokens=lambda texts: [count(text) for text in texts])
 
 
 @given(texts, settings, st.none() | st.integers(1, 9))
 def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
-    chunks = chunk_documents(
-        texts, max_words=words[0], overlap=words[1], token_counter=letters if limit else None, max_tokens=limit
-    )
+    chunks = chunk_documents(texts, words[0], words[1], letter_reader(limit) if limit else None)
     assert sorted(set(chunks.owner.tolist())) == list(range(len(texts)))
     assert (np.diff(chunks.owner) >= 0).all()
     covered = [np.zeros(len(text), dtype=bool) for text in texts]
@@ -46,16 +50,16 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
 
 
 def test_a_chunk_of_exactly_the_limit_fits():
-    limit = {"token_counter": letters, "max_tokens": 4, "max_words": 9, "overlap": 0}
+    limit = {"encoder": letter_reader(4), "max_words": 9, "overlap": 0}
     assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
     assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
     # Shared words are given up where nothing new would fit beside them.
     assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == ["a a a", "bbbb"]
     # A word of two characters can be halved, one character cannot.
-    least = limit | {"max_tokens": 1}
+    least = limit | {"encoder": letter_reader(1)}
     assert chunk_documents(["ab"], **least).texts == ["a", "b"]
     with pytest.raises(InputError, match="one character exceeds"):
-        chunk_documents(["a"], **limit | {"token_counter": lambda text: 5})
+        chunk_documents(["a"], **limit | {"encoder": letter_reader(4, lambda text: 5)})
 
 
 def test_what_stands_beyond_the_limit_of_the_encoder_is_read(hashing):

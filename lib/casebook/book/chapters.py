@@ -138,8 +138,8 @@ def _counts(card, split):
     held = card.splits.get(split)
     if held is None:
         return f"split {code(str(split))}"
-    counts = {"documents": held.documents, "queries": held.queries, "judgements": held.judgements}
-    return f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts.items() if number)}"
+    counts = held.model_dump(exclude={"note"}).items()
+    return f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts if number)}"
 
 
 def code(text):
@@ -183,7 +183,9 @@ def hashes(record):
     data = digest(inputs["data"]) if len(each) > 1 else next(iter(each), None)
     found = {"data": data, **{name: inputs.get(name) for name in ("notebook", "library", "lock")}}
     found = {name: value and value[:SHOWN] for name, value in found.items()}
-    return found | ({"data": f"{', '.join(own_logs(record))} {found['data']}"} if own_logs(record) else {})
+    if logs := own_logs(record):
+        found["data"] = f"{', '.join(logs)} {found['data']}"
+    return found
 
 
 def own_logs(record):

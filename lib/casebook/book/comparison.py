@@ -46,8 +46,9 @@ def comparison(run, other):
         "Undecided does not mean unchanged. Rows without a partner, or undefined in one run, are left out "
         "and counted. Configurations with different data are not compared.\n\n"
     )
-    left = "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
-    left = f"\n## Not compared\n\n{left}" if left else ""
+    left = ""
+    if silent:
+        left = "\n## Not compared\n\n" + "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
     lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
@@ -135,10 +136,22 @@ def _shown(found):
     shown = with_interval(found, "difference", "low", "high", name="Difference [95 % interval]")
     shown["cell"] = [page_link(cell, "../") for cell in found["cell"]]
     shown["Better"], shown["Worse"] = ([int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1))
-    names = {"cell": "Configuration", "system": "System", "measure": "Measure", "now": "Now", "before": "Before"}
-    names |= {"Difference [95 % interval]": "Difference [95 % interval]", "verdict": "Verdict"}
-    names |= {"p_adjusted": "p, corrected", "n": "n", "groups": "Groups", "reason": "Note on the interval"}
-    names |= {"left out": "Left out", "Better": "Better", "Worse": "Worse"}
+    names = {
+        "cell": "Configuration",
+        "system": "System",
+        "measure": "Measure",
+        "now": "Now",
+        "before": "Before",
+        "Difference [95 % interval]": "Difference [95 % interval]",
+        "verdict": "Verdict",
+        "p_adjusted": "p, corrected",
+        "n": "n",
+        "groups": "Groups",
+        "reason": "Note on the interval",
+        "left out": "Left out",
+        "Better": "Better",
+        "Worse": "Worse",
+    }
     return shown[list(names)].rename(columns=names)
 
 

@@ -43,8 +43,10 @@ def masthead(run, cells):
     day, commit = completed(run, cells), _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
     place = cited.get("repository-code") or web_address(_git("remote", "get-url", "origin") or "")
     parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
-    parts += [f"Commit {html.escape(commit)}"] if commit else []
-    parts += [f'<a href="{html.escape(place)}">Repository</a>'] if place else []
+    if commit:
+        parts.append(f"Commit {html.escape(commit)}")
+    if place:
+        parts.append(f'<a href="{html.escape(place)}">Repository</a>')
     if cited:
         parts.append(f"Licence {html.escape(str(cited['license']))}")
         who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
@@ -80,8 +82,9 @@ def answers(run, cells, up="", visible=VISIBLE):
         return "<p>No chapter of this run has reported an answer yet.</p>"
     limits = {}
     for *_, each in rows:
+        axis = each.measure, each.null
         ends = [x for x in (each.value, each.low, each.high, each.margin) if x is not None]
-        limits[each.measure, each.null] = max([limits.get((each.measure, each.null), 0), *map(abs, ends)])
+        limits[axis] = max([limits.get(axis, 0), *map(abs, ends)])
     written, seen = {}, set()
     for cell, experiment, each in rows:
         # The first answer on each data set is visible, then what is decided, then the others.

@@ -141,10 +141,10 @@ def page(cell, noun, documents, layout, items, orders=(), wrong=None):
     return {
         "cell": cell,
         "noun": noun,
-        "layout": list(layout),
+        "layout": layout,
         "documents": documents,
         "tags": tags,
-        "orders": list(orders),
+        "orders": orders,
         "wrong": wrong,
         "items": [one | {"tags": [number[tag] for tag in one["tags"]]} for one in items],
     }
@@ -211,12 +211,12 @@ def _rows_beside(rows, added, other):
 
 def _columns_beside(rows, added, systems, more):
     """Join rows on their first cell; what one side lacks is undefined."""
-    first = {json.dumps(row[0]): row[0] for row in (*rows, *added)}
     left, right = ({json.dumps(row[0]): row[1:] for row in side} for side in (rows, added))
+    order = _by_name([*systems, *more])
     joined = []
-    for key, name in first.items():
+    for key in left | right:
         cells = [*left.get(key, [None] * len(systems)), *right.get(key, [None] * len(more))]
-        joined.append([name, *(cells[n] for n in _by_name([*systems, *more]))])
+        joined.append([json.loads(key), *(cells[n] for n in order)])
     return joined
 
 
@@ -297,10 +297,11 @@ def _edit(one, found):
             placebos = "; ".join(map(_best_and_count, result["placebo_found"])) or None
             shown = [_best_and_count(result["found"]), _best_and_count(result["still_found"])]
             precedents.append([name, *shown, placebos])
-            if place == tested[0] and result["placebo_moved"] is not None:
-                excess = (result["moved"] or 0.0) - result["placebo_moved"]
-            if place == tested[0] and result["found"] and result["found"][1] and not result["still_found"][1]:
-                tags.append(f"{name} lost every precedent")
+            if place == tested[0]:
+                if result["placebo_moved"] is not None:
+                    excess = (result["moved"] or 0.0) - result["placebo_moved"]
+                if result["found"] and result["found"][1] and not result["still_found"][1]:
+                    tags.append(f"{name} lost every precedent")
         if place in tested:
             columns = [
                 [cell(case, "relevant" if wanted else None, f"rank {rank} {word}") for case, rank, wanted in listed]
@@ -325,8 +326,8 @@ def _best_and_count(found):
 
 def _votes(found):
     one, other = systems = found["systems"]
-    heads = ["Rater", "Vote", "On the left", "Place in the form"]
-    heads += [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    scales = [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    heads = ["Rater", "Vote", "On the left", "Place in the form", *scales]
     names = {1: one, -1: other, 0: "tie", None: None}
     items = []
     for each in found["items"]:
@@ -384,8 +385,11 @@ def _claim(one, found):
     main = found["tested"][0] if found["tested"] else 0
     wrong, stated = one["right"][main] is False, one["stated"][main]
     problems = ["wrong verdict"] * wrong + ["evidence not found"] * bool(one["missed"])
-    known = [["Gold label", one["label"]], *([name.capitalize(), value] for name, value in one["slices"].items())]
-    known.append(["What is wrong", ", ".join(problems) or "nothing"])
+    known = [
+        ["Gold label", one["label"]],
+        *([name.capitalize(), value] for name, value in one["slices"].items()),
+        ["What is wrong", ", ".join(problems) or "nothing"],
+    ]
     if one["reason"]:
         known.append(["Why no evidence decided", reason_text(one["reason"])])
     names = {True: "right", False: "wrong", None: None}
@@ -403,7 +407,8 @@ def _claim(one, found):
         place = _passage(role, found, "decides" if role["met"] else None)
         cited.append([place, role["about"] or None, role["stance"], decimal(role["probability"]), role["level"]])
     tags = [f"label: {one['label']}", *problems]
-    tags += ["evidence found"] if one["missed"] is False else []
+    if one["missed"] is False:
+        tags.append("evidence found")
     tags += [f"{name}: {value}" for name, value in one["slices"].items()]
     content = [known, verdicts, parts, decisive, cited]
     return item(one["id"], one["text"], content, tags=tags, keys=[stated or 0.0], wrong=wrong)

@@ -3,7 +3,6 @@
 import html
 import importlib.metadata
 import json
-import math
 import platform
 from pathlib import Path
 
@@ -43,21 +42,19 @@ def generated(run, cells, compare=None):
                 f"# {experiment_title(run, group[0])}\n\n{raw(answers(run, group, '../../', None))}\n"
                 f"{_chapter_links(named, group)}- [Method](../../{method})\n"
             )
-    return (
-        made
-        | item_pages(run, cells, compare)
-        | {
-            "masthead.md": raw(masthead(run, cells)),
-            "answers.md": raw(answers(run, cells)),
-            "stated.md": stated_section(run),
-            "measures.md": raw(_measures()),
-            "systems.md": raw(_systems()),
-            "licences.md": raw(_licences()),
-            "changes.md": changes(run, cells),
-            "grid.md": raw(grid_page(run, cells)),
-            "provenance.md": provenance(run, cells),
-        }
-    )
+    return {
+        **made,
+        **item_pages(run, cells, compare),
+        "masthead.md": raw(masthead(run, cells)),
+        "answers.md": raw(answers(run, cells)),
+        "stated.md": stated_section(run),
+        "measures.md": raw(_measures()),
+        "systems.md": raw(_systems()),
+        "licences.md": raw(_licences()),
+        "changes.md": changes(run, cells),
+        "grid.md": raw(grid_page(run, cells)),
+        "provenance.md": provenance(run, cells),
+    }
 
 
 def by_experiment(run, cells):
@@ -99,12 +96,17 @@ def _licences():
 def _measures():
     from casebook.measures.ranking import list_measures
 
-    def span(row):
-        return f"{row.low:g} to {'unbounded' if row.high == math.inf else format(row.high, 'g')}"
-
-    rows = [(row.name, row.definition, span(row), row.source, row.parity_note) for row in list_measures()]
-    frame = pd.DataFrame(rows, columns=["Name", "Definition", "Range", "Source", "Original definition"])
-    return to_html(frame, "Ranking measures")
+    rows = [
+        {
+            "Name": row.name,
+            "Definition": row.definition,
+            "Range": f"{row.low:g} to {row.high:g}".replace("inf", "unbounded"),
+            "Source": row.source,
+            "Original definition": row.parity_note,
+        }
+        for row in list_measures()
+    ]
+    return to_html(pd.DataFrame(rows), "Ranking measures")
 
 
 def _systems():
@@ -123,10 +125,11 @@ def grid_page(run, cells):
     records = {name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])}
     given = {}
     for name, record in records.items():
-        asked = planned.get(name, {})
-        given[name] = asked.get("experiment"), asked.get("parameters", {})
         if record:
             given[name] = record.workflow, record.labels["Inputs"]["parameters"]
+        else:
+            asked = planned.get(name, {})
+            given[name] = asked.get("experiment"), asked.get("parameters", {})
     rows = []
     for name, (experiment, parameters) in given.items():
         alike = [others for other, others in given.values() if other == experiment]
@@ -209,9 +212,11 @@ def provenance(run, cells):
                 "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
             }
         )
-    versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
-    versions += [("python", platform.python_version())]
-    versions += [(f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN])]
+    versions = [
+        *((name, importlib.metadata.version(name)) for name in _PACKAGES),
+        ("python", platform.python_version()),
+        (f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN]),
+    ]
     made = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
     packages = to_html(pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation")
     return f"{raw(as_cards(made._repr_html_()))}\n{raw(packages)}"

@@ -34,10 +34,11 @@ def publish_run(run, url):
         whole, known = _published(store, run)
         kept = {
             name: entry
-            for name, entry in known.items()
-            if entry and listed.get(name) == entry and store.size(name) == entry["bytes"]
+            for name, entry in listed.items()
+            if known.get(name) == entry and store.size(name) == entry["bytes"]
         }
-        changed, gone = [name for name in files if name not in kept], [name for name in known if name not in files]
+        changed = [name for name in files if name not in kept]
+        gone = [name for name in known if name not in files]
         if changed or gone or not whole:
             _write(store, _AT_WORK, run, {name: kept.get(name) for name in known | listed})
             store.remove(MARKER)
@@ -65,10 +66,11 @@ def _published(store, run):
             found = json.loads(data)
             parts = [file.split("/") for file in found["files"]]
             # A name that is not below the address must not be removed there.
-            good = all(p[0] in ("results", "site") and ".." not in p for p in parts) and dict(found["files"])
+            dict(found["files"])
+            sound = all(p[0] in ("results", "site") and ".." not in p for p in parts)
         except (ValueError, KeyError, TypeError, AttributeError):
-            good = None
-        if good is None or good is False:
+            sound = False
+        if not sound:
             raise InputError(f"{store.url}: {name} is damaged: remove it")
         if found["run"] != run:
             raise InputError(f"{store.url}: holds the run {found['run']!r}: name another place")

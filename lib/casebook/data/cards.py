@@ -200,25 +200,31 @@ def may_show(card):
 def as_markdown(card):
     """A card as Markdown."""
     licence = card.licence
-    lines = [f"# {card.title}", "", f"`{card.key}`: {_one_line(card.description)}", ""]
-    lines += [f"- Licence: {licence.name}" + (f" ({licence.url})" if licence.url else "")]
-    lines += [f"- Non-commercial use only: {'yes' if licence.non_commercial else 'no'}"]
-    lines += [f"- About the licence: {_one_line(licence.notes)}"] if licence.notes else []
-    lines += [f"- Citation: {_one_line(card.citation)}", "", "## Splits", ""]
-    lines += ["| split | documents | queries | judgements |", "|---|---:|---:|---:|"]
+    address = f" ({licence.url})" if licence.url else ""
+    lines = [
+        f"# {card.title}\n\n`{card.key}`: {_one_line(card.description)}\n",
+        f"- Licence: {licence.name}{address}",
+        f"- Non-commercial use only: {'yes' if licence.non_commercial else 'no'}",
+    ]
+    if licence.notes:
+        lines.append(f"- About the licence: {_one_line(licence.notes)}")
+    lines.append(f"- Citation: {_one_line(card.citation)}\n\n## Splits\n")
+    lines.append("| split | documents | queries | judgements |\n|---|---:|---:|---:|")
+    notes = []
     for name, split in card.splits.items():
         shown = f"{name} (default)" if name == card.default_split else name
         lines.append(f"| {shown} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |")
-    notes = {name: split.note for name, split in card.splits.items() if split.note}
-    lines += ["", *(f"- `{name}`: {_one_line(note)}" for name, note in notes.items())]
-    lines += ["", "## Files", ""]
+        if split.note:
+            notes.append(f"- `{name}`: {_one_line(split.note)}")
+    lines += ["", *notes, "\n## Files\n"]
     for name, file in card.files.items():
-        lines.append(f"- `{name}`: " + (f"sha256 `{file.sha256}`" if file.sha256 else "identified by its content"))
+        identity = f"sha256 `{file.sha256}`" if file.sha256 else "identified by its content"
+        lines.append(f"- `{name}`: {identity}")
     if card.fingerprint:
         lines.append(f"- content of these files: sha256 `{card.fingerprint}`")
-    lines += ["", f"Sources, in this order: {', '.join(map(str, card.sources))}."]
+    lines.append(f"\nSources, in this order: {', '.join(map(str, card.sources))}.")
     if card.caveats:
-        lines += ["", "## Limits", "", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
+        lines += ["\n## Limits\n", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
     return "\n".join(lines) + "\n"
 
 

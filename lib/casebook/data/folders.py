@@ -89,9 +89,9 @@ def with_titles(documents):
 
 
 def _one_of(folder, stem):
-    for suffix in (".jsonl", ".jsonl.gz"):
-        if (folder / f"{stem}{suffix}").is_file():
-            return folder / f"{stem}{suffix}"
+    for path in (folder / f"{stem}.jsonl", folder / f"{stem}.jsonl.gz"):
+        if path.is_file():
+            return path
     raise InputError(f"{folder}: is no BEIR folder: it has no {stem}.jsonl")
 
 
@@ -174,13 +174,14 @@ def read_mini_insurance(folder, *, key=None):
         qrels[question.id], groups[question.id] = judged, question.group
     if len({name.casefold() for name in qrels}) < len(rows):
         raise InputError(f"{path}: an id occurs twice; case does not count")
-    if any(groups.values()) and not all(groups.values()):
+    grouped = any(groups.values())
+    if grouped and not all(groups.values()):
         raise InputError(f"{path}: field group must be in all rows, or in none")
     queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
     queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]].rename(columns={"id": "query_id"})
     documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
-    groups = groups if any(groups.values()) else None
-    return RetrievalDataset(key or folder.resolve().name, "test", documents, queries, qrels, groups=groups)
+    name = key or folder.resolve().name
+    return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups if grouped else None)
 
 
 def _policy(path):

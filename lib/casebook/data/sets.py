@@ -89,15 +89,22 @@ def _part(whole):
 def pdpabench(card, files, split):
     """PDPABench: questions about Singapore's Personal Data Protection Act 2012, from the study's own files."""
     chunks = _rows(files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str)
-    names = {"chunk_id": "doc_id", "text": "text", "canonical_citation": "citation"}
-    names |= {name: name for name in ("part", "section", "subsection")}
-    documents = pd.DataFrame(chunks)[list(names)].rename(columns=names)
+    names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
+    columns = ["chunk_id", "text", "canonical_citation", "part", "section", "subsection"]
+    documents = pd.DataFrame(chunks)[columns].rename(columns=names)
     documents.insert(1, "title", "")
     rows = _rows(files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list)
     card.expect(chunks=len(documents), questions=len(rows))
-    names = {"id": "query_id", "question_user": "text", "qa_type": "qa_type", "abstain_allowed": "abstain"}
-    names |= {"question_variants": "variants", "gold_answer_extended": "gold_answer"}
-    names |= {"gold_answer_short": "gold_answer_short", "canonical_sections": "citations"}
+    names = {
+        "id": "query_id",
+        "question_user": "text",
+        "qa_type": "qa_type",
+        "abstain_allowed": "abstain",
+        "question_variants": "variants",
+        "gold_answer_extended": "gold_answer",
+        "gold_answer_short": "gold_answer_short",
+        "canonical_sections": "citations",
+    }
     part = {"train": "train", "dev": "val", "test": "test"}[split.split("_")[0]]
     scored = {}  # the one chunk that the study scored for each question
     for row in _rows(files[f"splits/{part}_triples.jsonl"], qid=str, pos_id=str):
@@ -180,10 +187,10 @@ def _names_licence(notice, licence):
 
 def fact_sheets(card, files, split):
     """Texts with the fact sheets that somebody wrote for them."""
-    rows = _rows(*files.values(), id=str, split=str, text=str, sheet=dict)
-    rows = [row for row in rows if split in ("all", row["split"])]
+    rows = _rows_of(split, files, id=str, text=str, sheet=dict)
     facts = 0
-    for sheet in (row["sheet"] for row in rows):  # the outcome apart
+    for row in rows:  # the outcome apart
+        sheet = row["sheet"]
         facts += sum(map(len, sheet["numerical_facts"].values()))
         facts += sum(side != "Unknown" for side in sheet["parties"].values())
         facts += len(sheet["evidence_items"]) + len(sheet["sections_cited"])
@@ -199,8 +206,7 @@ def fact_cases(card, files, split):
 
 def decompositions(card, files, split):
     """Sentences annotated with their atomic claims."""
-    rows = _rows(*files.values(), id=str, text=str, split=str, atoms=list)
-    rows = [row for row in rows if split in ("all", row["split"])]
+    rows = _rows_of(split, files, id=str, text=str, atoms=list)
     return _annotated(card, split, rows, sum(len(row["atoms"]) for row in rows))
 
 
@@ -277,6 +283,11 @@ def _sheet(path):
 def _rows(path, **fields):
     """Objects of a JSONL file that have these fields of these types."""
     return [row for _, row in read_jsonl(path, fields)]
+
+
+def _rows_of(part, files, **fields):
+    """Objects of the only file that belong to a split."""
+    return [row for row in _rows(*files.values(), split=str, **fields) if part in ("all", row["split"])]
 
 
 def drift_stages(seed=1337):

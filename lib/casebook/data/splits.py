@@ -16,8 +16,17 @@ import pandas as pd
 
 from casebook.errors import InputError
 
-VOTES = ["rater", "row", "item", "rag_side", "preferred"]
-VOTES += ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
+VOTES = [
+    "rater",
+    "row",
+    "item",
+    "rag_side",
+    "preferred",
+    "factuality_s1",
+    "usefulness_s1",
+    "factuality_s2",
+    "usefulness_s2",
+]
 
 
 class DataSplit:
@@ -164,13 +173,13 @@ def connected_components(judged):
     """Label queries, {query: documents}, so that two that share a document have one label: ``g1``, ``g2`` and on."""
     from scipy.sparse import coo_array, csgraph
 
-    documents = {doc: len(judged) + n for n, doc in enumerate(dict.fromkeys(d for row in judged.values() for d in row))}
-    links = np.array([(n, documents[doc]) for n, row in enumerate(judged.values()) for doc in row]).reshape(-1, 2)
-    nodes = len(judged) + len(documents)
-    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(nodes, nodes))
-    labels = csgraph.connected_components(graph, directed=False)[1].tolist()
-    first = {label: f"g{n}" for n, label in enumerate(dict.fromkeys(labels), start=1)}
-    return {query: first[label] for query, label in zip(judged, labels, strict=False)}
+    links = pd.Series(judged).map(list).explode().dropna()
+    queries = pd.Index(judged).get_indexer(links.index)
+    documents = len(judged) + pd.factorize(links)[0]
+    nodes = len(judged) + len(links)
+    graph = coo_array((np.ones(len(links)), (queries, documents)), shape=(nodes, nodes))
+    labels = csgraph.connected_components(graph, directed=False)[1][: len(judged)]
+    return {query: f"g{number + 1}" for query, number in zip(judged, pd.factorize(labels)[0], strict=True)}
 
 
 def _unique_ids(frame, column, key):

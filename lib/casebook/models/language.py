@@ -99,8 +99,8 @@ class Endpoint:
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema; an answer that is none is refused once."""
-        asked = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing "
-        asked += f"else:\n{json.dumps(schema, sort_keys=True)}\n"
+        shape = json.dumps(schema, sort_keys=True)
+        asked = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n{shape}\n"
         try:
             answer, problem = _checked(self.complete(asked), schema)
             if problem:

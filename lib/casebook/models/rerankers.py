@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import softmax
 
 from casebook.errors import InputError
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
@@ -110,7 +111,8 @@ class RememberedScores:
     """Reranker that scores each pair of query and document once, for queries that come again."""
 
     def __init__(self, reranker):
-        self._reranker, self._known, self.prepare = reranker, {}, reranker.prepare
+        self._reranker = reranker
+        self._known = {}
 
     def scores(self, queries, candidates):
         """Score candidate documents of every query."""
@@ -187,6 +189,4 @@ class EntailmentModel(_PairModel):
         pairs = list(zip(premises, hypotheses, strict=True))
         if not pairs:
             return np.zeros((0, len(CLASSES)))
-        logits = self._logits(pairs)[:, [columns[name] for name in CLASSES]]
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return softmax(self._logits(pairs)[:, [columns[name] for name in CLASSES]], axis=1)

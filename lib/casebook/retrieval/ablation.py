@@ -78,21 +78,23 @@ def run_ablation(dataset, systems, measures=MEASURES):
 
 def retrieve(dataset, system):
     """Put all queries of a dataset through one system; where it names candidates, only those are ranked."""
-    texts, pools = dataset.queries["text"].tolist(), None
+    texts = dataset.queries["text"].tolist()
+    pools = None
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    name, answer = getattr(system, "__qualname__", type(system).__name__), system(texts, DEPTH)
+    name = getattr(system, "__qualname__", type(system).__name__)
+    answer = system(texts, DEPTH)
     try:
-        pairs = [(list(ids), list(scores)) for ids, scores in zip(*answer, strict=True)]
-        rows = [dict(zip(ids, map(float, scores), strict=True)) for ids, scores in pairs]
+        answers = [list(zip(ids, map(float, scores), strict=True)) for ids, scores in zip(*answer, strict=True)]
+        rows = list(map(dict, answers))
     except (TypeError, ValueError):
         rows = []
     if len(rows) != len(texts):
         wanted = f"ids and scores of equal lengths for each of {len(texts)} questions"
         raise InputError(f"{name}: expected two lists: {wanted}")
-    if any(len(row) < len(ids) for row, (ids, _) in zip(rows, pairs, strict=True)):
+    if list(map(len, rows)) != list(map(len, answers)):
         raise InputError(f"{name}: a document is given twice for one question")
     unknown = set().union(*rows) - set(dataset.documents["doc_id"])
     if unknown:
@@ -153,17 +155,18 @@ class ScoredSystems:
         planned = [(focus, name) for name in rest] if planned is None else list(planned)
         known = set(map(frozenset, planned))
         other = [pair for pair in itertools.combinations(frame, 2) if frozenset(pair) not in known]
-        families = {"planned": planned, "other": other}
         options = {"clusters": self.clusters, "margin": margin, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
-        parts = {name: compare_systems(frame, pairs=pairs, **options) for name, pairs in families.items()}
-        found = [part.pairs.assign(family=name) for name, part in parts.items()]
-        pairs = pd.concat([f for f in found if len(f)] or found[:1], ignore_index=True)
-        systems = parts["planned"].systems
+        comparison = compare_systems(frame, pairs=planned, **options)
+        pairs = comparison.pairs.assign(family="planned")
+        if other:
+            others = compare_systems(frame, pairs=other, **options).pairs.assign(family="other")
+            pairs = pd.concat([pairs, others], ignore_index=True) if planned else others
+        systems = comparison.systems
         apart = pd.DataFrame(False, systems["system"], systems["system"])
-        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - parts["planned"].level, ["system_a", "system_b"]].to_numpy():
+        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - comparison.level, ["system_a", "system_b"]].to_numpy():
             apart.loc[a, b] = apart.loc[b, a] = True
         systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
-        return replace(parts["planned"], systems=systems, pairs=pairs)
+        return replace(comparison, systems=systems, pairs=pairs)
 
     def numbers(self, **options):
         """Every mean with interval, n and control, as in ``numbers.json``: by system and measure."""
@@ -231,16 +234,19 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0):
     design = np.column_stack([np.ones(len(scores)), first])
     fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     low, high = fit.conf_int()[1]
-    groups = len(scores) if clusters is None else len(set(clusters))
-    row = {"difference": fit.params[1], "low": low, "high": high, "n": len(scores), "groups": groups}
     spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
     if reason == "fewer_than_six_units" or spread == 0:
-        row |= {"low": np.nan, "high": np.nan}
+        low = high = np.nan
         reason = reason if spread else "no_variation"
-    verdict = verdict_of(row["low"], row["high"], margin)
-    if np.ptp(scores) == 0:
-        verdict = NOT_MEASURED
-    return row | {"verdict": verdict, "reason": reason}
+    return {
+        "difference": fit.params[1],
+        "low": low,
+        "high": high,
+        "n": len(scores),
+        "groups": len(scores if clusters is None else set(clusters)),
+        "verdict": verdict_of(low, high, margin) if np.ptp(scores) else NOT_MEASURED,
+        "reason": reason,
+    }
 
 
 def same_inputs(results, pairs):
@@ -281,9 +287,9 @@ def contrast_sentence(row):
     system, against = named(row["system"]), named(row["against"])
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
-    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')}"
+    effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
     counts = f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
-    return f"{system} {_VERBS[row['verdict']]} {against}: {effect} nDCG@10{by_unit(row)}; {counts}."
+    return f"{system} {_VERBS[row['verdict']]} {against}: {effect}{by_unit(row)}; {counts}."
 
 
 def by_unit(rows):
@@ -329,8 +335,19 @@ def published_figures(key, index, **draws):
             where = [figure[name] for name in ("source", "system", "split")]
             ours = (found["value"], found["low"], found["high"], found["n"], found["value"] - value)
             rows.append((*where, measure, value, *ours, kind))
-    columns = ["source", "system", "split", "measure", "published"]
-    columns += ["ours", "ours low", "ours high", "n", "difference", "kind"]
+    columns = [
+        "source",
+        "system",
+        "split",
+        "measure",
+        "published",
+        "ours",
+        "ours low",
+        "ours high",
+        "n",
+        "difference",
+        "kind",
+    ]
     return pd.DataFrame(rows, columns=columns).astype({"ours low": float, "ours high": float})
 
 

@@ -7,7 +7,7 @@ SIGIR. Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth, stack
+from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth, stack
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 _FUSED_TOGETHER, _PICKED_TOGETHER = 256, 16  # queries whose lists or vectors stay in the processor's cache
@@ -88,8 +88,7 @@ def standardised_sum(lists, weights=None, pool=50, depth=100):
         total += weight[:, None] * z_scores(RankedLists(ids, np.where(ids >= 0, own, -np.inf)))
         best = np.fmin(best, entry.ranks_of(ids))
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
-    order = np.lexsort((ids, best, -total), axis=1)
-    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(total, order, axis=1))
+    return best_first(ids, total, best)
 
 
 def z_scores(lists):

@@ -38,7 +38,7 @@ class CorpusIndex:
         return len(self.texts)
 
     def encoder(self, query_reading="truncated"):
-        """The encoder, loaded when it is first asked for; it reads long queries ``truncated`` or in ``windows``."""
+        """The encoder, loaded when it is first asked for, that reads long queries ``truncated`` or in ``windows``."""
         if not self._readers:
             encoder = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
             self._readers = {"truncated": encoder, "windows": WindowedQueries(encoder)}
@@ -98,8 +98,7 @@ class Passages:
             rows = np.arange(len(texts))
             return Chunks(texts, rows, np.zeros_like(rows), np.array([len(text) for text in texts]))
         max_words, overlap, most = self.cut
-        encoder = self.encoder()
-        return most_central(chunk_documents(texts, max_words, overlap, _counter(encoder), encoder.max_tokens), most)
+        return most_central(chunk_documents(texts, max_words, overlap, self.encoder()), most)
 
     texts = property(lambda self: self.chunks.texts)
     owner = property(lambda self: self.chunks.owner)
@@ -128,14 +127,14 @@ class Passages:
 Chunks = namedtuple("Chunks", "texts owner start end")
 
 
-def chunk_documents(texts, max_words=130, overlap=40, token_counter=None, max_tokens=None):
-    """Cut documents into windows of at most so many words, and tokens if counted, that share `overlap` words."""
-    assert 0 <= overlap < max_words and (token_counter is None) == (max_tokens is None)
+def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
+    """Cut documents into windows of so many words at most that share `overlap` words, each read whole by an encoder."""
+    assert 0 <= overlap < max_words
     spans = []
     for owner, text in enumerate(texts):
 
         def fits(start, end, text=text):
-            return token_counter is None or token_counter(text[start:end]) <= max_tokens
+            return encoder is None or encoder.count_tokens([text[start:end]])[0] <= encoder.max_tokens
 
         spans += [(owner, start, end) for start, end in _windows(text, max_words, overlap, fits)]
     owner, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
@@ -190,10 +189,6 @@ def most_central(chunks, limit):
     return Chunks([chunks.texts[row] for row in rows], chunks.owner[rows], chunks.start[rows], chunks.end[rows])
 
 
-def _counter(encoder):
-    return lambda text: int(encoder.count_tokens([text])[0])
-
-
 class WindowedQueries(EncoderWrapper):
     """Encoder that reads a query beyond its limit in windows; all else is as the encoder has it."""
 
@@ -219,7 +214,7 @@ class WindowedQueries(EncoderWrapper):
         parts = [[text] for text in texts]
         long = np.flatnonzero(self.encoder.count_tokens(texts) > limit) if texts else []
         for row in long:
-            windows = chunk_documents([texts[row]], limit, 0, _counter(self.encoder), limit).texts
+            windows = chunk_documents([texts[row]], limit, 0, self.encoder).texts
             kept = np.linspace(0, len(windows) - 1, min(MOST_WINDOWS, len(windows)))
             parts[row] = [windows[place] for place in np.round(kept).astype(int)]
         return list(itertools.chain(*parts)), np.array([len(part) for part in parts], dtype=np.int64)

@@ -128,7 +128,8 @@ class HybridRetriever:
         for row, query in enumerate(queries):
             if not query.strip():
                 raise InputError(f"query {row} is blank: give it text or leave it out")
-        top_k, costs = config.top_k if top_k is None else positive_depth(top_k), {}
+        top_k = positive_depth(config.top_k if top_k is None else top_k)
+        costs = {}
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
         with _timed(costs, "filter"):
             allowed = self._allowed(len(queries), filters, candidates)
@@ -182,12 +183,11 @@ class HybridRetriever:
             with _timed(costs, name):
                 if engine is None:
                     stages[name] = _control_list(batch, len(self.index), name, config.seed)
-                    winners[name] = np.full(stages[name].shape, ABSENT)
-                else:
-                    asked = vectors if name == "dense" else batch.queries
-                    stages[name], winners[name] = _documents(engine, owner, asked, batch, len(self.index))
-                if name.startswith("bm25") and config.chunking and not config.bm25_chunks:
-                    winners[name] = np.full(stages[name].shape, ABSENT)  # whole documents are no passages here
+                    continue
+                asked = vectors if name == "dense" else batch.queries
+                stages[name], best = _documents(engine, owner, asked, batch, len(self.index))
+                if owner is passages.owner:  # else whole documents were searched, which are no passages here
+                    winners[name] = best
 
         # 3 fusion
         with _timed(costs, "fusion"):
@@ -263,10 +263,10 @@ def _search(index, passages, config, name):
 
 def _documents(engine, owner, queries, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
-    mask = None if batch.allowed is None else batch.allowed[:, owner]
-    if mask is not None and len(mask) == 1:
-        mask = mask[0]
-    available = n_documents if batch.allowed is None else batch.allowed.sum(axis=1)
+    mask, available = None, n_documents
+    if batch.allowed is not None:
+        mask = batch.allowed[:, owner]
+        available = batch.allowed.sum(axis=1)
     target = np.minimum(batch.depth, available)
     fetch = batch.depth * (1 if len(owner) == n_documents else _OVERSAMPLING)
     while True:

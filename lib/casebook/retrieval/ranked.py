@@ -121,30 +121,36 @@ def joined(blocks, fill):
     return np.concatenate(padded)
 
 
+def best_first(ids, scores, *ties):
+    """Sort each list by its scores, equal ones by `ties` in turn, then by position."""
+    order = np.lexsort((ids, *ties[::-1], -scores), axis=1)
+    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
 def collapse(lists, owner):
     """Turn lists of passages into lists of documents, each at its best passage; give those passages too."""
     owner = np.asarray(owner, np.int64)
     rows, columns = np.nonzero(lists.ids >= 0)
-    passages = lists.ids[rows, columns]
-    first = ~_repeated(rows, owner[passages])
-    scores = lists.scores[rows, columns][first]
-    documents = RankedLists.of(rows[first], owner[passages[first]], scores, len(lists.ids))
-    return documents, RankedLists.of(rows[first], passages[first], scores, len(lists.ids)).ids
+    first = _first_of_each(rows, owner[lists.ids[rows, columns]])
+    rows, columns = rows[first], columns[first]
+    passages = RankedLists.of(rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids))
+    documents = np.where(passages.ids >= 0, owner[passages.ids], ABSENT)
+    return RankedLists(documents, passages.scores), passages.ids
 
 
 def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
     rows, columns = np.nonzero(ids >= 0)
-    first = ~_repeated(rows, ids[rows, columns])
+    first = _first_of_each(rows, ids[rows, columns])
     rows, columns = rows[first], columns[first]
     ranks = np.arange(rows.size) - np.searchsorted(rows, rows) + 1.0
     return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))
 
 
-def _repeated(rows, ids):
-    """Whether a query had the same id before."""
-    return pd.DataFrame({"row": rows, "id": ids}).duplicated().to_numpy()
+def _first_of_each(rows, ids):
+    """Places at which a query has an id for the first time."""
+    return np.flatnonzero(~pd.DataFrame({"row": rows, "id": ids}).duplicated())
 
 
 def to_run(lists, query_ids, doc_ids):
@@ -156,9 +162,16 @@ def to_run(lists, query_ids, doc_ids):
     }
 
 
-_OPERATORS = {name: getattr(operator, name) for name in ("eq", "ne", "gt", "lt")}
-_OPERATORS |= {"gte": operator.ge, "lte": operator.le}
-_OPERATORS |= {"in": lambda values, known: values.isin(known), "not_in": lambda values, known: ~values.isin(known)}
+_OPERATORS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "lt": operator.lt,
+    "gte": operator.ge,
+    "lte": operator.le,
+    "in": pd.Series.isin,
+    "not_in": lambda values, known: ~values.isin(known),
+}
 
 
 def metadata_mask(documents, where):

@@ -12,7 +12,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, instance, is_plugin
 from casebook.retrieval.fuse import z_scores
-from casebook.retrieval.ranked import RankedLists
+from casebook.retrieval.ranked import RankedLists, best_first
 
 CROSS_ENCODER = "cross-encoder:"
 RERANKS = "(query, texts) -> scores"
@@ -93,7 +93,7 @@ def rerank(config, reranker, given, fused, nearest, queries, trust, similarity):
     """
     scores, passages = reranker(queries, given.ids, nearest)
     ranks = fused.ranks_of(given.ids)
-    own = _ordered(given, scores, ranks)
+    own = best_first(given.ids, scores, ranks)
     if config.reranker == "pass-through":
         return own, own, passages
     second = z_scores(RankedLists(given.ids, scores))
@@ -103,7 +103,7 @@ def rerank(config, reranker, given, fused, nearest, queries, trust, similarity):
     share = config.first_stage_weight
     mixed = (1 - share) * trust[:, None] * second + share * first
     mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
-    return own, _ordered(given, mixed, ranks), passages
+    return own, best_first(given.ids, mixed, ranks), passages
 
 
 def _agreement(bounds, given, second, similarity):
@@ -114,9 +114,3 @@ def _agreement(bounds, given, second, similarity):
     correlation = (first * second).sum(axis=1) / np.maximum(given.lengths, 1)
     low, high = bounds
     return np.where(flat, 1.0, np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1))
-
-
-def _ordered(given, scores, ranks):
-    """Sort documents by score, then by fused rank; padding stays last."""
-    order = np.lexsort((ranks, -scores), axis=1)
-    return given.reorder(order, np.take_along_axis(scores, order, axis=1))

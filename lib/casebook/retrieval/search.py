@@ -15,7 +15,8 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, from_scores, positive_depth, stack
+from casebook.models.cache import unit_rows
+from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, best_first, from_scores, positive_depth, stack
 from casebook.stats.samples import check_choice
 
 _PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
@@ -56,7 +57,6 @@ class BM25Index:
 
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
-        k = positive_depth(k)
         mask, tokens = as_mask(allowed), self._tokens(queries)
         step, parts = max(1, _BLOCK_VALUES // self.size), []
         for start in range(0, len(tokens), step):
@@ -128,9 +128,8 @@ class DenseIndex:
         while open_rows.size:
             rough, found = self._index.search(queries[open_rows], fetch, params=chosen)
             precise = _pair_scores(self._vectors, queries[open_rows], found)
-            order = np.lexsort((found, -precise), axis=1)[:, :depth]
-            ids[open_rows] = np.take_along_axis(found, order, axis=1)
-            scores[open_rows] = np.take_along_axis(precise, order, axis=1)
+            settled = best_first(found, precise).truncate(depth)
+            ids[open_rows], scores[open_rows] = settled.ids, settled.scores
             if fetch == positions.size:
                 break
             close = rough[:, -1] >= scores[open_rows, -1] - _NEAR_TIE
@@ -143,8 +142,7 @@ def _unit(vectors):
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise InputError("vectors must be a finite array [items, dims]: check the embeddings")
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(norms > 0, norms, 1)
+    return unit_rows(vectors)
 
 
 def _pair_scores(vectors, queries, ids):

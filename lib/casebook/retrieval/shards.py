@@ -21,7 +21,7 @@ from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
 from casebook.models.encoders import PACKAGED, load_encoder
-from casebook.retrieval.ranked import RankedLists, positive_depth, to_run
+from casebook.retrieval.ranked import best_first, positive_depth, to_run
 from casebook.retrieval.search import DenseIndex
 
 SHARD = 50_000  # documents
@@ -74,29 +74,27 @@ _loaded = cache(lambda name: load_encoder(name, cache=False))
 def encode_shards(texts, encode, store, size=SHARD, client=None, about=None):
     """Encode a corpus into a store of shards, or what of it is still missing.
 
-    `texts` is a list, or a function of start and stop with an attribute ``n_documents``.
+    `texts` is a list, or gives the texts of a slice when they are wanted.
     """
-    total = getattr(texts, "n_documents", None) or len(texts)
-    if total < 1:
+    if not len(texts):
         raise InputError("nothing to encode: no documents")
-    spans = [(start, min(start + size, total)) for start in range(0, total, size)]
-    jobs = [(texts if callable(texts) else texts[a:b], a, b) for a, b in spans]
+    jobs = ((start, texts[start : start + size]) for start in range(0, len(texts), size))
     entries = _mapped(client, _encode_one, jobs, encode, store)
     store.commit(entries, about)
     return entries
 
 
 def _encode_one(job, encode, store):
-    texts, start, stop = job
-    texts = list(texts(start, stop) if callable(texts) else texts)
+    start, texts = job
+    stop = start + len(texts)
     code = getattr(encode, "model_hash", getattr(encode, "__qualname__", ""))
     key = hashlib.sha256(json.dumps([code, texts]).encode()).hexdigest()
     found = store.entry(start, stop, key)
     if found:
         return found
     vectors = np.asarray(encode(texts))
-    if vectors.ndim != 2 or len(vectors) != stop - start:
-        raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {stop - start} texts")
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {len(texts)} texts")
     return store.write(start, vectors, key)
 
 
@@ -109,8 +107,7 @@ def search_shards(store, query_vectors, k, client=None, index=None):
     parts = _mapped(client, _search_one, entries, store, queries, depth)
     ids = np.concatenate([part.ids + start for part, start in zip(parts, starts, strict=False)], axis=1)
     scores = np.concatenate([part.scores for part in parts], axis=1)
-    order = np.lexsort((ids, -scores), axis=1)[:, :depth]
-    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+    return best_first(ids, scores).truncate(depth)
 
 
 def _search_one(entry, store, queries, depth):
