@@ -2,34 +2,31 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, given, print_frame, print_json, say
+from casebook.cli.common import Json, argument, given, option, print_frame, print_json, say
 from casebook.errors import InputError
 
 
 def answer(
     context: typer.Context,
-    questions: Annotated[Path, typer.Argument(help="Questions: .jsonl, .json, .csv, or one a line.")],
-    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Log to write, or to complete: .jsonl.")],
-    corpus: Annotated[str | None, typer.Option(help="Folder or data set to retrieve from.")] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Passages that the model is given.")] = 3,
-    mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one answer.")] = 60.0,
-    retries: Annotated[int, typer.Option(min=0, help="For a busy or broken server.")] = 4,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer.")] = 512,
-    temperature: Annotated[float, typer.Option(min=0, help="Of the model's sampling.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the model's sampling, where it has one.")] = 0,
-    prompt: Annotated[Path | None, typer.Option(help="Text with {question}, and {passages} with --corpus.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 1,
-    price_in: Annotated[float | None, typer.Option(min=0, help="Of a million prompt tokens.")] = None,
-    price_out: Annotated[float | None, typer.Option(min=0, help="Of a million answer tokens.")] = None,
+    questions: argument(Path, "Questions: .jsonl, .json, .csv, or one a line."),
+    model: option(str, "Name of the model at the endpoint."),
+    out: option(Path, "Log to write, or to complete: .jsonl.", "-o", "--out"),
+    corpus: option(str | None, "Folder or data set to retrieve from.") = None,
+    url: option(str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.") = None,
+    k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
+    mode: option(str, "Retrieval system.") = "full",
+    timeout: option(float, "Seconds for one answer.", min=0.1) = 60.0,
+    retries: option(int, "For a busy or broken server.", min=0) = 4,
+    max_tokens: option(int, "Of an answer.", min=1) = 512,
+    temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
+    seed: option(int, "Of the model's sampling, where it has one.") = 0,
+    prompt: option(Path | None, "Text with {question}, and {passages} with --corpus.") = None,
+    parallel: option(int, "Requests at a time.", min=1) = 1,
+    price_in: option(float | None, "Of a million prompt tokens.", min=0) = None,
+    price_out: option(float | None, "Of a million answer tokens.", min=0) = None,
     as_json: Json = False,
 ):
     """Ask a model every question, with retrieval and without, and keep the answers as a log.

@@ -25,37 +25,43 @@ OLD_NAMES = {
     "--top-k": "--k",
 }
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
-Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
-Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file.")]
-Original = Annotated[bool, typer.Option("--original", help="Use the original definitions of the evaluated system.")]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
-]
+
+def option(kind, text, *names, **settings):
+    """Give the type of an option, with its help and names, as typer reads it from an annotation."""
+    return Annotated[kind, typer.Option(*names, help=text, **settings)]
+
+
+def argument(kind, text, **settings):
+    """Give the type of an argument, with its help."""
+    return Annotated[kind, typer.Argument(help=text, **settings)]
+
+
+Json = option(bool, "Print JSON.", "--json")
+Seed = option(int, "Seed of all random choices.", min=0)
+Resamples = option(int, "Number of bootstrap resamples.", min=100)
+Out = option(Path | None, "Write to this file.", "-o", "--out")
+Original = option(bool, "Use the original definitions of the evaluated system.", "--original")
+Measures = option(
+    list[str] | None, "Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable.", "-m", "--measure"
+)
 DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
-Workers = Annotated[int, typer.Option(min=1, help="Notebooks that run at a time on this machine.")]
-Scheduler = Annotated[str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")]
-Timeout = Annotated[float | None, typer.Option(min=1, help="Seconds that one notebook may take.")]
+RunName = option(str, "Name of the run: results/<run>.", "--run")
+Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
+Scheduler = option(str | None, "Dask scheduler, such as tcp://host:8786.")
+Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
 
 # Records of runs
-Root = Annotated[
+Root = option(
     Path | None,
-    typer.Option(
-        help="Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
-        "else all of results/ without tenants."
-    ),
-]
-Domain = Annotated[str | None, typer.Option("--domain", help="Domain of the results.")]
-Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
-Measure = Annotated[
-    str, typer.Option("-m", "--measure", help="Key of a record, in any letter case.", callback=lambda key: noted(key))
-]
+    "Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
+    "else all of results/ without tenants.",
+)
+Domain = option(str | None, "Domain of the results.", "--domain")
+Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT.")
+Measure = option(str, "Key of a record, in any letter case.", "-m", "--measure", callback=lambda key: noted(key))
 DEFAULT_MEASURE = "original:ndcg@3"
 
 

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,8 +11,10 @@ from casebook.cli.common import (
     Out,
     Resamples,
     Seed,
+    argument,
     exclusive,
     given,
+    option,
     pairs,
     print_json,
     say,
@@ -27,22 +28,19 @@ from casebook.progress import on_terminal
 
 app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
 
-Labelled = Annotated[Path, typer.Argument(help="CSV, JSON or JSONL with id and label.")]
-Corpus = Annotated[
-    list[str] | None,
-    typer.Option(help="Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"),
-]
+Labelled = argument(Path, "CSV, JSON or JSONL with id and label.")
+Corpus = option(
+    list[str] | None, "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"
+)
 STANCES = "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
 DECOMPOSITIONS = "rules, documented, none, model:NAME or module:object."
 CHECKER = {
-    "mode": (Annotated[str, typer.Option(help="Retrieval system that searches for evidence.")], "bm25_stemmed"),
-    "stance": (Annotated[str, typer.Option(help=STANCES)], "public"),
-    "decomposition": (Annotated[str, typer.Option(help=DECOMPOSITIONS)], "rules"),
-    "gate": (Annotated[str, typer.Option(help="Least credibility of a source: none, low, medium or high.")], "low"),
+    "mode": (option(str, "Retrieval system that searches for evidence."), "bm25_stemmed"),
+    "stance": (option(str, STANCES), "public"),
+    "decomposition": (option(str, DECOMPOSITIONS), "rules"),
+    "gate": (option(str, "Least credibility of a source: none, low, medium or high."), "low"),
 }
-Spellings = Annotated[
-    list[str] | None, typer.Option("--label", help="Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.")
-]
+Spellings = option(list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label")
 Left = "exclude, negative or three_class"
 
 
@@ -50,14 +48,12 @@ Left = "exclude, negative or three_class"
 def score(
     gold: Labelled,
     pred: Labelled,
-    off_label: Annotated[str, typer.Option(help="Answers that are no label: wrong, drop or negative.")] = "wrong",
-    nei: Annotated[str, typer.Option(help=f"INSUFFICIENT: {Left}.")] = "exclude",
-    conflict: Annotated[str, typer.Option(help=f"CONFLICTING: {Left}.")] = "exclude",
-    group: Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column of GOLD whose equal values are resampled together.")
-    ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Predictions of a claim-only model, CSV or JSONL.")] = None,
+    off_label: option(str, "Answers that are no label: wrong, drop or negative.") = "wrong",
+    nei: option(str, f"INSUFFICIENT: {Left}.") = "exclude",
+    conflict: option(str, f"CONFLICTING: {Left}.") = "exclude",
+    group: option(list[str] | None, "Column of GOLD to score by; repeatable.") = None,
+    cluster: option(str | None, "Column of GOLD whose equal values are resampled together.") = None,
+    baseline: option(Path | None, "Predictions of a claim-only model, CSV or JSONL.") = None,
     label: Spellings = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -91,15 +87,11 @@ def score(
 def run(
     how,
     context: typer.Context,
-    claims: Annotated[
-        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.")
-    ] = None,
+    claims: argument(Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.") = None,
     corpus: Corpus = None,
-    log: Annotated[
-        list[Path] | None, typer.Option(help="Log of answers, whose sentences are the claims; repeatable.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries for each part of a claim.")] = 3,
-    ratings: Annotated[Path | None, typer.Option(help="Table of credibility ratings, YAML.")] = None,
+    log: option(list[Path] | None, "Log of answers, whose sentences are the claims; repeatable.") = None,
+    k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
+    ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
     label: Spellings = None,
     original: Original = False,
     resamples: Resamples = 1000,
@@ -219,14 +211,10 @@ def _refuse_unwritable(out):
 @taking(how=CHECKER)
 def ablate(
     how,
-    claims: Annotated[
-        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim and label.", show_default="own")
-    ] = None,
+    claims: argument(Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own") = None,
     corpus: Corpus = None,
-    rate: Annotated[
-        list[float] | None, typer.Option(help="Share of documents with a planted contradiction; repeatable.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of the planted contradictions.")] = 3,
+    rate: option(list[float] | None, "Share of documents with a planted contradiction; repeatable.") = None,
+    seeds: option(int, "Draws of the planted contradictions.", min=1) = 3,
     seed: Seed = 0,
     as_json: Json = False,
 ):

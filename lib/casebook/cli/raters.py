@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,7 +12,9 @@ from casebook.cli.common import (
     Original,
     Resamples,
     Seed,
+    argument,
     exclusive,
+    option,
     pairs,
     plain,
     print_json,
@@ -31,49 +32,40 @@ app = typer.Typer(
 SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
-Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
-Columns = Annotated[
-    list[str] | None, typer.Option("--map", help="EXPECTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
-]
+Forms = argument(list[Path], "Forms, or folders of forms.")
+Columns = option(list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B")
 OPENING = {
-    "key": (Annotated[Path | None, typer.Option(help="Sealed key, or the folder of the study that holds it.")], None),
-    "side_column": (
-        Annotated[str | None, typer.Option("--side-col", help="Key column of forms in PDPABench's layout.")],
-        None,
-    ),
-    "last_column": (Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")], False),
-    "force": (Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")], False),
+    "key": (option(Path | None, "Sealed key, or the folder of the study that holds it."), None),
+    "side_column": (option(str | None, "Key column of forms in PDPABench's layout.", "--side-col"), None),
+    "last_column": (option(bool, "Allow the last column as the key.", "--last-column"), False),
+    "force": (option(bool, "Unblind although forms are missing.", "--force"), False),
 }
-Against = Annotated[str | None, typer.Option(help="System to compare with, if there are several.")]
-Permutations = Annotated[int, typer.Option(min=19, help="Permutations of the content audit.")]
+Against = option(str | None, "System to compare with, if there are several.")
+Permutations = option(int, "Permutations of the content audit.", min=19)
 
 
 @app.command()
 def forms(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
-    log: Annotated[
-        list[Path] | None, typer.Option(help="Log of an assistant's answers, by two systems or more.")
-    ] = None,
-    system: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE of answers, or with --log a NAME to choose; repeat.")
-    ] = None,
-    explanations: Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")] = None,
-    rater: Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")] = None,
-    study: Annotated[str | None, typer.Option(help="Name that raters read; default: the folder's.")] = None,
-    items: Annotated[int | None, typer.Option(min=1, help="Number of items to draw; default: all.")] = None,
-    per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison; default: all.")] = None,
-    pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems compared on each item.")] = None,
-    focus: Annotated[str | None, typer.Option(help="System under study; default: the first.")] = None,
-    margin: Annotated[float, typer.Option(help="Win rates of 0.5 +- this count as no difference.")] = 0.05,
-    win_rate: Annotated[float, typer.Option(help="True win rate for which the power is stated.")] = 0.65,
-    guess: Annotated[str | None, typer.Option(help="Ask raters to guess the system, with this question.")] = None,
-    format_: Annotated[list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")] = None,
-    id_field: Annotated[str, typer.Option(help="Field with the item's id; dots lead into objects.")] = "item_id",
-    prompt_field: Annotated[str, typer.Option(help="Field with the question.")] = "prompt",
-    answer_field: Annotated[str, typer.Option(help="Field with the answer.")] = "answer",
-    stratify: Annotated[str | None, typer.Option(help="Field to stratify the draw by; of a log: group.")] = None,
-    common: Annotated[bool, typer.Option("--common", help="Use only items that all systems answered.")] = False,
+    folder: argument(Path, "New folder of the study."),
+    log: option(list[Path] | None, "Log of an assistant's answers, by two systems or more.") = None,
+    system: option(list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat.") = None,
+    explanations: option(Path | None, "CSV of explanations, for Likert forms.") = None,
+    rater: option(list[str] | None, "LABEL:lay or LABEL:expert; repeat.") = None,
+    study: option(str | None, "Name that raters read; default: the folder's.") = None,
+    items: option(int | None, "Number of items to draw; default: all.", min=1) = None,
+    per_item: option(int | None, "Raters of each comparison; default: all.", min=1) = None,
+    pairs_per_item: option(int | None, "Pairs of systems compared on each item.", min=1) = None,
+    focus: option(str | None, "System under study; default: the first.") = None,
+    margin: option(float, "Win rates of 0.5 +- this count as no difference.") = 0.05,
+    win_rate: option(float, "True win rate for which the power is stated.") = 0.65,
+    guess: option(str | None, "Ask raters to guess the system, with this question.") = None,
+    format_: option(list[str] | None, "xlsx or csv; repeat.", "--format") = None,
+    id_field: option(str, "Field with the item's id; dots lead into objects.") = "item_id",
+    prompt_field: option(str, "Field with the question.") = "prompt",
+    answer_field: option(str, "Field with the answer.") = "answer",
+    stratify: option(str | None, "Field to stratify the draw by; of a log: group.") = None,
+    common: option(bool, "Use only items that all systems answered.", "--common") = False,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -164,11 +156,11 @@ def _some(rows):
 
 @app.command()
 def simulate(
-    study: Annotated[Path, typer.Argument(help="Folder of a study.")],
-    folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
-    effect: Annotated[float, typer.Option(help="Log odds for the system under study.")] = 0.7,
-    ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
-    blank: Annotated[float, typer.Option(min=0, max=1, help="Share of blank ratings.")] = 0.0,
+    study: argument(Path, "Folder of a study."),
+    folder: argument(Path, "Where the filled forms go."),
+    effect: option(float, "Log odds for the system under study.") = 0.7,
+    ties: option(float, "Share of ties.", min=0, max=1) = 0.1,
+    blank: option(float, "Share of blank ratings.", min=0, max=1) = 0.0,
     seed: Seed = 0,
 ):
     """Fill the workbooks of a study with simulated raters, to rehearse the analysis.
@@ -193,7 +185,7 @@ def audit(
     opening,
     files: Forms,
     against: Against = None,
-    word: Annotated[list[str] | None, typer.Option(help="Further name that must not be seen; repeat.")] = None,
+    word: option(list[str] | None, "Further name that must not be seen; repeat.") = None,
     columns: Columns = None,
     permutations: Permutations = 200,
     seed: Seed = 0,
@@ -238,7 +230,7 @@ def analyse_forms(
     files: Forms,
     against: Against = None,
     original: Original = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="New folder for tables, figures and JSON.")] = None,
+    out: option(Path | None, "New folder for tables, figures and JSON.", "-o", "--out") = None,
     columns: Columns = None,
     resamples: Resamples = 10_000,
     permutations: Permutations = 200,

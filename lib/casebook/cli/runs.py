@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,9 +14,11 @@ from casebook.cli.common import (
     Out,
     Seed,
     Timeout,
+    argument,
     exclusive,
     filled_lines,
     given,
+    option,
     say,
     show,
     table_lines,
@@ -28,19 +29,19 @@ from casebook.readers import read_json
 
 app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
 
-Profile = Annotated[str | None, typer.Option(help="Name of a second promoted run for the same metric.")]
-Write = Annotated[bool, typer.Option("--write", help="Also write the report as JSON and Markdown.")]
-Folder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the report files.")]
-Force = Annotated[bool, typer.Option("--force", help="Allow runs on different data; the result is marked as such.")]
-Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Include the runs below _repo/MiniInsurance-PosNeg.")]
-Workflow = Annotated[str | None, typer.Option(help="Only runs of this workflow (experiment).")]
-Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts with this.")]
-Run = Annotated[str, typer.Argument(help="Run id, the start of one, or a folder.")]
-Named = Annotated[str | None, typer.Option("--run", help="Run id, the start of one, or a folder.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; kept in the log.")]
-Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
+Profile = option(str | None, "Name of a second promoted run for the same metric.")
+Write = option(bool, "Also write the report as JSON and Markdown.", "--write")
+Folder = option(Path | None, "Folder for the report files.", "-o", "--out")
+Force = option(bool, "Allow runs on different data; the result is marked as such.", "--force")
+Repo = option(bool, "Include the runs below _repo/MiniInsurance-PosNeg.", "--include-repo-posneg")
+Workflow = option(str | None, "Only runs of this workflow (experiment).")
+Key = option(str | None, "Only runs whose comparability key starts with this.")
+Run = argument(str, "Run id, the start of one, or a folder.")
+Named = option(str | None, "Run id, the start of one, or a folder.", "--run")
+Why = option(str, "Why; kept in the log.", "--reason")
+Rules = option(Path | None, "Gate file: margins per metric.", "--gate")
 CHOICE = {"workflow": (Workflow, None), "key": (Key, None)}
-Top = Annotated[int, typer.Option(min=1, help="Most rows to show.")]
+Top = option(int, "Most rows to show.", min=1)
 
 
 def _share(value: float):
@@ -171,9 +172,7 @@ def compare(
     scope,
     choice,
     context: typer.Context,
-    pair: Annotated[
-        list[str] | None, typer.Argument(help="Two runs, candidate and reference, to compare query by query.")
-    ] = None,
+    pair: argument(list[str] | None, "Two runs, candidate and reference, to compare query by query.") = None,
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
     write: Write = False,
@@ -276,9 +275,9 @@ def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, a
 @taking(scope=SCOPE)
 def history(
     scope,
-    measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this metric; default: all.")] = None,
+    measure: option(str | None, "Only this metric; default: all.", "-m", "--measure") = None,
     profile: Profile = None,
-    most: Annotated[int, typer.Option("--max", min=1, help="Most rows to show.")] = 20,
+    most: option(int, "Most rows to show.", "--max", min=1) = 20,
     as_json: Json = False,
 ):
     """Show promotions and rollbacks, newest first.
@@ -318,13 +317,13 @@ def decide(
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    eps: Annotated[float, typer.Option(min=0, help="Smallest improvement that counts.")] = 1e-6,
-    apply: Annotated[bool, typer.Option("--apply", help="Promote the run if the decision is to promote.")] = False,
-    write: Annotated[bool, typer.Option("--write/--no-write", help="Write the decision as a file.")] = True,
+    eps: option(float, "Smallest improvement that counts.", min=0) = 1e-6,
+    apply: option(bool, "Promote the run if the decision is to promote.", "--apply") = False,
+    write: option(bool, "Write the decision as a file.", "--write/--no-write") = True,
     profile: Profile = None,
     force: Force = False,
     include_repo: Repo = False,
-    level: Annotated[float, typer.Option(callback=_share, help="Confidence level of the interval.")] = 0.95,
+    level: option(float, "Confidence level of the interval.", callback=_share) = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -360,7 +359,7 @@ def promote(
     reason: Why,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    rank: Annotated[int | None, typer.Option(min=1, help="Rank of the run to promote.")] = None,
+    rank: option(int | None, "Rank of the run to promote.", min=1) = None,
     rules: Rules = None,
     profile: Profile = None,
     force: Force = False,
@@ -435,13 +434,13 @@ def rollback(scope, reason: Why, measure: Measure = DEFAULT_MEASURE, profile: Pr
 def gate(
     scope,
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="Run id, the start of one, or a folder.")] = None,
-    against: Annotated[str | None, typer.Option(help="Reference (default: the promoted run), or a log.")] = None,
-    log: Annotated[Path | None, typer.Option(help="Log of an assistant's answers, instead of a run.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Data set or folder, if the log's contexts are ids.")] = None,
+    run: argument(str | None, "Run id, the start of one, or a folder.") = None,
+    against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
+    log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
+    collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
     rules: Rules = None,
     measure: Measure = DEFAULT_MEASURE,
-    margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
+    margin: option(float, "Loss tolerated.", min=0) = 0.005,
     profile: Profile = None,
     force: Force = False,
     as_json: Json = False,
@@ -487,8 +486,8 @@ def gate(
 @taking(scope=SCOPE)
 def matrix(
     scope,
-    spec: Annotated[Path, typer.Option(help="YAML or JSON file with the variants.")],
-    dry: Annotated[bool, typer.Option("--dry", help="Only print the commands.")] = False,
+    spec: option(Path, "YAML or JSON file with the variants."),
+    dry: option(bool, "Only print the commands.", "--dry") = False,
     as_json: Json = False,
 ):
     """Run several variants of a command and compare them; exit 3 if one fails.
@@ -533,8 +532,8 @@ def _after_matrix(layout, after, folder, complete):
 def rerun(
     scope,
     run: Run,
-    name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
-    only_print: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
+    name: option(str | None, "Name of the new run.", "--as") = None,
+    only_print: option(bool, "Only print the command.", "--print") = False,
     timeout: Timeout = None,
 ):
     """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
@@ -572,9 +571,9 @@ def rerun(
 def export(
     scope,
     run: Run,
-    ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
+    ranking: option(Path, "TREC run with the ranking, because run records hold scores only."),
     out: Out,
-    system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
+    system: option(str | None, "<dataset>.<system>") = None,
 ):
     """Export the ranking of one system of a run as a TREC run.
 

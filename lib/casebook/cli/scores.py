@@ -1,31 +1,36 @@
 """``casebook evaluate | compare | agreement``: measures of rankings and ratings, from files."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json, show
+from casebook.cli.common import (
+    DEFAULT_MEASURES,
+    Json,
+    Measures,
+    Seed,
+    argument,
+    exclusive,
+    option,
+    print_frame,
+    print_json,
+    show,
+)
 from casebook.errors import InputError
 
-Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
+Qrels = argument(Path, "TREC qrels, plain or .gz.")
 
 
 def evaluate(
     qrels: Qrels,
-    run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
+    run: argument(Path, "TREC run, plain or .gz."),
     measure: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print one line per query.")] = False,
-    ties: Annotated[
-        bool, typer.Option("--ties", help="Lowest, expected and highest value over all orders of ties.")
-    ] = False,
-    judged_only: Annotated[
-        bool, typer.Option("--judged-only", help="Remove unjudged documents from the run first.")
-    ] = False,
-    skip_missing: Annotated[
-        bool,
-        typer.Option("--skip-missing", help="Leave out judged queries that the run lacks; by default they count as 0."),
-    ] = False,
+    per_query: option(bool, "Print one line per query.", "--per-query") = False,
+    ties: option(bool, "Lowest, expected and highest value over all orders of ties.", "--ties") = False,
+    judged_only: option(bool, "Remove unjudged documents from the run first.", "--judged-only") = False,
+    skip_missing: option(
+        bool, "Leave out judged queries that the run lacks; by default they count as 0.", "--skip-missing"
+    ) = False,
     as_json: Json = False,
 ):
     """Score a run against judgements, with intervals and a count of the queries.
@@ -61,12 +66,12 @@ def evaluate(
 def compare(
     context: typer.Context,
     qrels: Qrels,
-    runs: Annotated[list[Path], typer.Argument(help="Two or more TREC runs.")],
+    runs: argument(list[Path], "Two or more TREC runs."),
     measure: Measures = None,
     as_json: Json = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    latex: option(bool, "Print LaTeX.", "--latex") = False,
+    markdown: option(bool, "Print Markdown.", "--markdown") = False,
+    csv: option(bool, "Print CSV.", "--csv") = False,
     seed: Seed = 0,
 ):
     """Compare runs query by query, with intervals, corrected tests and effect sizes.
@@ -104,22 +109,17 @@ def compare(
 
 
 def agreement(
-    ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: a row per item, a column per rater; blank: missing.")],
-    form: Annotated[
-        str, typer.Option(help="ratings; counts (items x categories); table (of two raters, category x category).")
-    ] = "ratings",
-    level: Annotated[
-        str | None,
-        typer.Option(
-            help="Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
-        ),
-    ] = None,
-    weights: Annotated[str, typer.Option(help="Weights of Gwet's AC2: quadratic, linear, ordinal, ...")] = "quadratic",
-    scale: Annotated[str | None, typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high.")] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="Column that names the items.")] = None,
-    no_id: Annotated[bool, typer.Option("--no-id", help="The first column is a rater, not an id.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Accept more raters than items.")] = False,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of items, at least 100; 0: no intervals.")] = 1000,
+    ratings: argument(Path, "CSV or xlsx: a row per item, a column per rater; blank: missing."),
+    form: option(str, "ratings; counts (items x categories); table (of two raters, category x category).") = "ratings",
+    level: option(
+        str | None, "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
+    ) = None,
+    weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
+    scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
+    id_column: option(str | None, "Column that names the items.", "--id") = None,
+    no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
+    wide: option(bool, "Accept more raters than items.", "--wide") = False,
+    resamples: option(int, "Bootstrap resamples of items, at least 100; 0: no intervals.") = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
