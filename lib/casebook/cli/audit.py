@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import typer
-
-from casebook.cli.common import Json, Seed, argument, option, say, show
+from casebook.cli.common import Json, Seed, argument, command_group, option, say, show
 from casebook.errors import CheckFailed
 
-app = typer.Typer(help="Look for defects in labels and in reported tables.", no_args_is_help=True)
+app = command_group("audit", "Look for defects in labels and in reported tables.")
 
 
 @app.command()

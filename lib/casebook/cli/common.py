@@ -36,6 +36,11 @@ def argument(kind, text, **settings):
     return Annotated[kind, typer.Argument(help=text, **settings)]
 
 
+def command_group(name, text):
+    """Make a group of commands, with its help."""
+    return typer.Typer(name=name, help=text, no_args_is_help=True)
+
+
 Json = option(bool, "Print JSON.", "--json")
 Seed = option(int, "Seed of all random choices.", min=0)
 Resamples = option(int, "Number of bootstrap resamples.", min=100)
@@ -79,9 +84,10 @@ def taking(**groups):
             return command(**options)
 
         parameters = [one for one in inspect.signature(command).parameters.values() if one.name not in groups]
-        for name, (annotation, default) in (item for group in groups.values() for item in group.items()):
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        for group in groups.values():
+            for name, (annotation, default) in group.items():
+                kind = inspect.Parameter.KEYWORD_ONLY
+                parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
         run.__signature__ = inspect.Signature(parameters)
         run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, Out, Scheduler, Workers, argument, exclusive, option, show
+from casebook.cli.common import Json, Out, Scheduler, Workers, argument, command_group, exclusive, option, show
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(
-    help="Encode and search a large collection in shards, on this machine or a cluster.", no_args_is_help=True
-)
+app = command_group("corpus", "Encode and search a large collection in shards, on this machine or a cluster.")
 
 Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
 

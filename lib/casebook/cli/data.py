@@ -2,10 +2,10 @@
 
 import typer
 
-from casebook.cli.common import Json, argument, show
+from casebook.cli.common import Json, argument, command_group, show
 from casebook.errors import CheckFailed
 
-app = typer.Typer(help="List, pull and check the data sets.", no_args_is_help=True)
+app = command_group("data", "List, pull and check the data sets.")
 
 Names = argument(list[str] | None, "Data sets; none means all.")
 

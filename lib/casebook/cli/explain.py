@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import typer
-
-from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, argument, option, show_report
+from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, argument, command_group, option, show_report
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Measure explanations against their sources.", no_args_is_help=True)
+app = command_group("explain", "Measure explanations against their sources.")
 
 
 @app.callback()

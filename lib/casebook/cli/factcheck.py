@@ -12,6 +12,7 @@ from casebook.cli.common import (
     Resamples,
     Seed,
     argument,
+    command_group,
     exclusive,
     given,
     option,
@@ -26,7 +27,7 @@ from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting
 from casebook.progress import on_terminal
 
-app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
+app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
 Labelled = argument(Path, "CSV, JSON or JSONL with id and label.")
 Corpus = option(

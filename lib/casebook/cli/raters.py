@@ -13,6 +13,7 @@ from casebook.cli.common import (
     Resamples,
     Seed,
     argument,
+    command_group,
     exclusive,
     option,
     pairs,
@@ -25,9 +26,7 @@ from casebook.cli.common import (
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
-app = typer.Typer(
-    help="Double-blind human evaluation: make forms, audit them, analyse what comes back.", no_args_is_help=True
-)
+app = command_group("raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back.")
 
 SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 

@@ -15,6 +15,7 @@ from casebook.cli.common import (
     Seed,
     Timeout,
     argument,
+    command_group,
     exclusive,
     filled_lines,
     given,
@@ -27,7 +28,7 @@ from casebook.cli.common import (
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
 from casebook.readers import read_json
 
-app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
+app = command_group("runs", "List, compare, promote and repeat runs of any experiment.")
 
 Profile = option(str | None, "Name of a second promoted run for the same metric.")
 Write = option(bool, "Also write the report as JSON and Markdown.", "--write")

@@ -13,6 +13,7 @@ from casebook.cli.common import (
     Resamples,
     Seed,
     argument,
+    command_group,
     exclusive,
     option,
     plain,
@@ -22,7 +23,7 @@ from casebook.cli.common import (
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
+app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 
 Mode = option(str, "Retrieval system, or module:object of your own.")
 Encoder = option(str | None, "Model of the dense list.")

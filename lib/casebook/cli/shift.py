@@ -4,11 +4,11 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, Seed, argument, exclusive, given, option, show, taking
+from casebook.cli.common import Json, Seed, argument, command_group, exclusive, given, option, show, taking
 from casebook.errors import InputError
 
-app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
-segments_app = typer.Typer(help="Apply a shift to some queries and skip others.", no_args_is_help=True)
+app = command_group("shift", "Learn and evaluate shifts of query embeddings.")
+segments_app = command_group("segments", "Apply a shift to some queries and skip others.")
 
 Dataset = argument(str, "Data set, or a folder in BEIR or Mini-Insurance layout.")
 Scale = option(float | None, "Scale of the shift; default: the one chosen in training.")
