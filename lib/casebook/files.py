@@ -104,6 +104,12 @@ def _sync(path):
         os.close(handle)
 
 
+def writable(folder):
+    """Whether files can be written to a folder, or it can be made where it is missing."""
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK)
+
+
 def sweep(folder):
     """Remove the partial files that killed processes left in a folder a day ago."""
     for partial in Path(folder).glob(f".*{_PARTIAL}"):
@@ -146,18 +152,19 @@ def refuse_overwriting(output, *inputs):
 class Store:
     """Files below any address that fsspec knows: a folder, or an object store."""
 
-    def __init__(self, url, **options):
+    def __init__(self, url):
         import fsspec
 
-        self.url, self.options = str(url), options
+        self.url = str(url)
         with self._telling():
-            self.files, self._root = fsspec.core.url_to_fs(self.url, **options)
+            self.files, self._root = fsspec.core.url_to_fs(self.url)
 
     @property
     def is_folder(self):
         """Whether it is a folder of this machine."""
-        protocol = self.files.protocol
-        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+        from fsspec.implementations.local import LocalFileSystem
+
+        return isinstance(self.files, LocalFileSystem)
 
     def path(self, name):
         """Place of a file, as the file system names it."""

@@ -150,7 +150,7 @@ def _check_systems(values):
             raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
     for name in values.get("measures") or ():
         plugin(PLUGINS["measures"])(name)
-    for name in _listed(values.get("retriever")):
+    for name in listed(values.get("retriever")):
         if not is_plugin(name):
             raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
     systems = values.get("systems")
@@ -187,14 +187,15 @@ def _check_models(parameters):
 def plugged(parameters):
     """Give the objects of the user's own that parameters name, by parameter."""
     found = {
-        name: [each for each in _listed(value) if is_plugin(each)]
+        name: [each for each in listed(value) if is_plugin(each)]
         for name, value in parameters.items()
         if name in PLUGINS
     }
     return {name: values for name, values in found.items() if values}
 
 
-def _listed(value):
+def listed(value):
+    """Give the value of a parameter as a list: nothing, one name, or several."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -232,8 +233,11 @@ def defaults(source):
 
 def annotations(source):
     """Give the words of the annotated parameters."""
-    found = {name: getattr(statement, "annotation", None) for name, statement in declared(source).items()}
-    return {name: ast.unparse(annotation) for name, annotation in found.items() if annotation}
+    return {
+        name: ast.unparse(statement.annotation)
+        for name, statement in declared(source).items()
+        if isinstance(statement, ast.AnnAssign)
+    }
 
 
 def path_parameters(source):
@@ -243,7 +247,7 @@ def path_parameters(source):
 
 def named_files(value):
     """Give the absolute paths in the value of a parameter."""
-    return [each for each in _listed(value) if isinstance(each, str) and Path(each).is_absolute()]
+    return [each for each in listed(value) if isinstance(each, str) and Path(each).is_absolute()]
 
 
 def check_parameters(source, parameters):
@@ -254,14 +258,13 @@ def check_parameters(source, parameters):
         takes = ", ".join(sorted(known))
         raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
     for name, words in annotations(source).items():
-        for value in _listed(parameters.get(name)):
+        for value in listed(parameters.get(name)):
             if words == "str" and isinstance(value, str) and data_folder(value):
                 own = ", ".join(f"{path}=" for path in path_parameters(source)) or "none"
                 raise InputError(
                     f"{Path(source).name} takes no folder as {name}, only a name that 'casebook data list' shows; "
                     f"parameters for your own files: {own}"
                 )
-    return parameters
 
 
 # --- paths count from the folder of the command's caller; kernels work in another

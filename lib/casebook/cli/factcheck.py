@@ -1,6 +1,5 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
-import os
 from pathlib import Path
 
 import typer
@@ -17,14 +16,13 @@ from casebook.cli.common import (
     given,
     option,
     pairs,
-    print_json,
     say,
     show,
     show_tables,
     taking,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting
+from casebook.files import refuse_overwriting, writable
 from casebook.progress import on_terminal
 
 app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
@@ -77,10 +75,7 @@ def score(
         n_boot=resamples,
         seed=seed,
     )
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        typer.echo(report.as_text())
+    show(report.as_dict(), as_json, [report.as_text()])
 
 
 @app.command()
@@ -108,7 +103,7 @@ def run(
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import folder_of
+    from casebook.factcheck.pipeline import OWN, documents_of, folder_of
     from casebook.factcheck.score import as_report, run_log, write_log
 
     set_by_original = [name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)]
@@ -132,7 +127,7 @@ def run(
             )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    checker = _checker(_documents(corpus), how, k=k, ratings=ratings, documented=original)
+    checker = _checker(documents_of(corpus or [OWN]), how, k=k, ratings=ratings, documented=original)
     with on_terminal(say):
         results = checker.check_all(checked)
     if out is not None:
@@ -180,12 +175,6 @@ def _in_words(table):
     return table.assign(reason=table["reason"].fillna("").map(reason_text))
 
 
-def _documents(corpus):
-    from casebook.factcheck.pipeline import OWN, documents_of
-
-    return documents_of(corpus or [OWN])
-
-
 def _checker(documents, how, **more):
     """A fact-checker; where the credibility gate lets no document pass, that is said."""
     from casebook.factcheck.pipeline import checker_of
@@ -202,10 +191,8 @@ def _checker(documents, how, **more):
 
 def _refuse_unwritable(out):
     """Refuse before the work what could not be written after it."""
-    if out is not None:
-        folder = next(place for place in out.absolute().parents if place.exists())
-        if out.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
+    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
+        raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
 
 
 @app.command()
@@ -225,10 +212,11 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as ablation_of
     from casebook.factcheck.claims import read_claims, read_labelled
+    from casebook.factcheck.pipeline import OWN, documents_of
 
     if corpus and claims is None:
         raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
-    documents = _documents(corpus)
+    documents = documents_of(corpus or [OWN])
     checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
     checker = _checker(documents, how)
     with on_terminal(say):

@@ -181,7 +181,7 @@ def merge_numbers(run):
     """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
     merged, owners = {}, {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
-        for names, number in _numbers(_stored(path)):
+        for names, number in each_number(_stored(path)):
             place = merged
             for name in names[:-1]:
                 place = place.setdefault(name, {})
@@ -203,11 +203,11 @@ def merge_numbers(run):
     return merged
 
 
-def _numbers(tree, names=()):
+def each_number(tree, names=()):
     """Yield the names and the content of every number."""
     for name, inner in tree.items():
         if isinstance(inner, dict) and "value" not in inner:
-            yield from _numbers(inner, (*names, name))
+            yield from each_number(inner, (*names, name))
         else:
             yield (*names, name), inner
 
