@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, argument, given, option, print_frame, print_json, say
+from casebook.cli.common import Json, argument, given, option, say, show
 from casebook.errors import InputError
 
 
@@ -46,20 +46,31 @@ def answer(
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
-    how = {"url": url, "k": k, "mode": mode, "timeout": timeout, "retries": retries, "max_tokens": max_tokens}
-    how |= {"temperature": temperature, "seed": seed, "prompt": prompt, "parallel": parallel}
     with on_terminal(say):
-        log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
-    table = log.groupby("system", sort=False).agg(
-        answers=("id", "size"), empty=("answer", lambda x: int((x == "").sum())), seconds=("seconds", "median")
-    )
-    table["cost"] = log.groupby("system", sort=False)["cost"].sum(min_count=1)
+        log = answer_questions(
+            questions,
+            out,
+            model,
+            corpus,
+            url=url,
+            k=k,
+            mode=mode,
+            timeout=timeout,
+            retries=retries,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            seed=seed,
+            prompt=prompt,
+            parallel=parallel,
+            prices=prices,
+            report=say,
+        )
+    systems = log.assign(empty=log["answer"] == "").groupby("system", sort=False)
+    table = systems.agg(answers=("id", "size"), empty=("empty", "sum"), seconds=("seconds", "median"))
+    table["cost"] = systems["cost"].sum(min_count=1)
     table = table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
-    if as_json:
-        print_json({"log": str(out), "systems": table})
-        return
-    print_frame(table, digits=".3g")
-    typer.echo(f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}")
+    following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
+    show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
 
 def gate_log(log, against, measures, margin, common, collection, as_json):
@@ -71,14 +82,12 @@ def gate_log(log, against, measures, margin, common, collection, as_json):
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = MARGIN if margin is None else margin
     found = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
-    if as_json:
-        print_json(found | {"passed": found["verdict"] == "pass", "margin": margin})
-    else:
-        for note in found["notes"]:
-            typer.echo(note)
-        if len(found["rows"]):
-            columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
-            columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
-            print_frame(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}), digits="z.3f")
-            typer.echo(f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}")
+    parts = [found["notes"]]
+    if len(found["rows"]):
+        columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
+        columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
+        parts.append(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}))
+        parts.append([f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}"])
+    passed = found["verdict"] == "pass"
+    show(found | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
     settle(found["verdict"], f"gate: {found['verdict']}")

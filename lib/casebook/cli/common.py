@@ -89,7 +89,6 @@ def taking(**groups):
                 kind = inspect.Parameter.KEYWORD_ONLY
                 parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
         run.__signature__ = inspect.Signature(parameters)
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
 
     return decorate
@@ -154,12 +153,17 @@ def plain(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def csv_text(frame):
+    """Write a table as CSV whose texts no spreadsheet runs."""
+    from casebook.sheets import table_for_csv
+
+    return table_for_csv(frame).to_csv(index=False, lineterminator="\n")
+
+
 def print_frame(frame, form="text", digits="z.4f"):
     """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
     if form == "csv":
-        from casebook.sheets import table_for_csv
-
-        typer.echo(table_for_csv(frame).to_csv(index=False, lineterminator="\n"), nl=False)
+        typer.echo(csv_text(frame), nl=False)
         return
     sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
     shown = frame.astype(object).where(frame.notna(), "-")
@@ -195,7 +199,7 @@ def show_report(report, as_json, out, *parts):
     show(report, as_json, *parts, [str(out)] if out else [])
 
 
-def show_tables(tables, as_json, empty="nothing to report"):
+def show_tables(tables, as_json):
     """Print tables as JSON, or one below the other."""
     if as_json:
         print_json(tables)
@@ -205,14 +209,14 @@ def show_tables(tables, as_json, empty="nothing to report"):
         if len(table):
             print_frame(table, digits=".4g")
         else:
-            typer.echo("nothing found" if name == "leaks" else empty)
+            typer.echo("nothing found" if name == "leaks" else "nothing to report")
 
 
 def filled_lines(values):
     """A line for each value that is there."""
     for name, value in values.items():
         items = value if isinstance(value, list) else [value]
-        if value is not None and None not in items and items:
+        if items and None not in items:
             texts = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in items]
             yield f"{name}: {', '.join(texts)}"
 

@@ -14,12 +14,14 @@ from casebook.cli.common import (
     Seed,
     argument,
     command_group,
+    csv_text,
     exclusive,
     option,
     pairs,
     plain,
     print_json,
     say,
+    show,
     show_tables,
     taking,
 )
@@ -101,17 +103,27 @@ def forms(
         else:
             fields = Fields(id_field, prompt_field, answer_field, stratify)
             answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
-        sizes = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item, "seed": seed}
-        tested = {"focus": focus, "margin": margin, "win_rate": win_rate}
-        plan = Plan(name, raters, guess=guess, formats=formats, **sizes, **tested)
+        plan = Plan(
+            name,
+            raters,
+            items=items,
+            per_item=per_item,
+            pairs_per_item=pairs_per_item,
+            seed=seed,
+            focus=focus,
+            margin=margin,
+            win_rate=win_rate,
+            guess=guess,
+            formats=formats,
+        )
         report = make_forms(answers, folder, plan, account=account)
-    if as_json:
-        print_json({"folder": str(folder), **report})
-    else:
-        _show_forms(folder, report)
+    if not as_json:
+        for warning in _warnings(report):
+            say(f"warning: {warning}")
+    show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
 
 
-def _show_forms(folder, report):
+def _forms_lines(folder, report):
     registered = report["preregistration"]
     shown = dict(registered["design"])
     if power := registered.get("power"):
@@ -119,14 +131,14 @@ def _show_forms(folder, report):
         assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
         shown["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
     for name, value in shown.items():
-        typer.echo(f"{name:22} {value}")
+        yield f"{name:22} {value}"
     for change in report["text_changes"]:
-        typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
-    for warning in _warnings(report):
-        say(f"warning: {warning}")
-    typer.echo(
-        f"hand out   {folder / 'for_raters'}\nkeep back  {folder / 'sealed'} (key SHA-256 below)\n"
-        f"publish    {folder / 'preregistration.json'}\nkey        {registered['key_sha256']}\n"
+        yield f"changed: {json.dumps(change, ensure_ascii=False)}"
+    yield f"hand out   {folder / 'for_raters'}"
+    yield f"keep back  {folder / 'sealed'} (key SHA-256 below)"
+    yield f"publish    {folder / 'preregistration.json'}"
+    yield f"key        {registered['key_sha256']}"
+    yield (
         "next: hand the forms out, put those that come back into one folder, then "
         f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
@@ -304,10 +316,7 @@ def _documented(files, opening, names, as_json):
     values = documented_analysis(judged)
     for line in impossible(judged, values):
         say(f"warning: {line}")
-    if as_json:
-        print_json(values)
-    else:
-        typer.echo("\n".join(documented_lines(values)))
+    show(values, as_json, documented_lines(values))
 
 
 def _figures(found):
@@ -340,12 +349,9 @@ def _likert(returned, opening, seed):
 
 def _write_tables(folder, values, figures):
     """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
-    from casebook.sheets import table_for_csv
-
     with new_folder(folder) as temporary:
         for name, table in values["tables"].items():
-            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
-            write_text(temporary / "tables" / f"{name}.csv", text)
+            write_text(temporary / "tables" / f"{name}.csv", csv_text(table))
         (temporary / "figures").mkdir()
         for name, figure in figures.items():
             figure.savefig(temporary / "figures" / f"{name}.svg", metadata={"Date": None})

@@ -26,6 +26,7 @@ from casebook.cli.common import (
     taking,
 )
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
+from casebook.files import refuse_overwriting, sha256_file
 from casebook.readers import read_json
 
 app = command_group("runs", "List, compare, promote and repeat runs of any experiment.")
@@ -215,7 +216,6 @@ def compare(
 
 
 def _compare_two(listing, pair, measure, top, force, as_json):
-
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
     candidate, reference = (runs.registry.find(listing, name) for name in pair)
@@ -336,8 +336,9 @@ def decide(
     listing = _registry(scope, include_repo)
     rivals = _chosen(listing, **choice)
     named = runs.registry.find(listing, run) if run else None
-    rule = {"eps": eps, "force": force, "level": level, "seed": seed}
-    found = runs.decide.decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
+    found = runs.decide.decide(
+        listing, measure, runs=rivals, run=named, profile=profile, eps=eps, force=force, level=level, seed=seed
+    )
     if write:
         _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
@@ -399,7 +400,6 @@ def promote(
 
 
 def _now_active(entry, before):
-
     same = before and before["path"] == entry["path"]
     kept = ", as before: nothing changed" if same else ""
     return f"promoted for {runs.record.label(entry['metric'])}: {entry['runId']}{kept}"
@@ -407,8 +407,6 @@ def _now_active(entry, before):
 
 def _pass_gate(listing, target, rules, present, force):
     """Apply a gate file against the active run; its hash if there is one."""
-    from casebook.files import sha256_file
-
     margins = runs.decide.read_gate(rules)
     if present is None:
         say("no run was promoted before, so the gate had nothing to compare with")
@@ -459,8 +457,6 @@ def gate(
         chosen = [measure] if given(context, "measure") else None
         gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
         return
-    from casebook.files import sha256_file
-
     if collection is not None:
         raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
@@ -580,7 +576,6 @@ def export(
 
     Example: casebook runs export RUN --ranking ranking.trec --out system.trec
     """
-    from casebook.files import refuse_overwriting
     from casebook.trec import read_run
 
     listing = _registry(scope)

@@ -1,5 +1,6 @@
 """``casebook evaluate | compare | agreement``: measures of rankings and ratings, from files."""
 
+import itertools
 from pathlib import Path
 
 import typer
@@ -83,9 +84,8 @@ def compare(
     from casebook.frames import compare_systems
     from casebook.measures.ranking import evaluate
 
-    forms = ("as_json", "latex", "markdown", "csv")
-    for place, name in enumerate(forms[:-1]):
-        exclusive(context, name, *forms[place + 1 :])
+    for name, other in itertools.combinations(("as_json", "latex", "markdown", "csv"), 2):
+        exclusive(context, name, other)
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
@@ -137,10 +137,14 @@ def agreement(
     check_choice("level", level or LEVELS[0], LEVELS)
     makers = {"ratings": None, "counts": from_counts, "table": from_table}
     check_choice("form", form, makers)
-    numbers = False if level == "nominal" or scale is not None else None if level is None else True
-    numbers = numbers if form == "ratings" else True
+    if form != "ratings":
+        numbers = True
+    elif level == "nominal" or scale is not None:
+        numbers = False
+    else:
+        numbers = None if level is None else True
     frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
-    numeric = frame.to_numpy().dtype.kind == "f" if form == "ratings" else False
+    numeric = form == "ratings" and frame.to_numpy().dtype.kind == "f"
     level = level or ("ordinal" if numeric or scale else "nominal")
     if form == "ratings":
         panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)

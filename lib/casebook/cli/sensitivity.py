@@ -156,8 +156,9 @@ def evaluate(
         settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
     collection = own_collection(cases, corpus)
     judge = validator_for(validator, original)
-    options = {"encoder": encoder, "n_boot": resamples, "chunking": False}
-    study = run_study(collection, [mode], settings, validator=judge, k=k, **options)
+    study = run_study(
+        collection, [mode], settings, validator=judge, k=k, encoder=encoder, n_boot=resamples, chunking=False
+    )
     report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
     report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
     report["counts"] = {"documents": len(collection.documents), **collection.account}

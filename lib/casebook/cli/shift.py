@@ -138,10 +138,18 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     layout, result, setup = _trained(context, dataset, applied)
-    gate = {"profile": gate_profile, "eps": gate_eps, "decision": gate_decision}
-    judged = {"shift": shift, "baseline": baseline, "scale": applied["scale"]}
-    mode = "shared" if shared_references else "per-query"
-    report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
+    report = run_evaluators(
+        setup,
+        result,
+        layout,
+        mode="shared" if shared_references else "per-query",
+        shift=shift,
+        baseline=baseline,
+        scale=applied["scale"],
+        profile=gate_profile,
+        eps=gate_eps,
+        decision=gate_decision,
+    )
     verdict = None if report.gate is None else report.gate.verdict
     notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
     value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
