@@ -118,11 +118,16 @@ def sweep(folder):
                 partial.unlink()
 
 
+def write_bytes(path, data):
+    """Write bytes atomically."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+    return Path(path)
+
+
 def write_text(path, text):
     """Write text atomically, as UTF-8 with the newlines given."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(text.encode())
-    return Path(path)
+    return write_bytes(path, text.encode())
 
 
 def write_json(path, value):
@@ -192,8 +197,7 @@ class Store:
     def write(self, name, data):
         """Write a file: a folder gets it by renaming, an object store in one request."""
         if self.is_folder:
-            with replacing(self.path(name)) as temporary:
-                temporary.write_bytes(data)
+            write_bytes(self.path(name), data)
             return
         with self._telling():
             self.files.pipe_file(self.path(name), data)

@@ -121,8 +121,12 @@ def _cells(column, spec):
         if len(known) and (known == known.round()).all() and known.abs().max() > 1:
             spec = "z,.0f"
     is_reason = _WHY.search(str(column.name))
-    codes = [type(value) is str and bool(is_reason or value in REASONS) for value in column]
-    return [_cell(reason_text(value) if code else value, spec) for value, code in zip(column, codes, strict=True)]
+
+    def in_words(value):
+        is_code = type(value) is str and (is_reason or value in REASONS)
+        return reason_text(value) if is_code else value
+
+    return [_cell(in_words(value), spec) for value in column]
 
 
 def _cell(value, spec):

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.files import replacing
+from casebook.files import write_bytes
 from casebook.readers import DAMAGED, unreadable
 
 GRADE_LIMIT = 2**31
@@ -359,9 +359,7 @@ def write_run(path, run, tag="casebook"):
     q Q0 a 1 1.5 bm25
     """
     data = "".join(run_lines(run, tag)).encode()
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
-    return Path(path)
+    return write_bytes(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
 
 
 def run_lines(run, tag="casebook"):

@@ -201,15 +201,11 @@ def show_report(report, as_json, out, *parts):
 
 def show_tables(tables, as_json):
     """Print tables as JSON, or one below the other."""
-    if as_json:
-        print_json(tables)
-        return
+    parts = []
     for name, table in tables.items():
-        typer.echo(f"\n{name}")
-        if len(table):
-            print_frame(table, digits=".4g")
-        else:
-            typer.echo("nothing found" if name == "leaks" else "nothing to report")
+        empty = "nothing found" if name == "leaks" else "nothing to report"
+        parts += [[f"\n{name}"], table if len(table) else [empty]]
+    show(tables, as_json, *parts, digits=".4g")
 
 
 def filled_lines(values):

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from casebook.errors import InputError
 from casebook.figures import Figure, as_svg, inline
-from casebook.files import replacing, write_json, write_text
+from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
 
@@ -52,9 +52,7 @@ class RunOutputs:
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
         # Without time and file name in the header, equal rows give equal bytes.
-        with replacing(path) as temporary:
-            temporary.write_bytes(gzip.compress(_csv(frame).encode(), mtime=0))
-        return path
+        return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
     def table(self, name, frame):
         """Write a table that readers can download."""
@@ -70,9 +68,8 @@ class RunOutputs:
         A figure of measured times is kept apart from what reruns must reproduce.
         """
         kind = "timings" if timed else "figures"
-        path, drawn = self._path(kind, name, "svg"), as_svg(figure)
-        with replacing(path) as temporary:
-            temporary.write_bytes(drawn)
+        drawn = as_svg(figure)
+        path = write_bytes(self._path(kind, name, "svg"), drawn)
         if caption is None:
             return path
         from matplotlib import pyplot
