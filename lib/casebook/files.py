@@ -104,6 +104,12 @@ def _sync(path):
         os.close(handle)
 
 
+def writable(folder):
+    """Whether files can be written to a folder, or it can be made where it is missing."""
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK)
+
+
 def sweep(folder):
     """Remove the partial files that killed processes left in a folder a day ago."""
     for partial in Path(folder).glob(f".*{_PARTIAL}"):
@@ -112,11 +118,16 @@ def sweep(folder):
                 partial.unlink()
 
 
+def write_bytes(path, data):
+    """Write bytes atomically."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+    return Path(path)
+
+
 def write_text(path, text):
     """Write text atomically, as UTF-8 with the newlines given."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(text.encode())
-    return Path(path)
+    return write_bytes(path, text.encode())
 
 
 def write_json(path, value):
@@ -146,18 +157,19 @@ def refuse_overwriting(output, *inputs):
 class Store:
     """Files below any address that fsspec knows: a folder, or an object store."""
 
-    def __init__(self, url, **options):
+    def __init__(self, url):
         import fsspec
 
-        self.url, self.options = str(url), options
+        self.url = str(url)
         with self._telling():
-            self.files, self._root = fsspec.core.url_to_fs(self.url, **options)
+            self.files, self._root = fsspec.core.url_to_fs(self.url)
 
     @property
     def is_folder(self):
         """Whether it is a folder of this machine."""
-        protocol = self.files.protocol
-        return "file" in ((protocol,) if isinstance(protocol, str) else protocol)
+        from fsspec.implementations.local import LocalFileSystem
+
+        return isinstance(self.files, LocalFileSystem)
 
     def path(self, name):
         """Place of a file, as the file system names it."""
@@ -185,8 +197,7 @@ class Store:
     def write(self, name, data):
         """Write a file: a folder gets it by renaming, an object store in one request."""
         if self.is_folder:
-            with replacing(self.path(name)) as temporary:
-                temporary.write_bytes(data)
+            write_bytes(self.path(name), data)
             return
         with self._telling():
             self.files.pipe_file(self.path(name), data)

@@ -80,14 +80,16 @@ def select(cells, names=(), tag="default", overrides=None):
         tags = sorted({tag for cell in cells for tag in cell.tags})
         raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
     chosen = list({cell.name: cell for cell in chosen}.values())
-    takes = [set(overrides)] * len(chosen)
-    if overrides and not names:  # only the cells whose notebooks have them
-        takes = [set(overrides) & set(declared(NOTEBOOKS / cell.notebook)) for cell in chosen]
-        unknown = sorted(set(overrides).difference(*takes))
-        if unknown:
-            raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
-    given = [{name: value for name, value in overrides.items() if name in taken} for taken in takes]
-    return [replace(c, parameters=c.parameters | values) for c, values in zip(chosen, given, strict=True)]
+    if names or not overrides:
+        return [replace(cell, parameters=cell.parameters | overrides) for cell in chosen]
+    taken = [overrides.keys() & declared(NOTEBOOKS / cell.notebook) for cell in chosen]
+    unknown = sorted(overrides.keys() - set().union(*taken))
+    if unknown:
+        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+    return [
+        replace(cell, parameters=cell.parameters | {name: value for name, value in overrides.items() if name in takes})
+        for cell, takes in zip(chosen, taken, strict=True)
+    ]
 
 
 def _by_name(cells, name, tag, overrides):

@@ -138,7 +138,7 @@ def _check_numbers(values, usual, least):
     """Refuse what is no whole number, or too small, where the notebook has one."""
     for name in [name for name in least if isinstance(usual.get(name), int)]:
         value = values[name]
-        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
+        if type(value) is not int or value < least[name]:  # a truth value is an int too
             why = ": an interval needs that many" if name == "resamples" else ""
             raise InputError(f"{name}: give a whole number of at least {least[name]}, not {value!r}{why}")
 
@@ -150,7 +150,7 @@ def _check_systems(values):
             raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
     for name in values.get("measures") or ():
         plugin(PLUGINS["measures"])(name)
-    for name in _listed(values.get("retriever")):
+    for name in listed(values.get("retriever")):
         if not is_plugin(name):
             raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
     systems = values.get("systems")
@@ -158,14 +158,12 @@ def _check_systems(values):
         raise InputError("systems: name at least one")
     if systems and values.get("shown") not in (None, *systems):
         raise InputError(f"shown: {values['shown']!r} is none of the systems: choose from {', '.join(systems)}")
-    for system in systems or ():
-        if not is_plugin(system):
-            plugin("casebook.retrieval.settings:config_for")(system)
     modes = values.get("modes")
     if modes is not None and not (isinstance(modes, list) and modes):
         raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")
-    for mode in modes or ():
-        plugin("casebook.retrieval.settings:config_for")(mode)
+    ours = [system for system in systems or () if not is_plugin(system)]
+    for name in [*ours, *(modes or ())]:
+        plugin("casebook.retrieval.settings:config_for")(name)
 
 
 def _check_models(parameters):
@@ -187,14 +185,15 @@ def _check_models(parameters):
 def plugged(parameters):
     """Give the objects of the user's own that parameters name, by parameter."""
     found = {
-        name: [each for each in _listed(value) if is_plugin(each)]
+        name: [each for each in listed(value) if is_plugin(each)]
         for name, value in parameters.items()
         if name in PLUGINS
     }
     return {name: values for name, values in found.items() if values}
 
 
-def _listed(value):
+def listed(value):
+    """Give the value of a parameter as a list: nothing, one name, or several."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -232,8 +231,11 @@ def defaults(source):
 
 def annotations(source):
     """Give the words of the annotated parameters."""
-    found = {name: getattr(statement, "annotation", None) for name, statement in declared(source).items()}
-    return {name: ast.unparse(annotation) for name, annotation in found.items() if annotation}
+    return {
+        name: ast.unparse(statement.annotation)
+        for name, statement in declared(source).items()
+        if isinstance(statement, ast.AnnAssign)
+    }
 
 
 def path_parameters(source):
@@ -243,7 +245,7 @@ def path_parameters(source):
 
 def named_files(value):
     """Give the absolute paths in the value of a parameter."""
-    return [each for each in _listed(value) if isinstance(each, str) and Path(each).is_absolute()]
+    return [each for each in listed(value) if isinstance(each, str) and Path(each).is_absolute()]
 
 
 def check_parameters(source, parameters):
@@ -254,14 +256,13 @@ def check_parameters(source, parameters):
         takes = ", ".join(sorted(known))
         raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
     for name, words in annotations(source).items():
-        for value in _listed(parameters.get(name)):
+        for value in listed(parameters.get(name)):
             if words == "str" and isinstance(value, str) and data_folder(value):
                 own = ", ".join(f"{path}=" for path in path_parameters(source)) or "none"
                 raise InputError(
                     f"{Path(source).name} takes no folder as {name}, only a name that 'casebook data list' shows; "
                     f"parameters for your own files: {own}"
                 )
-    return parameters
 
 
 # --- paths count from the folder of the command's caller; kernels work in another
@@ -269,20 +270,20 @@ def check_parameters(source, parameters):
 
 def resolved(parameters, taken, paths=()):
     """Give parameters whose paths are absolute; ``paths`` are those annotated as such, from `path_parameters`."""
-    found = dict(parameters)
-    for name, value in parameters.items():
-        if name in DATA:
-            change, extra = _data, taken
-        elif name in MODELS:
-            change, extra = _model, None
-        elif name in paths:
-            change, extra = _file, paths[name]
-        else:
-            continue
-        values = value if isinstance(value, list) else [value]
-        changed = [change(name, each, extra) if isinstance(each, str) and each else each for each in values]
-        found[name] = changed if isinstance(value, list) else changed[0]
-    return found
+
+    def absolute(name, value):
+        if isinstance(value, list):
+            return [absolute(name, each) for each in value]
+        if isinstance(value, str) and value:
+            if name in DATA:
+                return _data(name, value, taken)
+            if name in MODELS:
+                return _model(value)
+            if name in paths:
+                return _file(name, value, paths[name])
+        return value
+
+    return {name: absolute(name, value) for name, value in parameters.items()}
 
 
 def _data(name, value, taken):
@@ -303,7 +304,7 @@ def _data(name, value, taken):
     return str(folder) if free == folder.name else f"{free}={folder}"
 
 
-def _model(_name, value, _taken):
+def _model(value):
     """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names are kept."""
 
     def place(found):

@@ -180,6 +180,7 @@ def read_records(path, *, tolerate_truncation=False):
     if kind not in (".csv", ".tsv", ".json", ".jsonl"):
         raise InputError(f"{path}: name a .csv, .json or .jsonl file")
     lines = list(read_lines(path))
+    rows = []
     truncated = 0
     if kind in (".csv", ".tsv"):
         rows = _csv_records(path, "\n".join(text for _, text in lines), "," if kind == ".csv" else "\t")
@@ -187,13 +188,13 @@ def read_records(path, *, tolerate_truncation=False):
         rows = _json_records(path, "\n".join(text for _, text in lines))
     else:
         filled = [(number, text) for number, text in lines if text.strip()]
-        rows = [(number, _object(path, number, text)) for number, text in filled[:-1]]
-        for number, text in filled[-1:]:
+        for number, text in filled:
+            is_last = number == filled[-1][0]
             try:
-                rows.append((number, _object(path, number, text, ": the last line breaks off")))
+                rows.append((number, _object(path, number, text, ": the last line breaks off" if is_last else "")))
             except InputError as error:
                 broken = isinstance(error.__cause__, json.JSONDecodeError)
-                if not (tolerate_truncation and broken):
+                if not (tolerate_truncation and is_last and broken):
                     raise
                 truncated = 1
     if not rows:

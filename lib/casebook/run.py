@@ -19,7 +19,7 @@ from casebook import __version__, kernel
 from casebook.assistant import ANSWERED
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
-from casebook.files import locked, write_json, write_text
+from casebook.files import locked, writable, write_json, write_text
 from casebook.grid import EVERY
 from casebook.parameters import (
     DATA,
@@ -28,16 +28,17 @@ from casebook.parameters import (
     check_before_running,
     check_parameters,
     defaults,
+    listed,
     named_files,
     path_parameters,
     plugged,
 )
-from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir, valid_name
+from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir
 from casebook.plugins import CALLER, is_plugin, source_of
 from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
 from casebook.runs import record as records
-from casebook.runs.outputs import merge_numbers, read_numbers
+from casebook.runs.outputs import each_number, merge_numbers, read_numbers
 from casebook.runs.record import digest
 
 QUIET = {
@@ -94,7 +95,8 @@ def plan(cells, run, force=False):
     for cell in cells:
         check_parameters(NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters})
     notes = {cell.name: check(cell, NOTEBOOKS / cell.notebook) for cell in cells}
-    planned, common = {}, common_inputs()
+    planned = {}
+    common = common_inputs()
     # A grid names a cell after those it needs; what reads all others comes last.
     for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
         needed = {name: planned[name].key for name in cell.needs if name in planned}
@@ -129,17 +131,14 @@ def inputs_of(cell, common, needed=None):
         data = {f"log {Path(path).name}": records.tree_digest(path) for path in own["log"]}
     own |= {name: [source_of(value) for value in values] for name, values in plugged(cell.parameters).items()}
     own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
-    return (
-        ({"needs": needed} if needed else {})
-        | ({"files": own} if own else {})
-        | {
-            **common,
-            "notebook": digest(code),
-            "parameters": without_folders(cell.parameters, source),
-            "data": data,
-            "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
-        }
-    )
+    optional = {name: hashes for name, hashes in (("needs", needed), ("files", own)) if hashes}
+    return optional | {
+        **common,
+        "notebook": digest(code),
+        "parameters": without_folders(cell.parameters, source),
+        "data": data,
+        "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
+    }
 
 
 def without_folders(parameters, source):
@@ -206,9 +205,10 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, 
         if item.status == "cached":
             report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
-    outcomes, conflict = [], None
+    outcomes = []
+    conflict = None
     folder = run_dir(run)
-    if not os.access(next(place for place in (folder, *folder.parents) if place.exists()), os.W_OK):
+    if not writable(folder):
         raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
     with sole_writer(run):
         keep_planned(run, planned)
@@ -283,46 +283,50 @@ def lost_needs(waiting, failures):
 
 def sole_writer(run):
     """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
-
-    def refusal(owner):
-        return f"run {run!r} is being written by another batch ({owner}): wait for it, or give another name with --run"
-
-    return locked(run_dir(run) / ".batch", refusal)
+    refusal = f"run {run!r} is being written by another batch ({{}}): wait for it, or give another name with --run"
+    return locked(run_dir(run) / ".batch", refusal.format)
 
 
 class Progress:
     """Say what starts and ends, and how long the rest will take."""
 
     def __init__(self, run, waiting, report, show=None, slots=1):
-        self._total, self._done, self._report = len(waiting), 0, report
-        self._left, self._running = set(waiting), {}
+        self._run = run
+        self._report = report
+        self._show = show
+        self._slots = slots
+        self._total = len(waiting)
+        self._left = set(waiting)
+        self._running = {}  # how far each cell is, in words
+        self._reported = {}  # when a line last spoke of a cell
         self._seconds = {name: seconds for name, seconds in read_timings(run).items() if name in waiting}
-        self._show, self._slots = show, slots
-        self._run, self._told = run, {}
+
+    @property
+    def _done(self):
+        return self._total - len(self._left)
 
     def started(self, item):
         """Announce a cell."""
         why = f" ({', '.join(item.changed)} changed)" if item.changed else ""
         self._report(f"running {item.cell.name}{why}")
         self._running[item.cell.name] = ""
-        self._told[item.cell.name] = time.monotonic()
+        self._reported[item.cell.name] = time.monotonic()
         self._tell()
 
     def look(self):
         """Read how far the running cells are; without a bar, print a line a cell now and then."""
-        found = {name: progress_text(progress_path(self._run, name)) for name in self._running}
-        if found == self._running:
+        texts = {name: progress_text(progress_path(self._run, name)) for name in self._running}
+        if texts == self._running:
             return
-        self._running = found
+        self._running = texts
         self._tell()
-        for name, text in found.items() if self._show is None else ():
-            if text and time.monotonic() - self._told[name] > _LINE_EVERY:
-                self._told[name] = time.monotonic()
+        for name, text in texts.items() if self._show is None else ():
+            if text and time.monotonic() - self._reported[name] > _LINE_EVERY:
+                self._reported[name] = time.monotonic()
                 self._report(f"        {name}: {text}")
 
     def ended(self, outcome):
         """Report a cell's end and the time left."""
-        self._done += 1
         self._left.discard(outcome.cell)
         self._seconds[outcome.cell] = outcome.seconds
         self._running.pop(outcome.cell, None)
@@ -407,8 +411,8 @@ def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     found = {}
     for cell in read_planned(run).values():
-        for value in (cell["parameters"].get(name) for name in DATA):
-            for name in value if isinstance(value, list) else [value]:
+        for parameter in DATA:
+            for name in listed(cell["parameters"].get(parameter)):
                 own = data_folder(name) if isinstance(name, str) else None
                 if own and own[1].is_absolute():
                     found[own[0]] = own[1]
@@ -490,12 +494,7 @@ def _record(planned, run, started, attempts):
             **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
-        metrics={
-            f"{dataset}.{system}.{measure}".lower(): number["value"]
-            for dataset, systems in numbers.items()
-            for system, measures in systems.items()
-            for measure, number in measures.items()
-        },
+        metrics={".".join(names).lower(): number["value"] for names, number in each_number(numbers)},
     )
     records.write_record(record_path(run, cell.name), record)
 
@@ -522,10 +521,9 @@ def execute(notebook, cell, run, parameters, timeout=None):
     import papermill
 
     source = NOTEBOOKS / notebook
-    injected = check_parameters(source, {"run": run, "cell": cell, **parameters})
     folder = run_dir(run) / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f".{valid_name(cell, 'cell')}.partial.ipynb"
+    partial = folder / f".{cell}.partial.ipynb"
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     place = progress_path(run, cell)
     place.parent.mkdir(exist_ok=True)
@@ -534,7 +532,7 @@ def execute(notebook, cell, run, parameters, timeout=None):
             result = papermill.execute_notebook(
                 str(source),
                 str(partial),
-                parameters=injected,
+                parameters={"run": run, "cell": cell, **parameters},
                 progress_bar=False,
                 kernel_manager_class="casebook.kernel.ForkedKernelManager",
             )
@@ -648,11 +646,8 @@ def connected(scheduler, shared=None):
         except WaitTimeout:
             why = f"no worker within {patience:.0f} s: start 'dask worker' in this folder"
             raise InputError(f"{scheduler}: {why}") from None
-        expected = (
-            records.library_digest(),
-            records.lock_digest(),
-            *((str(shared), shared.read_text()) if shared else ()),
-        )
+        shared_file = (str(shared), shared.read_text()) if shared else ()
+        expected = (records.library_digest(), records.lock_digest(), *shared_file)
         answers = client.run(_difference, expected)
         wrong = [f"{worker} {why}" for worker, why in answers.items() if why]
         if wrong:

@@ -2,6 +2,7 @@
 
 import html
 import math
+import numbers
 import re
 
 import numpy as np
@@ -92,7 +93,7 @@ def to_html(frame, caption, digits=3, formats=None):
     formats = formats or {}
     names = [_title(name) for name in frame.columns]
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in names)
-    columns = [_cells(frame.iloc[:, at], formats.get(name, f"z.{digits}f")) for at, name in enumerate(frame.columns)]
+    columns = [_cells(column, formats.get(name, f"z.{digits}f")) for name, column in frame.items()]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
     more = f' data-shown="{SHOWN}"' if len(names) > SHOWN else ""
@@ -120,36 +121,35 @@ def _cells(column, spec):
         if len(known) and (known == known.round()).all() and known.abs().max() > 1:
             spec = "z,.0f"
     is_reason = _WHY.search(str(column.name))
-    codes = [type(value) is str and bool(is_reason or value in REASONS) for value in column]
-    return [_cell(reason_text(value) if code else value, spec) for value, code in zip(column, codes, strict=True)]
+
+    def in_words(value):
+        is_code = type(value) is str and (is_reason or value in REASONS)
+        return reason_text(value) if is_code else value
+
+    return [_cell(in_words(value), spec) for value in column]
 
 
 def _cell(value, spec):
     if isinstance(value, Markup):
         return f"<td>{value}</td>"
-    if value is None or value is pd.NaT or value is pd.NA or (_is_number(value) and math.isnan(value)):
+    if pd.api.types.is_scalar(value) and pd.isna(value):
         return '<td data-sort=""><span aria-label="not available">–</span></td>'
     if isinstance(value, bool | np.bool_) and not callable(spec):
         return f"<td>{'yes' if value else 'no'}</td>"
-    if _is_number(value) and not isinstance(value, bool):
-        return f'<td class="number" data-sort="{value:.6g}">{_shown(value, spec)}</td>'
-    return f"<td>{_text(spec(value) if callable(spec) else value)}</td>"
-
-
-def _shown(value, spec):
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)
     if callable(spec):
-        return _text(spec(value))
-    whole = float(value).is_integer() and not isinstance(value, float)
-    return f"{value:,}" if whole else format(float(value), spec)
+        text = spec(value)
+    elif is_number:
+        text = format(value, "," if isinstance(value, numbers.Integral) else spec)
+    else:
+        text = value
+    number = f' class="number" data-sort="{value:.6g}"' if is_number else ""
+    return f"<td{number}>{_text(text)}</td>"
 
 
 def p_value(p):
     """Write a p-value, which is never 0."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _is_number(value):
-    return hasattr(value, "__float__") and not isinstance(value, str)
 
 
 def _text(value):
@@ -169,13 +169,9 @@ def bullets(lines):
 
 def with_interval(frame, value, low, high, digits=3, name=None):
     """Join a value and its interval into one readable column."""
-    name = name or value
     joined = [estimate(*row, digits) for row in frame[[value, low, high]].itertuples(index=False, name=None)]
-    place = frame.columns.get_loc(value)
-    rest = frame.drop(columns=[value, low, high])
     column = pd.Series(joined, index=frame.index, dtype=object)
-    rest.insert(min(place, rest.shape[1]), name, column)
-    return rest
+    return frame.assign(**{value: column}).drop(columns=[low, high]).rename(columns={value: name or value})
 
 
 def with_intervals(frame, digits=3):

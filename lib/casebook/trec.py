@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.files import replacing
+from casebook.files import write_bytes
 from casebook.readers import DAMAGED, unreadable
 
 GRADE_LIMIT = 2**31
@@ -119,8 +119,9 @@ def read_qrels(path):
     {'q': {'a': 2, 'b': 0}}
     """
     raw = _bytes(path)
-    columns = None if _is_beir(raw) else _columns(raw, _QRELS)
-    return columns.table() if columns else _table_by_line(path, raw, _BEIR if _is_beir(raw) else _QRELS)
+    layout = _layout_of_judgements(raw)
+    columns = _columns(raw, layout) if layout is _QRELS else None
+    return columns.table() if columns else _table_by_line(path, raw, layout)
 
 
 def read_beir_qrels(path):
@@ -131,11 +132,12 @@ def read_beir_qrels(path):
 def judgements(path):
     """Yield (line, query, document, grade) of judgements of either kind, as they stand in the file."""
     raw = _bytes(path)
-    yield from _entries(path, raw, _BEIR if _is_beir(raw) else _QRELS)
+    yield from _entries(path, raw, _layout_of_judgements(raw))
 
 
-def _is_beir(raw):
-    return b"\t".join(name.encode() for name in _BEIR.fields) in raw[:64]
+def _layout_of_judgements(raw):
+    header = "\t".join(_BEIR.fields).encode()
+    return _BEIR if header in raw[:64] else _QRELS
 
 
 def _bytes(path):
@@ -264,8 +266,8 @@ def _columns(raw, layout):
             return None
         query, document, value = (table[place].to_numpy() for place in (0, layout.document, layout.value))
         if layout.parse is _grade:
-            parsed = {text: layout.parse(text.replace(b"_", b"?")) for text in set(value.tolist())}
-            value = np.array([parsed[text] for text in value.tolist()])
+            codes, texts = pd.factorize(value)
+            value = np.array([layout.parse(text.replace(b"_", b"?")) for text in texts])[codes]
     except ValueError:
         return None
     texts = [table[place].to_numpy() for place in kinds if place != layout.value]
@@ -276,10 +278,9 @@ def _columns(raw, layout):
     if layout.parse is _score and (not np.isfinite(value).all() or np.isin(value, (0, 1)).all()):
         return None  # pandas takes True for 1
     turns = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]]))
-    codes = {}
-    numbers = [codes.setdefault(name, len(codes)) for name in query[turns].tolist()]
-    number = np.repeat(numbers, np.diff(turns, append=len(query)))
-    columns = Columns.grouped([name.decode() for name in codes], number, document, value)
+    codes, query_ids = pd.factorize(query[turns])
+    number = np.repeat(codes, np.diff(turns, append=len(query)))
+    columns = Columns.grouped([name.decode() for name in query_ids], number, document, value)
     return None if columns.repeats else columns  # a document may stand twice
 
 
@@ -358,9 +359,7 @@ def write_run(path, run, tag="casebook"):
     q Q0 a 1 1.5 bm25
     """
     data = "".join(run_lines(run, tag)).encode()
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
-    return Path(path)
+    return write_bytes(path, gzip.compress(data, mtime=0) if Path(path).suffix == ".gz" else data)
 
 
 def run_lines(run, tag="casebook"):

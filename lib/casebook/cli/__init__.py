@@ -38,19 +38,19 @@ _ROOM = ": make room; the same command again carries on"
 app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 for command in (*report.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
     app.command()(command)
-for name, group in (
-    ("data", data.app),
-    ("corpus", corpus.app),
-    ("runs", runs.app),
-    ("shift", shift.app),
-    ("segments", shift.segments_app),
-    ("audit", audit.app),
-    ("factcheck", factcheck.app),
-    ("raters", raters.app),
-    ("sensitivity", sensitivity.app),
-    ("explain", explain.app),
+for group in (
+    data.app,
+    corpus.app,
+    runs.app,
+    shift.app,
+    shift.segments_app,
+    audit.app,
+    factcheck.app,
+    raters.app,
+    sensitivity.app,
+    explain.app,
 ):
-    app.add_typer(group, name=name)
+    app.add_typer(group)
 
 # EmbeddingShift's names of commands, as its users know them; any "runs-..." is a command of "runs".
 ALIASES = {"posneg-train": "shift train", "posneg-run": "shift run", "segment-compare": "segments compare"}

@@ -2,34 +2,31 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, given, print_frame, print_json, say
+from casebook.cli.common import Json, argument, given, option, say, show
 from casebook.errors import InputError
 
 
 def answer(
     context: typer.Context,
-    questions: Annotated[Path, typer.Argument(help="Questions: .jsonl, .json, .csv, or one a line.")],
-    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Log to write, or to complete: .jsonl.")],
-    corpus: Annotated[str | None, typer.Option(help="Folder or data set to retrieve from.")] = None,
-    url: Annotated[
-        str | None, typer.Option(help="Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, help="Passages that the model is given.")] = 3,
-    mode: Annotated[str, typer.Option(help="Retrieval system.")] = "full",
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one answer.")] = 60.0,
-    retries: Annotated[int, typer.Option(min=0, help="For a busy or broken server.")] = 4,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Of an answer.")] = 512,
-    temperature: Annotated[float, typer.Option(min=0, help="Of the model's sampling.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the model's sampling, where it has one.")] = 0,
-    prompt: Annotated[Path | None, typer.Option(help="Text with {question}, and {passages} with --corpus.")] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Requests at a time.")] = 1,
-    price_in: Annotated[float | None, typer.Option(min=0, help="Of a million prompt tokens.")] = None,
-    price_out: Annotated[float | None, typer.Option(min=0, help="Of a million answer tokens.")] = None,
+    questions: argument(Path, "Questions: .jsonl, .json, .csv, or one a line."),
+    model: option(str, "Name of the model at the endpoint."),
+    out: option(Path, "Log to write, or to complete: .jsonl.", "-o", "--out"),
+    corpus: option(str | None, "Folder or data set to retrieve from.") = None,
+    url: option(str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.") = None,
+    k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
+    mode: option(str, "Retrieval system.") = "full",
+    timeout: option(float, "Seconds for one answer.", min=0.1) = 60.0,
+    retries: option(int, "For a busy or broken server.", min=0) = 4,
+    max_tokens: option(int, "Of an answer.", min=1) = 512,
+    temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
+    seed: option(int, "Of the model's sampling, where it has one.") = 0,
+    prompt: option(Path | None, "Text with {question}, and {passages} with --corpus.") = None,
+    parallel: option(int, "Requests at a time.", min=1) = 1,
+    price_in: option(float | None, "Of a million prompt tokens.", min=0) = None,
+    price_out: option(float | None, "Of a million answer tokens.", min=0) = None,
     as_json: Json = False,
 ):
     """Ask a model every question, with retrieval and without, and keep the answers as a log.
@@ -49,20 +46,31 @@ def answer(
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
-    how = {"url": url, "k": k, "mode": mode, "timeout": timeout, "retries": retries, "max_tokens": max_tokens}
-    how |= {"temperature": temperature, "seed": seed, "prompt": prompt, "parallel": parallel}
     with on_terminal(say):
-        log = answer_questions(questions, out, model, corpus, prices=prices, report=say, **how)
-    table = log.groupby("system", sort=False).agg(
-        answers=("id", "size"), empty=("answer", lambda x: int((x == "").sum())), seconds=("seconds", "median")
-    )
-    table["cost"] = log.groupby("system", sort=False)["cost"].sum(min_count=1)
+        log = answer_questions(
+            questions,
+            out,
+            model,
+            corpus,
+            url=url,
+            k=k,
+            mode=mode,
+            timeout=timeout,
+            retries=retries,
+            max_tokens=max_tokens,
+            temperature=temperature,
+            seed=seed,
+            prompt=prompt,
+            parallel=parallel,
+            prices=prices,
+            report=say,
+        )
+    systems = log.assign(empty=log["answer"] == "").groupby("system", sort=False)
+    table = systems.agg(answers=("id", "size"), empty=("empty", "sum"), seconds=("seconds", "median"))
+    table["cost"] = systems["cost"].sum(min_count=1)
     table = table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
-    if as_json:
-        print_json({"log": str(out), "systems": table})
-        return
-    print_frame(table, digits=".3g")
-    typer.echo(f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}")
+    following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
+    show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
 
 def gate_log(log, against, measures, margin, common, collection, as_json):
@@ -74,14 +82,12 @@ def gate_log(log, against, measures, margin, common, collection, as_json):
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = MARGIN if margin is None else margin
     found = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
-    if as_json:
-        print_json(found | {"passed": found["verdict"] == "pass", "margin": margin})
-    else:
-        for note in found["notes"]:
-            typer.echo(note)
-        if len(found["rows"]):
-            columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
-            columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
-            print_frame(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}), digits="z.3f")
-            typer.echo(f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}")
+    parts = [found["notes"]]
+    if len(found["rows"]):
+        columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
+        columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
+        parts.append(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}))
+        parts.append([f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}"])
+    passed = found["verdict"] == "pass"
+    show(found | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
     settle(found["verdict"], f"gate: {found['verdict']}")

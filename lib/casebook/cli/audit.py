@@ -1,21 +1,16 @@
 """``casebook audit``: look for defects in labels and in reported tables."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from casebook.cli.common import Json, Seed, say, show
+from casebook.cli.common import Json, Seed, argument, command_group, option, say, show
 from casebook.errors import CheckFailed
 
-app = typer.Typer(help="Look for defects in labels and in reported tables.", no_args_is_help=True)
+app = command_group("audit", "Look for defects in labels and in reported tables.")
 
 
 @app.command()
 def labels(
-    source: Annotated[
-        str, typer.Argument(metavar="PATH|DATASET", help="Data set, BEIR folder, TREC judgements, or CSV of positions.")
-    ],
+    source: argument(str, "Data set, BEIR folder, TREC judgements, or CSV of positions.", metavar="PATH|DATASET"),
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -57,15 +52,11 @@ def _line(finding):
 
 @app.command()
 def tables(
-    source: Annotated[Path, typer.Argument(help="CSV or JSON: row, accuracy, precision, recall, f1, n, positives.")],
-    n: Annotated[int | None, typer.Option("--n", help="Number of claims, where the file has no column n.")] = None,
-    positives: Annotated[
-        int | None, typer.Option(help="Number of positive claims, where the file has no column positives.")
-    ] = None,
-    decimals: Annotated[
-        int | None, typer.Option(min=0, max=12, help="Decimals of all values; default: as shown.")
-    ] = None,
-    rounding: Annotated[str, typer.Option(help="How values were rounded: half, down or either.")] = "either",
+    source: argument(Path, "CSV or JSON: row, accuracy, precision, recall, f1, n, positives."),
+    n: option(int | None, "Number of claims, where the file has no column n.", "--n") = None,
+    positives: option(int | None, "Number of positive claims, where the file has no column positives.") = None,
+    decimals: option(int | None, "Decimals of all values; default: as shown.", min=0, max=12) = None,
+    rounding: option(str, "How values were rounded: half, down or either.") = "either",
     as_json: Json = False,
 ):
     """Find reported scores that no confusion matrix gives; exit 2 if there are any.

@@ -23,37 +23,48 @@ OLD_NAMES = {
     "--top-k": "--k",
 }
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
-Resamples = Annotated[int, typer.Option(min=100, help="Number of bootstrap resamples.")]
-Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file.")]
-Original = Annotated[bool, typer.Option("--original", help="Use the original definitions of the evaluated system.")]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option("-m", "--measure", help="Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable."),
-]
+
+def option(kind, text, *names, **settings):
+    """Give the type of an option, with its help and names, as typer reads it from an annotation."""
+    return Annotated[kind, typer.Option(*names, help=text, **settings)]
+
+
+def argument(kind, text, **settings):
+    """Give the type of an argument, with its help."""
+    return Annotated[kind, typer.Argument(help=text, **settings)]
+
+
+def command_group(name, text):
+    """Make a group of commands, with its help."""
+    return typer.Typer(name=name, help=text, no_args_is_help=True)
+
+
+Json = option(bool, "Print JSON.", "--json")
+Seed = option(int, "Seed of all random choices.", min=0)
+Resamples = option(int, "Number of bootstrap resamples.", min=100)
+Out = option(Path | None, "Write to this file.", "-o", "--out")
+Original = option(bool, "Use the original definitions of the evaluated system.", "--original")
+Measures = option(
+    list[str] | None, "Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable.", "-m", "--measure"
+)
 DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
 # Runs of the grid
-RunName = Annotated[str, typer.Option("--run", help="Name of the run: results/<run>.")]
-Workers = Annotated[int, typer.Option(min=1, help="Notebooks that run at a time on this machine.")]
-Scheduler = Annotated[str | None, typer.Option(help="Dask scheduler, such as tcp://host:8786.")]
-Timeout = Annotated[float | None, typer.Option(min=1, help="Seconds that one notebook may take.")]
+RunName = option(str, "Name of the run: results/<run>.", "--run")
+Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
+Scheduler = option(str | None, "Dask scheduler, such as tcp://host:8786.")
+Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
 
 # Records of runs
-Root = Annotated[
+Root = option(
     Path | None,
-    typer.Option(
-        help="Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
-        "else all of results/ without tenants."
-    ),
-]
-Domain = Annotated[str | None, typer.Option("--domain", help="Domain of the results.")]
-Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT.")]
-Measure = Annotated[
-    str, typer.Option("-m", "--measure", help="Key of a record, in any letter case.", callback=lambda key: noted(key))
-]
+    "Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
+    "else all of results/ without tenants.",
+)
+Domain = option(str | None, "Domain of the results.", "--domain")
+Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT.")
+Measure = option(str, "Key of a record, in any letter case.", "-m", "--measure", callback=lambda key: noted(key))
 DEFAULT_MEASURE = "original:ndcg@3"
 
 
@@ -71,11 +82,11 @@ def taking(**groups):
             return command(**options)
 
         parameters = [one for one in inspect.signature(command).parameters.values() if one.name not in groups]
-        for name, (annotation, default) in (item for group in groups.values() for item in group.items()):
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+        for group in groups.values():
+            for name, (annotation, default) in group.items():
+                kind = inspect.Parameter.KEYWORD_ONLY
+                parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
         run.__signature__ = inspect.Signature(parameters)
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
         return run
 
     return decorate
@@ -140,12 +151,17 @@ def plain(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def csv_text(frame):
+    """Write a table as CSV whose texts no spreadsheet runs."""
+    from casebook.sheets import table_for_csv
+
+    return table_for_csv(frame).to_csv(index=False, lineterminator="\n")
+
+
 def print_frame(frame, form="text", digits="z.4f"):
     """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
     if form == "csv":
-        from casebook.sheets import table_for_csv
-
-        typer.echo(table_for_csv(frame).to_csv(index=False, lineterminator="\n"), nl=False)
+        typer.echo(csv_text(frame), nl=False)
         return
     sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
     shown = frame.astype(object).where(frame.notna(), "-")
@@ -181,24 +197,20 @@ def show_report(report, as_json, out, *parts):
     show(report, as_json, *parts, [str(out)] if out else [])
 
 
-def show_tables(tables, as_json, empty="nothing to report"):
+def show_tables(tables, as_json):
     """Print tables as JSON, or one below the other."""
-    if as_json:
-        print_json(tables)
-        return
+    parts = []
     for name, table in tables.items():
-        typer.echo(f"\n{name}")
-        if len(table):
-            print_frame(table, digits=".4g")
-        else:
-            typer.echo("nothing found" if name == "leaks" else empty)
+        empty = "nothing found" if name == "leaks" else "nothing to report"
+        parts += [[f"\n{name}"], table if len(table) else [empty]]
+    show(tables, as_json, *parts, digits=".4g")
 
 
 def filled_lines(values):
     """A line for each value that is there."""
     for name, value in values.items():
         items = value if isinstance(value, list) else [value]
-        if value is not None and None not in items and items:
+        if items and None not in items:
             texts = [f"{item:.6g}" if isinstance(item, float) else str(item) for item in items]
             yield f"{name}: {', '.join(texts)}"
 

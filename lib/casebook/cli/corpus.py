@@ -3,16 +3,13 @@
 import contextlib
 import logging
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Out, Scheduler, Workers, exclusive, show
+from casebook.cli.common import Json, Out, Scheduler, Workers, argument, command_group, exclusive, option, show
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(
-    help="Encode and search a large collection in shards, on this machine or a cluster.", no_args_is_help=True
-)
+app = command_group("corpus", "Encode and search a large collection in shards, on this machine or a cluster.")
 
 Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
 
@@ -20,11 +17,11 @@ Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpu
 @app.command()
 def encode(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="BEIR folder with corpus.jsonl.")],
-    out: Annotated[str, typer.Option(help=f"Folder of the shards: {Address}.")],
-    encoder: Annotated[str, typer.Option(help="Name of the encoder.")] = "minilm",
-    shard_size: Annotated[int, typer.Option(min=1, help="Documents per shard.")] = 50_000,
-    titles: Annotated[bool, typer.Option(help="Encode titles with the texts.")] = True,
+    folder: argument(Path, "BEIR folder with corpus.jsonl."),
+    out: option(str, f"Folder of the shards: {Address}."),
+    encoder: option(str, "Name of the encoder.") = "minilm",
+    shard_size: option(int, "Documents per shard.", min=1) = 50_000,
+    titles: option(bool, "Encode titles with the texts.") = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
     as_json: Json = False,
@@ -49,11 +46,11 @@ def encode(
 @app.command()
 def search(
     context: typer.Context,
-    corpus: Annotated[str, typer.Argument(help=f"Encoded corpus: {Address}.")],
-    queries: Annotated[Path, typer.Argument(help="BEIR folder, or queries.jsonl.")],
-    k: Annotated[int, typer.Option("--k", min=1, help="Documents per query.")] = 100,
+    corpus: argument(str, f"Encoded corpus: {Address}."),
+    queries: argument(Path, "BEIR folder, or queries.jsonl."),
+    k: option(int, "Documents per query.", "--k", min=1) = 100,
     out: Out = None,
-    encoder: Annotated[str | None, typer.Option(help="Name of the encoder on this machine, if it differs.")] = None,
+    encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
     workers: Workers = 1,
     scheduler: Scheduler = None,
 ):

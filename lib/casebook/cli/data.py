@@ -1,15 +1,13 @@
 """``casebook data``: list, pull and check the data sets, and show their cards."""
 
-from typing import Annotated
-
 import typer
 
-from casebook.cli.common import Json, show
+from casebook.cli.common import Json, argument, command_group, show
 from casebook.errors import CheckFailed
 
-app = typer.Typer(help="List, pull and check the data sets.", no_args_is_help=True)
+app = command_group("data", "List, pull and check the data sets.")
 
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets; none means all.")]
+Names = argument(list[str] | None, "Data sets; none means all.")
 
 
 @app.command("list")
@@ -52,7 +50,7 @@ def check(names: Names = None, as_json: Json = False):
 
 
 @app.command()
-def card(name: Annotated[str, typer.Argument(help="Data set, see 'casebook data list'.")]):
+def card(name: argument(str, "Data set, see 'casebook data list'.")):
     """Show a data card: licence, citation, sources, counts and caveats.
 
     Example: casebook data card privacy_qa

@@ -1,14 +1,11 @@
 """``casebook explain score``: how far explanations are grounded in their sources."""
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, show_report
+from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, argument, command_group, option, show_report
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Measure explanations against their sources.", no_args_is_help=True)
+app = command_group("explain", "Measure explanations against their sources.")
 
 
 @app.callback()
@@ -18,9 +15,9 @@ def _group():
 
 @app.command()
 def score(
-    explanations: Annotated[Path, typer.Argument(help="JSON lines: id, explanation, and source, sources or contexts.")],
-    sources: Annotated[Path | None, typer.Option(help=f"{DOCUMENTS}.")] = None,
-    foreign: Annotated[int, typer.Option(min=1, help="Foreign sources per explanation, as control.")] = 3,
+    explanations: argument(Path, "JSON lines: id, explanation, and source, sources or contexts."),
+    sources: option(Path | None, f"{DOCUMENTS}.") = None,
+    foreign: option(int, "Foreign sources per explanation, as control.", min=1) = 3,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     out: Out = None,

@@ -1,8 +1,6 @@
 """``casebook factcheck score | run | ablate``: verify claims, score verdicts."""
 
-import os
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,37 +10,36 @@ from casebook.cli.common import (
     Out,
     Resamples,
     Seed,
+    argument,
+    command_group,
     exclusive,
     given,
+    option,
     pairs,
-    print_json,
     say,
     show,
     show_tables,
     taking,
 )
 from casebook.errors import BatchFailed, InputError
-from casebook.files import refuse_overwriting
+from casebook.files import refuse_overwriting, writable
 from casebook.progress import on_terminal
 
-app = typer.Typer(help="Check claims against a collection, and score anyone's verdicts.", no_args_is_help=True)
+app = command_group("factcheck", "Check claims against a collection, and score anyone's verdicts.")
 
-Labelled = Annotated[Path, typer.Argument(help="CSV, JSON or JSONL with id and label.")]
-Corpus = Annotated[
-    list[str] | None,
-    typer.Option(help="Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"),
-]
+Labelled = argument(Path, "CSV, JSON or JSONL with id and label.")
+Corpus = option(
+    list[str] | None, "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"
+)
 STANCES = "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
 DECOMPOSITIONS = "rules, documented, none, model:NAME or module:object."
 CHECKER = {
-    "mode": (Annotated[str, typer.Option(help="Retrieval system that searches for evidence.")], "bm25_stemmed"),
-    "stance": (Annotated[str, typer.Option(help=STANCES)], "public"),
-    "decomposition": (Annotated[str, typer.Option(help=DECOMPOSITIONS)], "rules"),
-    "gate": (Annotated[str, typer.Option(help="Least credibility of a source: none, low, medium or high.")], "low"),
+    "mode": (option(str, "Retrieval system that searches for evidence."), "bm25_stemmed"),
+    "stance": (option(str, STANCES), "public"),
+    "decomposition": (option(str, DECOMPOSITIONS), "rules"),
+    "gate": (option(str, "Least credibility of a source: none, low, medium or high."), "low"),
 }
-Spellings = Annotated[
-    list[str] | None, typer.Option("--label", help="Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.")
-]
+Spellings = option(list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label")
 Left = "exclude, negative or three_class"
 
 
@@ -50,14 +47,12 @@ Left = "exclude, negative or three_class"
 def score(
     gold: Labelled,
     pred: Labelled,
-    off_label: Annotated[str, typer.Option(help="Answers that are no label: wrong, drop or negative.")] = "wrong",
-    nei: Annotated[str, typer.Option(help=f"INSUFFICIENT: {Left}.")] = "exclude",
-    conflict: Annotated[str, typer.Option(help=f"CONFLICTING: {Left}.")] = "exclude",
-    group: Annotated[list[str] | None, typer.Option(help="Column of GOLD to score by; repeatable.")] = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="Column of GOLD whose equal values are resampled together.")
-    ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Predictions of a claim-only model, CSV or JSONL.")] = None,
+    off_label: option(str, "Answers that are no label: wrong, drop or negative.") = "wrong",
+    nei: option(str, f"INSUFFICIENT: {Left}.") = "exclude",
+    conflict: option(str, f"CONFLICTING: {Left}.") = "exclude",
+    group: option(list[str] | None, "Column of GOLD to score by; repeatable.") = None,
+    cluster: option(str | None, "Column of GOLD whose equal values are resampled together.") = None,
+    baseline: option(Path | None, "Predictions of a claim-only model, CSV or JSONL.") = None,
     label: Spellings = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
@@ -80,10 +75,7 @@ def score(
         n_boot=resamples,
         seed=seed,
     )
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        typer.echo(report.as_text())
+    show(report.as_dict(), as_json, [report.as_text()])
 
 
 @app.command()
@@ -91,15 +83,11 @@ def score(
 def run(
     how,
     context: typer.Context,
-    claims: Annotated[
-        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.")
-    ] = None,
+    claims: argument(Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.") = None,
     corpus: Corpus = None,
-    log: Annotated[
-        list[Path] | None, typer.Option(help="Log of answers, whose sentences are the claims; repeatable.")
-    ] = None,
-    k: Annotated[int, typer.Option("--k", min=1, max=5, help="Queries for each part of a claim.")] = 3,
-    ratings: Annotated[Path | None, typer.Option(help="Table of credibility ratings, YAML.")] = None,
+    log: option(list[Path] | None, "Log of answers, whose sentences are the claims; repeatable.") = None,
+    k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
+    ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
     label: Spellings = None,
     original: Original = False,
     resamples: Resamples = 1000,
@@ -115,7 +103,7 @@ def run(
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import folder_of
+    from casebook.factcheck.pipeline import OWN, documents_of, folder_of
     from casebook.factcheck.score import as_report, run_log, write_log
 
     set_by_original = [name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)]
@@ -139,7 +127,7 @@ def run(
             )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    checker = _checker(_documents(corpus), how, k=k, ratings=ratings, documented=original)
+    checker = _checker(documents_of(corpus or [OWN]), how, k=k, ratings=ratings, documented=original)
     with on_terminal(say):
         results = checker.check_all(checked)
     if out is not None:
@@ -187,12 +175,6 @@ def _in_words(table):
     return table.assign(reason=table["reason"].fillna("").map(reason_text))
 
 
-def _documents(corpus):
-    from casebook.factcheck.pipeline import OWN, documents_of
-
-    return documents_of(corpus or [OWN])
-
-
 def _checker(documents, how, **more):
     """A fact-checker; where the credibility gate lets no document pass, that is said."""
     from casebook.factcheck.pipeline import checker_of
@@ -209,24 +191,18 @@ def _checker(documents, how, **more):
 
 def _refuse_unwritable(out):
     """Refuse before the work what could not be written after it."""
-    if out is not None:
-        folder = next(place for place in out.absolute().parents if place.exists())
-        if out.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
+    if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
+        raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
 
 
 @app.command()
 @taking(how=CHECKER)
 def ablate(
     how,
-    claims: Annotated[
-        Path | None, typer.Argument(help="CSV, JSON or JSONL with claim and label.", show_default="own")
-    ] = None,
+    claims: argument(Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own") = None,
     corpus: Corpus = None,
-    rate: Annotated[
-        list[float] | None, typer.Option(help="Share of documents with a planted contradiction; repeatable.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draws of the planted contradictions.")] = 3,
+    rate: option(list[float] | None, "Share of documents with a planted contradiction; repeatable.") = None,
+    seeds: option(int, "Draws of the planted contradictions.", min=1) = 3,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -236,10 +212,11 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as ablation_of
     from casebook.factcheck.claims import read_claims, read_labelled
+    from casebook.factcheck.pipeline import OWN, documents_of
 
     if corpus and claims is None:
         raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
-    documents = _documents(corpus)
+    documents = documents_of(corpus or [OWN])
     checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
     checker = _checker(documents, how)
     with on_terminal(say):

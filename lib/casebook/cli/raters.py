@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,67 +12,61 @@ from casebook.cli.common import (
     Original,
     Resamples,
     Seed,
+    argument,
+    command_group,
+    csv_text,
     exclusive,
+    option,
     pairs,
     plain,
     print_json,
     say,
+    show,
     show_tables,
     taking,
 )
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
-app = typer.Typer(
-    help="Double-blind human evaluation: make forms, audit them, analyse what comes back.", no_args_is_help=True
-)
+app = command_group("raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back.")
 
 SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
-Forms = Annotated[list[Path], typer.Argument(help="Forms, or folders of forms.")]
-Columns = Annotated[
-    list[str] | None, typer.Option("--map", help="EXPECTED=YOURS, such as preferred=choice; repeat.", metavar="A=B")
-]
+Forms = argument(list[Path], "Forms, or folders of forms.")
+Columns = option(list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B")
 OPENING = {
-    "key": (Annotated[Path | None, typer.Option(help="Sealed key, or the folder of the study that holds it.")], None),
-    "side_column": (
-        Annotated[str | None, typer.Option("--side-col", help="Key column of forms in PDPABench's layout.")],
-        None,
-    ),
-    "last_column": (Annotated[bool, typer.Option("--last-column", help="Allow the last column as the key.")], False),
-    "force": (Annotated[bool, typer.Option("--force", help="Unblind although forms are missing.")], False),
+    "key": (option(Path | None, "Sealed key, or the folder of the study that holds it."), None),
+    "side_column": (option(str | None, "Key column of forms in PDPABench's layout.", "--side-col"), None),
+    "last_column": (option(bool, "Allow the last column as the key.", "--last-column"), False),
+    "force": (option(bool, "Unblind although forms are missing.", "--force"), False),
 }
-Against = Annotated[str | None, typer.Option(help="System to compare with, if there are several.")]
-Permutations = Annotated[int, typer.Option(min=19, help="Permutations of the content audit.")]
+Against = option(str | None, "System to compare with, if there are several.")
+Permutations = option(int, "Permutations of the content audit.", min=19)
 
 
 @app.command()
 def forms(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="New folder of the study.")],
-    log: Annotated[
-        list[Path] | None, typer.Option(help="Log of an assistant's answers, by two systems or more.")
-    ] = None,
-    system: Annotated[
-        list[str] | None, typer.Option(help="NAME=FILE of answers, or with --log a NAME to choose; repeat.")
-    ] = None,
-    explanations: Annotated[Path | None, typer.Option(help="CSV of explanations, for Likert forms.")] = None,
-    rater: Annotated[list[str] | None, typer.Option(help="LABEL:lay or LABEL:expert; repeat.")] = None,
-    study: Annotated[str | None, typer.Option(help="Name that raters read; default: the folder's.")] = None,
-    items: Annotated[int | None, typer.Option(min=1, help="Number of items to draw; default: all.")] = None,
-    per_item: Annotated[int | None, typer.Option(min=1, help="Raters of each comparison; default: all.")] = None,
-    pairs_per_item: Annotated[int | None, typer.Option(min=1, help="Pairs of systems compared on each item.")] = None,
-    focus: Annotated[str | None, typer.Option(help="System under study; default: the first.")] = None,
-    margin: Annotated[float, typer.Option(help="Win rates of 0.5 +- this count as no difference.")] = 0.05,
-    win_rate: Annotated[float, typer.Option(help="True win rate for which the power is stated.")] = 0.65,
-    guess: Annotated[str | None, typer.Option(help="Ask raters to guess the system, with this question.")] = None,
-    format_: Annotated[list[str] | None, typer.Option("--format", help="xlsx or csv; repeat.")] = None,
-    id_field: Annotated[str, typer.Option(help="Field with the item's id; dots lead into objects.")] = "item_id",
-    prompt_field: Annotated[str, typer.Option(help="Field with the question.")] = "prompt",
-    answer_field: Annotated[str, typer.Option(help="Field with the answer.")] = "answer",
-    stratify: Annotated[str | None, typer.Option(help="Field to stratify the draw by; of a log: group.")] = None,
-    common: Annotated[bool, typer.Option("--common", help="Use only items that all systems answered.")] = False,
+    folder: argument(Path, "New folder of the study."),
+    log: option(list[Path] | None, "Log of an assistant's answers, by two systems or more.") = None,
+    system: option(list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat.") = None,
+    explanations: option(Path | None, "CSV of explanations, for Likert forms.") = None,
+    rater: option(list[str] | None, "LABEL:lay or LABEL:expert; repeat.") = None,
+    study: option(str | None, "Name that raters read; default: the folder's.") = None,
+    items: option(int | None, "Number of items to draw; default: all.", min=1) = None,
+    per_item: option(int | None, "Raters of each comparison; default: all.", min=1) = None,
+    pairs_per_item: option(int | None, "Pairs of systems compared on each item.", min=1) = None,
+    focus: option(str | None, "System under study; default: the first.") = None,
+    margin: option(float, "Win rates of 0.5 +- this count as no difference.") = 0.05,
+    win_rate: option(float, "True win rate for which the power is stated.") = 0.65,
+    guess: option(str | None, "Ask raters to guess the system, with this question.") = None,
+    format_: option(list[str] | None, "xlsx or csv; repeat.", "--format") = None,
+    id_field: option(str, "Field with the item's id; dots lead into objects.") = "item_id",
+    prompt_field: option(str, "Field with the question.") = "prompt",
+    answer_field: option(str, "Field with the answer.") = "answer",
+    stratify: option(str | None, "Field to stratify the draw by; of a log: group.") = None,
+    common: option(bool, "Use only items that all systems answered.", "--common") = False,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -110,17 +103,27 @@ def forms(
         else:
             fields = Fields(id_field, prompt_field, answer_field, stratify)
             answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
-        sizes = {"items": items, "per_item": per_item, "pairs_per_item": pairs_per_item, "seed": seed}
-        tested = {"focus": focus, "margin": margin, "win_rate": win_rate}
-        plan = Plan(name, raters, guess=guess, formats=formats, **sizes, **tested)
+        plan = Plan(
+            name,
+            raters,
+            items=items,
+            per_item=per_item,
+            pairs_per_item=pairs_per_item,
+            seed=seed,
+            focus=focus,
+            margin=margin,
+            win_rate=win_rate,
+            guess=guess,
+            formats=formats,
+        )
         report = make_forms(answers, folder, plan, account=account)
-    if as_json:
-        print_json({"folder": str(folder), **report})
-    else:
-        _show_forms(folder, report)
+    if not as_json:
+        for warning in _warnings(report):
+            say(f"warning: {warning}")
+    show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
 
 
-def _show_forms(folder, report):
+def _forms_lines(folder, report):
     registered = report["preregistration"]
     shown = dict(registered["design"])
     if power := registered.get("power"):
@@ -128,14 +131,14 @@ def _show_forms(folder, report):
         assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
         shown["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
     for name, value in shown.items():
-        typer.echo(f"{name:22} {value}")
+        yield f"{name:22} {value}"
     for change in report["text_changes"]:
-        typer.echo(f"changed: {json.dumps(change, ensure_ascii=False)}")
-    for warning in _warnings(report):
-        say(f"warning: {warning}")
-    typer.echo(
-        f"hand out   {folder / 'for_raters'}\nkeep back  {folder / 'sealed'} (key SHA-256 below)\n"
-        f"publish    {folder / 'preregistration.json'}\nkey        {registered['key_sha256']}\n"
+        yield f"changed: {json.dumps(change, ensure_ascii=False)}"
+    yield f"hand out   {folder / 'for_raters'}"
+    yield f"keep back  {folder / 'sealed'} (key SHA-256 below)"
+    yield f"publish    {folder / 'preregistration.json'}"
+    yield f"key        {registered['key_sha256']}"
+    yield (
         "next: hand the forms out, put those that come back into one folder, then "
         f"'casebook raters analyse FOLDER --key {shlex.quote(str(folder))}'"
     )
@@ -164,11 +167,11 @@ def _some(rows):
 
 @app.command()
 def simulate(
-    study: Annotated[Path, typer.Argument(help="Folder of a study.")],
-    folder: Annotated[Path, typer.Argument(help="Where the filled forms go.")],
-    effect: Annotated[float, typer.Option(help="Log odds for the system under study.")] = 0.7,
-    ties: Annotated[float, typer.Option(min=0, max=1, help="Share of ties.")] = 0.1,
-    blank: Annotated[float, typer.Option(min=0, max=1, help="Share of blank ratings.")] = 0.0,
+    study: argument(Path, "Folder of a study."),
+    folder: argument(Path, "Where the filled forms go."),
+    effect: option(float, "Log odds for the system under study.") = 0.7,
+    ties: option(float, "Share of ties.", min=0, max=1) = 0.1,
+    blank: option(float, "Share of blank ratings.", min=0, max=1) = 0.0,
     seed: Seed = 0,
 ):
     """Fill the workbooks of a study with simulated raters, to rehearse the analysis.
@@ -193,7 +196,7 @@ def audit(
     opening,
     files: Forms,
     against: Against = None,
-    word: Annotated[list[str] | None, typer.Option(help="Further name that must not be seen; repeat.")] = None,
+    word: option(list[str] | None, "Further name that must not be seen; repeat.") = None,
     columns: Columns = None,
     permutations: Permutations = 200,
     seed: Seed = 0,
@@ -238,7 +241,7 @@ def analyse_forms(
     files: Forms,
     against: Against = None,
     original: Original = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="New folder for tables, figures and JSON.")] = None,
+    out: option(Path | None, "New folder for tables, figures and JSON.", "-o", "--out") = None,
     columns: Columns = None,
     resamples: Resamples = 10_000,
     permutations: Permutations = 200,
@@ -313,10 +316,7 @@ def _documented(files, opening, names, as_json):
     values = documented_analysis(judged)
     for line in impossible(judged, values):
         say(f"warning: {line}")
-    if as_json:
-        print_json(values)
-    else:
-        typer.echo("\n".join(documented_lines(values)))
+    show(values, as_json, documented_lines(values))
 
 
 def _figures(found):
@@ -349,12 +349,9 @@ def _likert(returned, opening, seed):
 
 def _write_tables(folder, values, figures):
     """Write tables as CSV, figures as SVG and everything as JSON into a new folder."""
-    from casebook.sheets import table_for_csv
-
     with new_folder(folder) as temporary:
         for name, table in values["tables"].items():
-            text = table_for_csv(table).to_csv(index=False, lineterminator="\n")
-            write_text(temporary / "tables" / f"{name}.csv", text)
+            write_text(temporary / "tables" / f"{name}.csv", csv_text(table))
         (temporary / "figures").mkdir()
         for name, figure in figures.items():
             figure.savefig(temporary / "figures" / f"{name}.svg", metadata={"Date": None})

@@ -7,19 +7,30 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, RunName, Scheduler, Timeout, Workers, exclusive, say, show, taking
+from casebook.cli.common import (
+    Json,
+    RunName,
+    Scheduler,
+    Timeout,
+    Workers,
+    argument,
+    exclusive,
+    option,
+    say,
+    show,
+    taking,
+)
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
-Grid = Annotated[Path | None, typer.Option(help="Grid file instead of notebooks/experiments.yml.")]
-Tag = Annotated[str, typer.Option(help="Configurations to run: smoke, default, permissive or full.")]
-Retries = Annotated[int, typer.Option(min=0, help="Further attempts after a lost kernel or worker.")]
-Force = Annotated[bool, typer.Option("--force", help="Run unchanged configurations again.")]
+Grid = option(Path | None, "Grid file instead of notebooks/experiments.yml.")
+Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
+Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
+Force = option(bool, "Run unchanged configurations again.", "--force")
 BATCH = {
     "grid": (Grid, None),
     "tag": (Tag, "default"),
@@ -29,7 +40,7 @@ BATCH = {
     "retries": (Retries, 1),
     "force": (Force, False),
 }
-Compare = Annotated[str | None, typer.Option(help="Another run; a page shows the differences.")]
+Compare = option(str | None, "Another run; a page shows the differences.")
 
 
 @taking(batch=BATCH)
@@ -48,15 +59,14 @@ def report(batch, context: typer.Context, run: RunName = "report", compare: Comp
 def run(
     batch,
     context: typer.Context,
-    experiments: Annotated[
-        list[str] | None, typer.Argument(help="Experiments, configurations or notebooks (./mine.ipynb); default: all.")
-    ] = None,
+    experiments: argument(
+        list[str] | None, "Experiments, configurations or notebooks (./mine.ipynb); default: all."
+    ) = None,
     run: RunName = "report",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would run and why, and stop.")] = False,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", "--parameter", help="A parameter as name=value; values are YAML; repeatable."),
-    ] = None,
+    dry_run: option(bool, "Print what would run and why, and stop.", "--dry-run") = False,
+    parameter: option(
+        list[str] | None, "A parameter as name=value; values are YAML; repeatable.", "-p", "--parameter"
+    ) = None,
 ):
     """Run experiments; unchanged ones are skipped.
 
@@ -92,8 +102,8 @@ def build(run: RunName = "report", compare: Compare = None):
 
 
 def publish(
-    run: Annotated[str, typer.Argument(help="Name of the run: results/<run>.")],
-    url: Annotated[str, typer.Argument(help="A folder, or an address such as s3://bucket/report.")],
+    run: argument(str, "Name of the run: results/<run>."),
+    url: argument(str, "A folder, or an address such as s3://bucket/report."),
     as_json: Json = False,
 ):
     """Copy results/<run> and its site to a folder or object store.

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -15,32 +14,36 @@ from casebook.cli.common import (
     Out,
     Seed,
     Timeout,
+    argument,
+    command_group,
     exclusive,
     filled_lines,
     given,
+    option,
     say,
     show,
     table_lines,
     taking,
 )
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
+from casebook.files import refuse_overwriting, sha256_file
 from casebook.readers import read_json
 
-app = typer.Typer(help="List, compare, promote and repeat runs of any experiment.", no_args_is_help=True)
+app = command_group("runs", "List, compare, promote and repeat runs of any experiment.")
 
-Profile = Annotated[str | None, typer.Option(help="Name of a second promoted run for the same metric.")]
-Write = Annotated[bool, typer.Option("--write", help="Also write the report as JSON and Markdown.")]
-Folder = Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the report files.")]
-Force = Annotated[bool, typer.Option("--force", help="Allow runs on different data; the result is marked as such.")]
-Repo = Annotated[bool, typer.Option("--include-repo-posneg", help="Include the runs below _repo/MiniInsurance-PosNeg.")]
-Workflow = Annotated[str | None, typer.Option(help="Only runs of this workflow (experiment).")]
-Key = Annotated[str | None, typer.Option(help="Only runs whose comparability key starts with this.")]
-Run = Annotated[str, typer.Argument(help="Run id, the start of one, or a folder.")]
-Named = Annotated[str | None, typer.Option("--run", help="Run id, the start of one, or a folder.")]
-Why = Annotated[str, typer.Option("--reason", help="Why; kept in the log.")]
-Rules = Annotated[Path | None, typer.Option("--gate", help="Gate file: margins per metric.")]
+Profile = option(str | None, "Name of a second promoted run for the same metric.")
+Write = option(bool, "Also write the report as JSON and Markdown.", "--write")
+Folder = option(Path | None, "Folder for the report files.", "-o", "--out")
+Force = option(bool, "Allow runs on different data; the result is marked as such.", "--force")
+Repo = option(bool, "Include the runs below _repo/MiniInsurance-PosNeg.", "--include-repo-posneg")
+Workflow = option(str | None, "Only runs of this workflow (experiment).")
+Key = option(str | None, "Only runs whose comparability key starts with this.")
+Run = argument(str, "Run id, the start of one, or a folder.")
+Named = option(str | None, "Run id, the start of one, or a folder.", "--run")
+Why = option(str, "Why; kept in the log.", "--reason")
+Rules = option(Path | None, "Gate file: margins per metric.", "--gate")
 CHOICE = {"workflow": (Workflow, None), "key": (Key, None)}
-Top = Annotated[int, typer.Option(min=1, help="Most rows to show.")]
+Top = option(int, "Most rows to show.", min=1)
 
 
 def _share(value: float):
@@ -171,9 +174,7 @@ def compare(
     scope,
     choice,
     context: typer.Context,
-    pair: Annotated[
-        list[str] | None, typer.Argument(help="Two runs, candidate and reference, to compare query by query.")
-    ] = None,
+    pair: argument(list[str] | None, "Two runs, candidate and reference, to compare query by query.") = None,
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
     write: Write = False,
@@ -215,7 +216,6 @@ def compare(
 
 
 def _compare_two(listing, pair, measure, top, force, as_json):
-
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
     candidate, reference = (runs.registry.find(listing, name) for name in pair)
@@ -276,9 +276,9 @@ def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, a
 @taking(scope=SCOPE)
 def history(
     scope,
-    measure: Annotated[str | None, typer.Option("-m", "--measure", help="Only this metric; default: all.")] = None,
+    measure: option(str | None, "Only this metric; default: all.", "-m", "--measure") = None,
     profile: Profile = None,
-    most: Annotated[int, typer.Option("--max", min=1, help="Most rows to show.")] = 20,
+    most: option(int, "Most rows to show.", "--max", min=1) = 20,
     as_json: Json = False,
 ):
     """Show promotions and rollbacks, newest first.
@@ -318,13 +318,13 @@ def decide(
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    eps: Annotated[float, typer.Option(min=0, help="Smallest improvement that counts.")] = 1e-6,
-    apply: Annotated[bool, typer.Option("--apply", help="Promote the run if the decision is to promote.")] = False,
-    write: Annotated[bool, typer.Option("--write/--no-write", help="Write the decision as a file.")] = True,
+    eps: option(float, "Smallest improvement that counts.", min=0) = 1e-6,
+    apply: option(bool, "Promote the run if the decision is to promote.", "--apply") = False,
+    write: option(bool, "Write the decision as a file.", "--write/--no-write") = True,
     profile: Profile = None,
     force: Force = False,
     include_repo: Repo = False,
-    level: Annotated[float, typer.Option(callback=_share, help="Confidence level of the interval.")] = 0.95,
+    level: option(float, "Confidence level of the interval.", callback=_share) = 0.95,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -336,8 +336,9 @@ def decide(
     listing = _registry(scope, include_repo)
     rivals = _chosen(listing, **choice)
     named = runs.registry.find(listing, run) if run else None
-    rule = {"eps": eps, "force": force, "level": level, "seed": seed}
-    found = runs.decide.decide(listing, measure, runs=rivals, run=named, profile=profile, **rule)
+    found = runs.decide.decide(
+        listing, measure, runs=rivals, run=named, profile=profile, eps=eps, force=force, level=level, seed=seed
+    )
     if write:
         _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
@@ -360,7 +361,7 @@ def promote(
     reason: Why,
     measure: Measure = DEFAULT_MEASURE,
     run: Named = None,
-    rank: Annotated[int | None, typer.Option(min=1, help="Rank of the run to promote.")] = None,
+    rank: option(int | None, "Rank of the run to promote.", min=1) = None,
     rules: Rules = None,
     profile: Profile = None,
     force: Force = False,
@@ -399,7 +400,6 @@ def promote(
 
 
 def _now_active(entry, before):
-
     same = before and before["path"] == entry["path"]
     kept = ", as before: nothing changed" if same else ""
     return f"promoted for {runs.record.label(entry['metric'])}: {entry['runId']}{kept}"
@@ -407,8 +407,6 @@ def _now_active(entry, before):
 
 def _pass_gate(listing, target, rules, present, force):
     """Apply a gate file against the active run; its hash if there is one."""
-    from casebook.files import sha256_file
-
     margins = runs.decide.read_gate(rules)
     if present is None:
         say("no run was promoted before, so the gate had nothing to compare with")
@@ -435,13 +433,13 @@ def rollback(scope, reason: Why, measure: Measure = DEFAULT_MEASURE, profile: Pr
 def gate(
     scope,
     context: typer.Context,
-    run: Annotated[str | None, typer.Argument(help="Run id, the start of one, or a folder.")] = None,
-    against: Annotated[str | None, typer.Option(help="Reference (default: the promoted run), or a log.")] = None,
-    log: Annotated[Path | None, typer.Option(help="Log of an assistant's answers, instead of a run.")] = None,
-    collection: Annotated[str | None, typer.Option(help="Data set or folder, if the log's contexts are ids.")] = None,
+    run: argument(str | None, "Run id, the start of one, or a folder.") = None,
+    against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
+    log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
+    collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
     rules: Rules = None,
     measure: Measure = DEFAULT_MEASURE,
-    margin: Annotated[float, typer.Option(min=0, help="Loss tolerated.")] = 0.005,
+    margin: option(float, "Loss tolerated.", min=0) = 0.005,
     profile: Profile = None,
     force: Force = False,
     as_json: Json = False,
@@ -459,8 +457,6 @@ def gate(
         chosen = [measure] if given(context, "measure") else None
         gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
         return
-    from casebook.files import sha256_file
-
     if collection is not None:
         raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
@@ -487,8 +483,8 @@ def gate(
 @taking(scope=SCOPE)
 def matrix(
     scope,
-    spec: Annotated[Path, typer.Option(help="YAML or JSON file with the variants.")],
-    dry: Annotated[bool, typer.Option("--dry", help="Only print the commands.")] = False,
+    spec: option(Path, "YAML or JSON file with the variants."),
+    dry: option(bool, "Only print the commands.", "--dry") = False,
     as_json: Json = False,
 ):
     """Run several variants of a command and compare them; exit 3 if one fails.
@@ -533,8 +529,8 @@ def _after_matrix(layout, after, folder, complete):
 def rerun(
     scope,
     run: Run,
-    name: Annotated[str | None, typer.Option("--as", help="Name of the new run.")] = None,
-    only_print: Annotated[bool, typer.Option("--print", help="Only print the command.")] = False,
+    name: option(str | None, "Name of the new run.", "--as") = None,
+    only_print: option(bool, "Only print the command.", "--print") = False,
     timeout: Timeout = None,
 ):
     """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
@@ -572,15 +568,14 @@ def rerun(
 def export(
     scope,
     run: Run,
-    ranking: Annotated[Path, typer.Option(help="TREC run with the ranking, because run records hold scores only.")],
+    ranking: option(Path, "TREC run with the ranking, because run records hold scores only."),
     out: Out,
-    system: Annotated[str | None, typer.Option(help="<dataset>.<system>")] = None,
+    system: option(str | None, "<dataset>.<system>") = None,
 ):
     """Export the ranking of one system of a run as a TREC run.
 
     Example: casebook runs export RUN --ranking ranking.trec --out system.trec
     """
-    from casebook.files import refuse_overwriting
     from casebook.trec import read_run
 
     listing = _registry(scope)

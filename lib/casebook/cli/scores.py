@@ -1,28 +1,36 @@
 """``casebook evaluate | compare | agreement``: measures of rankings and ratings, from files."""
 
+import itertools
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import DEFAULT_MEASURES, Json, Measures, Seed, exclusive, print_frame, print_json, show
+from casebook.cli.common import (
+    DEFAULT_MEASURES,
+    Json,
+    Measures,
+    Seed,
+    argument,
+    exclusive,
+    option,
+    print_frame,
+    print_json,
+    show,
+)
 from casebook.errors import InputError
 
-Qrels = Annotated[Path, typer.Argument(help="TREC qrels, plain or .gz.")]
+Qrels = argument(Path, "TREC qrels, plain or .gz.")
 
 
 def evaluate(
     qrels: Qrels,
-    run: Annotated[Path, typer.Argument(help="TREC run, plain or .gz.")],
+    run: argument(Path, "TREC run, plain or .gz."),
     measure: Measures = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print one line per query.")] = False,
-    judged_only: Annotated[
-        bool, typer.Option("--judged-only", help="Remove unjudged documents from the run first.")
-    ] = False,
-    skip_missing: Annotated[
-        bool,
-        typer.Option("--skip-missing", help="Leave out judged queries that the run lacks; by default they count as 0."),
-    ] = False,
+    per_query: option(bool, "Print one line per query.", "--per-query") = False,
+    judged_only: option(bool, "Remove unjudged documents from the run first.", "--judged-only") = False,
+    skip_missing: option(
+        bool, "Leave out judged queries that the run lacks; by default they count as 0.", "--skip-missing"
+    ) = False,
     as_json: Json = False,
 ):
     """Score a run against judgements, with intervals and a count of the queries.
@@ -53,12 +61,12 @@ def evaluate(
 def compare(
     context: typer.Context,
     qrels: Qrels,
-    runs: Annotated[list[Path], typer.Argument(help="Two or more TREC runs.")],
+    runs: argument(list[Path], "Two or more TREC runs."),
     measure: Measures = None,
     as_json: Json = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    latex: option(bool, "Print LaTeX.", "--latex") = False,
+    markdown: option(bool, "Print Markdown.", "--markdown") = False,
+    csv: option(bool, "Print CSV.", "--csv") = False,
     seed: Seed = 0,
 ):
     """Compare runs query by query, with intervals, corrected tests and effect sizes.
@@ -70,9 +78,8 @@ def compare(
     from casebook.frames import compare_systems
     from casebook.measures.ranking import evaluate
 
-    forms = ("as_json", "latex", "markdown", "csv")
-    for place, name in enumerate(forms[:-1]):
-        exclusive(context, name, *forms[place + 1 :])
+    for name, other in itertools.combinations(("as_json", "latex", "markdown", "csv"), 2):
+        exclusive(context, name, other)
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
@@ -96,22 +103,17 @@ def compare(
 
 
 def agreement(
-    ratings: Annotated[Path, typer.Argument(help="CSV or xlsx: a row per item, a column per rater; blank: missing.")],
-    form: Annotated[
-        str, typer.Option(help="ratings; counts (items x categories); table (of two raters, category x category).")
-    ] = "ratings",
-    level: Annotated[
-        str | None,
-        typer.Option(
-            help="Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
-        ),
-    ] = None,
-    weights: Annotated[str, typer.Option(help="Weights of Gwet's AC2: quadratic, linear, ordinal, ...")] = "quadratic",
-    scale: Annotated[str | None, typer.Option(help="The rating scale in order, as 1,2,3,4,5 or low,mid,high.")] = None,
-    id_column: Annotated[str | None, typer.Option("--id", help="Column that names the items.")] = None,
-    no_id: Annotated[bool, typer.Option("--no-id", help="The first column is a rater, not an id.")] = False,
-    wide: Annotated[bool, typer.Option("--wide", help="Accept more raters than items.")] = False,
-    resamples: Annotated[int, typer.Option(help="Bootstrap resamples of items, at least 100; 0: no intervals.")] = 1000,
+    ratings: argument(Path, "CSV or xlsx: a row per item, a column per rater; blank: missing."),
+    form: option(str, "ratings; counts (items x categories); table (of two raters, category x category).") = "ratings",
+    level: option(
+        str | None, "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
+    ) = None,
+    weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
+    scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
+    id_column: option(str | None, "Column that names the items.", "--id") = None,
+    no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
+    wide: option(bool, "Accept more raters than items.", "--wide") = False,
+    resamples: option(int, "Bootstrap resamples of items, at least 100; 0: no intervals.") = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -129,10 +131,14 @@ def agreement(
     check_choice("level", level or LEVELS[0], LEVELS)
     makers = {"ratings": None, "counts": from_counts, "table": from_table}
     check_choice("form", form, makers)
-    numbers = False if level == "nominal" or scale is not None else None if level is None else True
-    numbers = numbers if form == "ratings" else True
+    if form != "ratings":
+        numbers = True
+    elif level == "nominal" or scale is not None:
+        numbers = False
+    else:
+        numbers = None if level is None else True
     frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
-    numeric = frame.to_numpy().dtype.kind == "f" if form == "ratings" else False
+    numeric = form == "ratings" and frame.to_numpy().dtype.kind == "f"
     level = level or ("ordinal" if numeric or scale else "nominal")
     if form == "ratings":
         panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)

@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -13,7 +12,10 @@ from casebook.cli.common import (
     Out,
     Resamples,
     Seed,
+    argument,
+    command_group,
     exclusive,
+    option,
     plain,
     print_json,
     show_report,
@@ -21,14 +23,14 @@ from casebook.cli.common import (
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
-app = typer.Typer(help="Edit the facts of cases and measure how retrieval responds.", no_args_is_help=True)
+app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
 
-Mode = Annotated[str, typer.Option(help="Retrieval system, or module:object of your own.")]
-Encoder = Annotated[str | None, typer.Option(help="Model of the dense list.")]
-K = Annotated[int, typer.Option("--k", min=1, help="Length of the result lists compared.")]
-Depth = Annotated[int, typer.Option(min=1, max=5, help="Edits in a row.")]
-Children = Annotated[int, typer.Option(min=1, help="Edits tried per state.")]
-Placebos = Annotated[int, typer.Option(min=0, help="Placebo edits per state and size of edit.")]
+Mode = option(str, "Retrieval system, or module:object of your own.")
+Encoder = option(str | None, "Model of the dense list.")
+K = option(int, "Length of the result lists compared.", "--k", min=1)
+Depth = option(int, "Edits in a row.", min=1, max=5)
+Children = option(int, "Edits tried per state.", min=1)
+Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
 CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
 
 
@@ -39,34 +41,32 @@ def finite(threshold: float | None) -> float | None:
     return threshold
 
 
-Threshold = Annotated[
+Threshold = option(
     float | None,
-    typer.Option(
-        min=0,
-        callback=finite,
-        help="Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
-        "from it on (default 1.0).",
-    ),
-]
-Judge = Annotated[str | None, typer.Option(help="endpoint:MODEL judges whether edits are plausible; default: rules.")]
+    "Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
+    "from it on (default 1.0).",
+    min=0,
+    callback=finite,
+)
+Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
 
 
 @app.command()
 def run(
     context: typer.Context,
-    case: Annotated[Path, typer.Argument(help=f"{CASES}, or judgment text.")],
-    dataset: Annotated[str, typer.Argument(help=f"Data set, or folder: {DOCUMENTS}.")],
-    name: Annotated[str | None, typer.Option("--case", help="Which case, if the file holds several.")] = None,
+    case: argument(Path, f"{CASES}, or judgment text."),
+    dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
+    name: option(str | None, "Which case, if the file holds several.", "--case") = None,
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
     depth: Depth = 2,
     children: Children = 5,
     threshold: Threshold = None,
-    budget: Annotated[str, typer.Option(help="stratified (fact types in turn) or first.")] = "stratified",
+    budget: option(str, "stratified (fact types in turn) or first.") = "stratified",
     placebos: Placebos = 4,
     validator: Judge = None,
-    extractor: Annotated[str | None, typer.Option(help="endpoint:MODEL reads the judgment; default: rules.")] = None,
+    extractor: option(str | None, "endpoint:MODEL reads the judgment; default: rules.") = None,
     original: Original = False,
     seed: Seed = 0,
     out: Out = None,
@@ -118,15 +118,13 @@ def run(
 @app.command()
 def evaluate(
     context: typer.Context,
-    cases: Annotated[Path, typer.Argument(help=f"{CASES}.")],
-    corpus: Annotated[Path, typer.Option(help=f"{DOCUMENTS}.")],
+    cases: argument(Path, f"{CASES}."),
+    corpus: option(Path, f"{DOCUMENTS}."),
     mode: Mode = "full",
     encoder: Encoder = None,
     k: K = 10,
-    depth: Annotated[int | None, typer.Option(min=1, max=5, help="Edits in a row; default 1, original: 2.")] = None,
-    children: Annotated[
-        int | None, typer.Option(min=1, help="Edits tried per state; default: all, original: 5.")
-    ] = None,
+    depth: option(int | None, "Edits in a row; default 1, original: 2.", min=1, max=5) = None,
+    children: option(int | None, "Edits tried per state; default: all, original: 5.", min=1) = None,
     threshold: Threshold = None,
     placebos: Placebos = 4,
     validator: Judge = None,
@@ -158,8 +156,9 @@ def evaluate(
         settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
     collection = own_collection(cases, corpus)
     judge = validator_for(validator, original)
-    options = {"encoder": encoder, "n_boot": resamples, "chunking": False}
-    study = run_study(collection, [mode], settings, validator=judge, k=k, **options)
+    study = run_study(
+        collection, [mode], settings, validator=judge, k=k, encoder=encoder, n_boot=resamples, chunking=False
+    )
     report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
     report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
@@ -170,7 +169,7 @@ def evaluate(
 @app.command()
 def report(
     context: typer.Context,
-    tree: Annotated[Path, typer.Argument(help="Report that `run -o` wrote.")],
+    tree: argument(Path, "Report that `run -o` wrote."),
     threshold: Threshold = None,
     out: Out = None,
     as_json: Json = False,

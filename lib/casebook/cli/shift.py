@@ -1,24 +1,21 @@
 """``casebook shift | segments``: learn a shift, evaluate it, gate it, apply it to some queries."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from casebook.cli.common import Json, Seed, exclusive, given, show, taking
+from casebook.cli.common import Json, Seed, argument, command_group, exclusive, given, option, show, taking
 from casebook.errors import InputError
 
-app = typer.Typer(help="Learn and evaluate shifts of query embeddings.", no_args_is_help=True)
-segments_app = typer.Typer(help="Apply a shift to some queries and skip others.", no_args_is_help=True)
+app = command_group("shift", "Learn and evaluate shifts of query embeddings.")
+segments_app = command_group("segments", "Apply a shift to some queries and skip others.")
 
-Dataset = Annotated[str, typer.Argument(help="Data set, or a folder in BEIR or Mini-Insurance layout.")]
-Scale = Annotated[float | None, typer.Option(help="Scale of the shift; default: the one chosen in training.")]
-Latest = Annotated[
-    bool, typer.Option("--latest", help="Use the newest training, even a cancelled one; default: the best.")
-]
-Training = Annotated[Path | None, typer.Option(help="Use the training in this folder; default: the best.")]
-Domain = Annotated[str, typer.Option(help="Results are in results/<domain>.")]
-Tenant = Annotated[str | None, typer.Option(help="Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")]
+Dataset = argument(str, "Data set, or a folder in BEIR or Mini-Insurance layout.")
+Scale = option(float | None, "Scale of the shift; default: the one chosen in training.")
+Latest = option(bool, "Use the newest training, even a cancelled one; default: the best.", "--latest")
+Training = option(Path | None, "Use the training in this folder; default: the best.")
+Domain = option(str, "Results are in results/<domain>.")
+Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")
 APPLIED = {
     "latest": (Latest, False),
     "training": (Training, None),
@@ -32,14 +29,10 @@ APPLIED = {
 def train(
     context: typer.Context,
     dataset: Dataset,
-    mode: Annotated[
-        str, typer.Option(help="Learner: posneg-uniform, -unit, -violation, -relative or -contrast.")
-    ] = "posneg-uniform",
-    hardneg_topk: Annotated[int, typer.Option(min=1, help="Hard negatives per query.")] = 1,
-    encoder: Annotated[str, typer.Option(help="minilm, or the name or folder of another model.")] = "minilm",
-    by: Annotated[
-        str, typer.Option(help="What must not be divided between train, dev and test: group, document or query.")
-    ] = "group",
+    mode: option(str, "Learner: posneg-uniform, -unit, -violation, -relative or -contrast.") = "posneg-uniform",
+    hardneg_topk: option(int, "Hard negatives per query.", min=1) = 1,
+    encoder: option(str, "minilm, or the name or folder of another model.") = "minilm",
+    by: option(str, "What must not be divided between train, dev and test: group, document or query.") = "group",
     seed: Seed = 0,
     domain: Domain = "insurance",
     tenant: Tenant = None,
@@ -120,23 +113,14 @@ def eval_(
     applied,
     context: typer.Context,
     dataset: Dataset,
-    shift: Annotated[str, typer.Option(help="What to apply: learned, identity or zero.")] = "learned",
-    baseline: Annotated[
-        bool, typer.Option("--baseline/--no-baseline", help="Compare with no shift, and apply the gate.")
-    ] = True,
-    shared_references: Annotated[
-        bool,
-        typer.Option(
-            "--shared-references", help="One list of references for all queries, as in EmbeddingShift; diagnostic."
-        ),
-    ] = False,
-    gate_profile: Annotated[
-        str, typer.Option(help="Rules: documented, documented+cosine, rank or rank+cosine.")
-    ] = "documented",
-    gate_eps: Annotated[float | None, typer.Option(help="Tolerated loss; default: that of the profile.")] = None,
-    gate_decision: Annotated[
-        str, typer.Option(help="Decide by the bound of the paired interval or by the point value.")
-    ] = "bound",
+    shift: option(str, "What to apply: learned, identity or zero.") = "learned",
+    baseline: option(bool, "Compare with no shift, and apply the gate.", "--baseline/--no-baseline") = True,
+    shared_references: option(
+        bool, "One list of references for all queries, as in EmbeddingShift; diagnostic.", "--shared-references"
+    ) = False,
+    gate_profile: option(str, "Rules: documented, documented+cosine, rank or rank+cosine.") = "documented",
+    gate_eps: option(float | None, "Tolerated loss; default: that of the profile.") = None,
+    gate_decision: option(str, "Decide by the bound of the paired interval or by the point value.") = "bound",
     as_json: Json = False,
 ):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
@@ -154,10 +138,18 @@ def eval_(
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     layout, result, setup = _trained(context, dataset, applied)
-    gate = {"profile": gate_profile, "eps": gate_eps, "decision": gate_decision}
-    judged = {"shift": shift, "baseline": baseline, "scale": applied["scale"]}
-    mode = "shared" if shared_references else "per-query"
-    report = run_evaluators(setup, result, layout, mode=mode, **judged, **gate)
+    report = run_evaluators(
+        setup,
+        result,
+        layout,
+        mode="shared" if shared_references else "per-query",
+        shift=shift,
+        baseline=baseline,
+        scale=applied["scale"],
+        profile=gate_profile,
+        eps=gate_eps,
+        decision=gate_decision,
+    )
     verdict = None if report.gate is None else report.gate.verdict
     notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
     value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
@@ -184,10 +176,8 @@ def _trained(context, dataset, applied):
 
 @segments_app.command("compare")
 def compare(
-    segments: Annotated[Path, typer.Option(help="Segments file (JSON).")],
-    measure: Annotated[
-        str | None, typer.Option("-m", "--measure", help="map@1 or ndcg@3; default: that of the file.")
-    ] = None,
+    segments: option(Path, "Segments file (JSON)."),
+    measure: option(str | None, "map@1 or ndcg@3; default: that of the file.", "-m", "--measure") = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):

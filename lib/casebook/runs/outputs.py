@@ -1,5 +1,6 @@
 """What one executed notebook puts into ``results/<run>``: numbers, rows, tables, figures, single items."""
 
+import bisect
 import difflib
 import gzip
 import json
@@ -9,7 +10,7 @@ from urllib.parse import urlencode
 
 from casebook.errors import InputError
 from casebook.figures import Figure, as_svg, inline
-from casebook.files import replacing, write_json, write_text
+from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.runs.headlines import headlines_text
 
@@ -44,13 +45,14 @@ class RunOutputs:
     def _path(self, kind, name, ending):
         return self.folder / kind / f"{self.cell}.{valid_name(name, kind.removesuffix('s'))}.{ending}"
 
+    def _json(self, kind):
+        return _json_path(self.run, kind, self.cell)
+
     def rows(self, frame):
         """Keep the tidy per-unit rows, so that any later comparison can be paired."""
         path = self.folder / "rows" / f"{self.cell}.csv.gz"
         # Without time and file name in the header, equal rows give equal bytes.
-        with replacing(path) as temporary:
-            temporary.write_bytes(gzip.compress(_csv(frame).encode(), mtime=0))
-        return path
+        return write_bytes(path, gzip.compress(_csv(frame).encode(), mtime=0))
 
     def table(self, name, frame):
         """Write a table that readers can download."""
@@ -66,9 +68,8 @@ class RunOutputs:
         A figure of measured times is kept apart from what reruns must reproduce.
         """
         kind = "timings" if timed else "figures"
-        path, drawn = self._path(kind, name, "svg"), as_svg(figure)
-        with replacing(path) as temporary:
-            temporary.write_bytes(drawn)
+        drawn = as_svg(figure)
+        path = write_bytes(self._path(kind, name, "svg"), drawn)
         if caption is None:
             return path
         from matplotlib import pyplot
@@ -84,7 +85,7 @@ class RunOutputs:
 
     def items(self, found):
         """Keep single items, such as questions or claims, with what became of them."""
-        return write_text(self.folder / "items" / f"{self.cell}.json", as_json(found))
+        return write_text(self._json("items"), as_json(found))
 
     def item_page(self, tag):
         """Give the address of this cell's items of one kind, from its own page."""
@@ -92,28 +93,27 @@ class RunOutputs:
 
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote."""
-        path = self.folder / "numbers" / f"{self.cell}.json"
-        return write_json(path, {experiment: _rounded(values)})
+        return write_json(self._json("numbers"), {experiment: _rounded(values)})
 
     def contrasts(self, experiment, frames):
         """Write the contrasts of a chapter: data set to measure to a frame of `casebook.contrasts`."""
-        path = self.folder / "contrasts" / f"{self.cell}.json"
         rows = {
             dataset: {measure: _records(frame) for measure, frame in measures.items()}
             for dataset, measures in frames.items()
         }
-        return write_json(path, {experiment: rows})
+        return write_json(self._json("contrasts"), {experiment: rows})
 
     def headlines(self, *found):
         """Write one to four `Headline`, the answers of a chapter, and give their sentences to show.
 
         A chapter that answers nothing, such as a demonstration, has no file of headlines.
         """
+        path = self._json("headlines")
         if not found:
-            (self.folder / "headlines" / f"{self.cell}.json").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             return Markdown()
         rounded = [replace(each, **_rounded(asdict(each))) for each in found]
-        write_text(self.folder / "headlines" / f"{self.cell}.json", headlines_text(rounded))
+        write_text(path, headlines_text(rounded))
         first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
         return Markdown("\n".join([f"**{first}**", "", *(f"- {text}" for text in rest)]))
 
@@ -158,13 +158,19 @@ def _rounded(value):
 
 def read_numbers(run, cell):
     """Read what a cell reported."""
-    path = run_dir(run) / "numbers" / f"{cell}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return _stored(_json_path(run, "numbers", cell))
 
 
 def read_contrasts(run, cell):
     """Read the contrasts that a cell reported."""
-    path = run_dir(run) / "contrasts" / f"{cell}.json"
+    return _stored(_json_path(run, "contrasts", cell))
+
+
+def _json_path(run, kind, cell):
+    return run_dir(run) / kind / f"{cell}.json"
+
+
+def _stored(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
@@ -172,7 +178,7 @@ def merge_numbers(run):
     """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
     merged, owners = {}, {}
     for path in sorted((run_dir(run) / "numbers").glob("*.json")):
-        for names, number in _numbers(json.loads(path.read_text(encoding="utf-8"))):
+        for names, number in each_number(_stored(path)):
             place = merged
             for name in names[:-1]:
                 place = place.setdefault(name, {})
@@ -187,18 +193,18 @@ def merge_numbers(run):
     write_json(run_dir(run) / "numbers.json", merged)
     contrasts = {}
     for path in sorted((run_dir(run) / "contrasts").glob("*.json")):
-        for experiment, datasets in json.loads(path.read_text(encoding="utf-8")).items():
+        for experiment, datasets in _stored(path).items():
             contrasts.setdefault(experiment, {}).update(datasets)
     if contrasts:
         write_json(run_dir(run) / "contrasts.json", contrasts)
     return merged
 
 
-def _numbers(tree, names=()):
+def each_number(tree, names=()):
     """Yield the names and the content of every number."""
     for name, inner in tree.items():
         if isinstance(inner, dict) and "value" not in inner:
-            yield from _numbers(inner, (*names, name))
+            yield from each_number(inner, (*names, name))
         else:
             yield (*names, name), inner
 
@@ -220,12 +226,12 @@ def fitting(collect, order, openings, most_bytes=MOST_BYTES):
         found = collect(sorted(order), opening)
         if len(as_json(found)) <= most_bytes:
             return found
-    fits, fails = 0, len(order)
-    while fails - fits > 1:
-        middle = (fits + fails) // 2
-        found = collect(sorted(order[:middle]), openings[-1])
-        fits, fails = (middle, fails) if len(as_json(found)) <= most_bytes else (fits, middle)
-    return collect(sorted(order[: max(fits, 1)]), openings[-1])
+
+    def size(count):
+        return len(as_json(collect(sorted(order[:count]), openings[-1])))
+
+    most_items = bisect.bisect_right(range(1, len(order)), most_bytes, key=size)
+    return collect(sorted(order[: max(most_items, 1)]), openings[-1])
 
 
 def shortened(text, most=LONGEST):
