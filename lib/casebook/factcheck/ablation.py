@@ -58,14 +58,14 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo)
     groups = rows.drop_duplicates("id")["group"].tolist()
     options = {"n_resamples": resamples, "seed": seed}
-    by_rate = {0.0: effects(right_table(rows), groups, unused=unused_factors([rows]), **options)}
+    draws = {0.0: [rows]}
     for rate in filter(None, rates):
-        draws = []
-        for draw in seeds:
-            noisy = EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode)
-            draws.append(run_configs(cells, noisy, stance, claims))
-        mean = sum(right_table(table) for table in draws) / len(draws)
-        by_rate[rate] = effects(mean, groups, unused=unused_factors(draws), **options)
+        noisy = [EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds]
+        draws[rate] = [run_configs(cells, collection, stance, claims) for collection in noisy]
+    by_rate = {}
+    for rate, tables in draws.items():
+        mean = sum(map(right_table, tables)) / len(tables)
+        by_rate[rate] = effects(mean, groups, unused=unused_factors(tables), **options)
     right = right_table(rows)
     left_out = parts(right, groups, unused_parts(rows), **options)
     rivals = [name for name in nine if name not in ("full", *COMPONENTS)]

@@ -140,11 +140,11 @@ def score_predictions(
     counted = scorer.resampled(cells)
     table = counted[0][0]
     policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
-    members = {name: _members(values, len(gold)) for name, values in (groups or {}).items()}
-    documented = {
-        name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
-        for name, parts in members.items()
-    }
+    measured, documented = {}, {}
+    for name, values in (groups or {}).items():
+        members = _members(values, len(gold))
+        measured[name] = {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in members}
+        documented[name] = {group: documented_metrics(gold[own], predicted[own]) for group, own in members}
     return Scores(
         n=len(rows),
         policy=policy,
@@ -155,10 +155,7 @@ def score_predictions(
         parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(cells), level),
         foreign=foreign,
         baselines=scorer.blind(*counted) | scorer.given(cells, rows, baselines, labels),
-        groups={
-            name: {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in parts}
-            for name, parts in members.items()
-        },
+        groups=measured,
         parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS} | {"groups": documented},
     )
 
@@ -293,9 +290,8 @@ def formulas(table):
     spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
     found = {name: _ratio(*parts) for name, parts in _shares(T).items()}
-    found |= {
-        name: f1[..., place] for place, name in enumerate(("f1_binary", "f1_not_supported", "f1_insufficient")[:k])
-    }
+    names = ("f1_binary", "f1_not_supported", "f1_insufficient")
+    found |= dict(zip(names, np.moveaxis(f1, -1, 0), strict=False))
     found["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
     found["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
     found["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
