@@ -58,14 +58,14 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo)
     groups = rows.drop_duplicates("id")["group"].tolist()
     options = {"n_resamples": resamples, "seed": seed}
-    draws = {0.0: [rows]}
+    by_rate = {0.0: effects(right_table(rows), groups, unused=unused_factors([rows]), **options)}
     for rate in filter(None, rates):
-        noisy = [EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode) for draw in seeds]
-        draws[rate] = [run_configs(cells, collection, stance, claims) for collection in noisy]
-    by_rate = {}
-    for rate, tables in draws.items():
-        mean = sum(map(right_table, tables)) / len(tables)
-        by_rate[rate] = effects(mean, groups, unused=unused_factors(tables), **options)
+        draws = []
+        for draw in seeds:
+            noisy = EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode)
+            draws.append(run_configs(cells, noisy, stance, claims))
+        mean = sum(map(right_table, draws)) / len(draws)
+        by_rate[rate] = effects(mean, groups, unused=unused_factors(draws), **options)
     right = right_table(rows)
     left_out = parts(right, groups, unused_parts(rows), **options)
     rivals = [name for name in nine if name not in ("full", *COMPONENTS)]
@@ -119,7 +119,7 @@ def unused_factors(tables):
     """Factors that changed the input of no claim in any cell of any table of `run_configs`, with the reason."""
     unused = {}
     for place, factor in enumerate(FACTORS):
-        without = {cell: (*cell[:place], False, *cell[place + 1 :]) for cell in CELLS}
+        without = {cell: (*cell[:place], False, *cell[place + 1 :]) for cell in CELLS if cell[place]}
         pairs = [(NAME_OF_CELL[cell], NAME_OF_CELL[rest]) for cell, rest in without.items()]
         if not any(inputs_differ(rows, *pair) for rows in tables for pair in pairs):
             unused[factor] = UNUSED_FACTORS[factor]

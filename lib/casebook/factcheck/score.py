@@ -18,6 +18,7 @@ from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import GOLD, Scores, documented_metrics, encode
 from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
+from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
 
 SHOWN = 10  # ids listed by name
@@ -399,10 +400,13 @@ def performance_score(log):
 
 def honest_accuracy(log):
     """Accuracy of the labelled runs alone."""
-    labelled = log[log["labelled"]]
-    right = int(labelled["accuracy"].sum())
-    accuracy = right / len(labelled) if len(labelled) else None
-    return {"right": right, "labelled": len(labelled), "accuracy": accuracy, "unlabelled": len(log) - len(labelled)}
+    right = log.loc[log["labelled"], "accuracy"]
+    return {
+        "right": int(right.sum()),
+        "labelled": len(right),
+        "accuracy": number_or_none(right.mean()),
+        "unlabelled": len(log) - len(right),
+    }
 
 
 def write_log(path, log):

@@ -4,6 +4,7 @@ import re
 from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -270,8 +271,8 @@ def _own_claims(own, ablated, folds, seed):
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
     ]
-    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
-    cited = [[Cited(*(getattr(item, name) for name in about)) for item in result.evidence] for result in results]
+    about = attrgetter("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
+    cited = [[Cited(*about(item)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     facts = {"training claims": len(own.train)} if own.train else {}

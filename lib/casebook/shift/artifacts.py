@@ -301,10 +301,10 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     groups = group_labels(test)
     metrics, scores = {}, [test.score(v) for v in vectors.values()]
     for measure in MEASURES:
-        means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        means, [gain] = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
         if note:
-            gains = [gains[0] | {"value": None, "reason": "no shift was applied"}]
-        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
+            gain |= {"value": None, "reason": "no shift was applied"}
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip(SYSTEMS, means, strict=True)) | {"delta": gain}
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
     folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
