@@ -267,8 +267,10 @@ class FactcheckReport:
         told = {"rows": counts} | {name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids}
         told |= {"original definition (version S)": original, "standard definition": scores.policy}
         told |= {"excluded": scores.excluded, "off-label answers": dict([*scores.foreign.items()][:SHOWN])}
-        texts = {title: ", ".join(f"{k} {v}".strip() for k, v in found.items()) for title, found in told.items()}
-        lines = [f"{title}: {text}" for title, text in texts.items() if text]
+        lines = []
+        for title, values in told.items():
+            if values:
+                lines.append(f"{title}: " + ", ".join(f"{name} {value}".strip() for name, value in values.items()))
         found = [
             {"measure": name, "value": one.estimate, "95 % interval": bounds_text(one.low, one.high), "n": one.n}
             | {"majority": control[name].estimate if name in control else None, "reason": one.reason or ""}

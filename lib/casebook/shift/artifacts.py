@@ -299,7 +299,7 @@ def run(setup, result, layout, *, scale=None, arguments=None):
         trained[name] = documented_means(parts["train"], shift_queries(parts["train"], result, amount)[0])
     note = unapplied(result, used)
     groups = group_labels(test)
-    metrics, scores = {}, [test.score(v) for v in vectors.values()]
+    metrics, scores = {}, [test.score(moved) for moved in vectors.values()]
     for measure in MEASURES:
         means, [gain] = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
         if note:
