@@ -25,7 +25,8 @@ def store(decoys, tmp_path):
 
     def write(selection=GAIN, **options):
         shift = learn_posneg(decoys, **options)
-        result = training_result(shift, "w", selection, {}, 0.5)
+        before, after = ({key: pair[place] for key, pair in selection.items()} for place in (0, 1))
+        result = training_result(shift, "w", before, after, {}, 0.5)
         return write_training(tmp_path, result, shift.stats)
 
     write.root = tmp_path

@@ -3,16 +3,16 @@
 import itertools
 import re
 from dataclasses import replace
-from math import factorial
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import comb
 
 from casebook.errors import InputError
 from casebook.factcheck.claims import WORDS, sentences, words, yaml_table
 from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
-from casebook.factcheck.score import compare_verdicts, cost_rows
+from casebook.factcheck.score import compare_verdicts, cost_rows, of_results
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
 from casebook.frames import contrasts
 from casebook.progress import track
@@ -21,7 +21,8 @@ from casebook.stats.samples import stream
 FACTORS = ("decomposition", "diversity", "weighting", "three-stage")
 CELLS = tuple(itertools.product((False, True), repeat=len(FACTORS)))
 #: A cell is named by the factors that are on.
-CELL_NAMES = tuple("+".join(itertools.compress(FACTORS, cell)) or "none" for cell in CELLS)
+NAME_OF_CELL = {cell: "+".join(itertools.compress(FACTORS, cell)) or "none" for cell in CELLS}
+CELL_NAMES = tuple(NAME_OF_CELL.values())
 COMPONENTS = dict(zip(("no FOL", "k=1", "no credibility", "no 3-stage"), FACTORS, strict=True))
 PARTS = {
     "decomposition": "no FOL",
@@ -63,7 +64,7 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
         for draw in seeds:
             noisy = EvidenceBase(plant_noise(base.documents, rate, draw), mode=base.mode)
             draws.append(run_configs(cells, noisy, stance, claims))
-        mean = sum(right_table(table) for table in draws) / len(draws)
+        mean = sum(map(right_table, draws)) / len(draws)
         by_rate[rate] = effects(mean, groups, unused=unused_factors(draws), **options)
     right = right_table(rows)
     left_out = parts(right, groups, unused_parts(rows), **options)
@@ -104,8 +105,8 @@ def verdict_input(result, rule):
 
 def inputs_differ(rows, first, second):
     """Whether any claim gave the verdicts of two configurations different inputs."""
-    inputs = dict(list(rows.groupby("config")["input"]))
-    return any(one != other for one, other in zip(inputs[first], inputs[second], strict=True))
+    inputs = rows.groupby("config")["input"].agg(list)
+    return inputs[first] != inputs[second]
 
 
 def unused_parts(rows):
@@ -118,9 +119,9 @@ def unused_factors(tables):
     """Factors that changed the input of no claim in any cell of any table of `run_configs`, with the reason."""
     unused = {}
     for place, factor in enumerate(FACTORS):
-        pairs = [(cell, (*cell[:place], False, *cell[place + 1 :])) for cell in CELLS if cell[place]]
-        names = [(CELL_NAMES[CELLS.index(on)], CELL_NAMES[CELLS.index(off)]) for on, off in pairs]
-        if not any(inputs_differ(rows, *pair) for rows in tables for pair in names):
+        without = {cell: (*cell[:place], False, *cell[place + 1 :]) for cell in CELLS if cell[place]}
+        pairs = [(NAME_OF_CELL[cell], NAME_OF_CELL[rest]) for cell, rest in without.items()]
+        if not any(inputs_differ(rows, *pair) for rows in tables for pair in pairs):
             unused[factor] = UNUSED_FACTORS[factor]
     return unused
 
@@ -153,22 +154,24 @@ def reported(left_out):
     """The impacts that the document states, in points, beside what was measured on clean documents."""
     ours = left_out.set_index("against").loc[[f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]]
     points = (-100 * ours[["difference", "high", "low"]] + 0.0).set_axis(["ours", "ours low", "ours high"], axis=1)
-    told = yaml_table("documented")["simulator"]["reported"]
-    stated = {
-        "configuration": list(COMPONENTS),
-        "reported": [told[code] for code in COMPONENTS],
-        "origin": "input of a simulator",
-        "simulated accuracy": [simulated_accuracy(code) for code in COMPONENTS],
-        "simulated seconds": [simulated_seconds(code) for code in COMPONENTS],
-        "reversed at n=10": [chance_of_reversal(code, 10) for code in COMPONENTS],
-    }
+    stated = [
+        {
+            "configuration": code,
+            "reported": SIMULATOR["reported"][code],
+            "origin": "input of a simulator",
+            "simulated accuracy": simulated_accuracy(code),
+            "simulated seconds": simulated_seconds(code),
+            "reversed at n=10": chance_of_reversal(code, 10),
+        }
+        for code in COMPONENTS
+    ]
     measured = pd.concat([points, ours[["p_adjusted", "n", "verdict", "reason"]]], axis=1)  # + 0.0: no negative zero
     return pd.DataFrame(stated).join(measured.reset_index(drop=True))
 
 
 def factorial_configs(config=None):
     """Settings of all 16 cells."""
-    return {name: cell_config(cell, config) for name, cell in zip(CELL_NAMES, CELLS, strict=True)}
+    return {name: cell_config(cell, config) for cell, name in NAME_OF_CELL.items()}
 
 
 def cell_config(cell, config=None):
@@ -204,15 +207,16 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
         checker = FactChecker(base, stance, config, memo if share else {})
         results = checker.check_all(claims)
         found = cost_rows(results).assign(
+            config=name,
             group=[claim.group for claim in claims],
             label=[claim.label for claim in claims],
-            verdict=pd.Series([result.verdict for result in results], dtype=object),
-            support=pd.Series([result.support for result in results], dtype=float),
+            verdict=of_results(results, "verdict"),
+            support=of_results(results, "support", float),
             input=[verdict_input(result, config.rule) for result in results],
         )
-        found.insert(0, "config", name)
-        tables.append(found.assign(right=found["verdict"] == found["label"]))
-    return pd.concat(tables, ignore_index=True)
+        tables.append(found)
+    rows = pd.concat(tables, ignore_index=True)
+    return rows.assign(right=rows["verdict"] == rows["label"])
 
 
 def right_table(rows):
@@ -230,7 +234,7 @@ def effect_weights():
     """
     on = np.array(CELLS)
     signs, others = np.where(on, 1.0, -1.0), on.sum(axis=1, keepdims=True) - on
-    orders = np.array([factorial(n) * factorial(3 - n) / factorial(4) for n in range(4)])
+    orders = 1 / (4 * comb(3, np.arange(4)))
     pairs = list(itertools.combinations(range(4), 2))
     columns = {f"main: {name}": signs[:, place] / 8 for place, name in enumerate(FACTORS)}
     columns |= {f"interaction: {FACTORS[a]} x {FACTORS[b]}": signs[:, a] * signs[:, b] / 8 for a, b in pairs}
@@ -246,23 +250,18 @@ def effects(values, clusters=None, *, unused=None, n_resamples=10_000, seed=0):
     """
     weights = effect_weights()
     per_claim = (values[list(CELL_NAMES)].astype(float) @ weights).assign(nothing=0.0)
-    unused = unused or {}
+    reasons = {}
+    for name, (factor, reason) in itertools.product(weights, (unused or {}).items()):
+        if factor in name:
+            reasons.setdefault((name, "nothing"), reason)
+    options = {"n_resamples": n_resamples, "seed": seed, "not_measured": reasons}
     tables = []
     for kind in ("main", "interaction", "shapley", "without"):
-        names = {name: name.removeprefix(f"{kind}: ") for name in weights if name.startswith(kind)}
-        pairs = [(name, "nothing") for name in names]
-        reasons = {}
-        for name, effect in names.items():
-            idle = [factor for factor in effect.split(" x ") if factor in unused]
-            if idle:
-                reasons[name, "nothing"] = unused[idle[0]]
-        table = contrasts(per_claim, pairs, clusters, n_resamples=n_resamples, seed=seed, not_measured=reasons).rename(
-            columns={"difference": "value"}
-        )
+        pairs = [(name, "nothing") for name in weights if name.startswith(kind)]
+        table = contrasts(per_claim, pairs, clusters, **options).drop(columns="against")
         table.insert(0, "kind", kind)
-        table.insert(1, "effect", list(names.values()))
-        tables.append(table.drop(columns=["system", "against"]))
-    return pd.concat(tables, ignore_index=True)
+        tables.append(table.assign(system=table["system"].str.removeprefix(f"{kind}: ")))
+    return pd.concat(tables, ignore_index=True).rename(columns={"system": "effect", "difference": "value"})
 
 
 def plant_noise(documents, rate, seed=0):
@@ -309,22 +308,20 @@ def _other_number(number, factor):
     return f"{other:,.0f}" if "," in number else f"{other:.0f}"
 
 
-def _simulator(configuration):
-    """The documented simulator's inputs, and what a configuration leaves out or changes."""
-    told = yaml_table("documented")["simulator"]
-    return told, told["changed"][configuration]
+#: The documented simulator's inputs; ``changed`` is what each configuration leaves out or changes.
+SIMULATOR = yaml_table("documented")["simulator"]
 
 
 def simulated_accuracy(configuration):
     """Probability with which the documented simulator draws a right answer for one of its nine configurations."""
-    told, changed = _simulator(configuration)
-    return max(told["least"], told["accuracy"] - sum(told["penalties"].get(part, 0) for part in changed))
+    penalties = [SIMULATOR["penalties"].get(part, 0) for part in SIMULATOR["changed"][configuration]]
+    return max(SIMULATOR["least"], SIMULATOR["accuracy"] - sum(penalties))
 
 
 def simulated_seconds(configuration):
     """The constant that the documented simulator reports as time."""
-    told, changed = _simulator(configuration)
-    return told["seconds"] * (1 + sum(share for part, share in told["slower"].items() if part not in changed))
+    changed = SIMULATOR["changed"][configuration]
+    return SIMULATOR["seconds"] * (1 + sum(n for part, n in SIMULATOR["slower"].items() if part not in changed))
 
 
 def chance_of_reversal(configuration, n):

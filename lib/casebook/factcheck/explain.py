@@ -72,8 +72,8 @@ def _sureness(item):
 
 def conflicts(result):
     """Sub-claims with evidence for and against."""
-    sides = {name: {item.stance for item in result.evidence_of(name)} for name in result.parts}
-    return tuple(name for name, found in sides.items() if {SUPPORTS, REFUTES} <= found)
+    sides = {SUPPORTS, REFUTES}
+    return tuple(name for name in result.parts if sides <= {item.stance for item in result.evidence_of(name)})
 
 
 def minimal_removal(result, rule):
@@ -128,9 +128,8 @@ def _orders(items, rule):
     if rule.per_item:
         return sorted(worth, key=worth.get, reverse=True), sorted(worth, key=worth.get)
     heaviest = sorted(worth, key=lambda place: -rule.weight(items[place]))
-    support, against = ([p for p in heaviest if (worth[p] > 0) == side] for side in (True, False))
     # When nothing of the other side is left, what remains can only vanish altogether.
-    return support + against, against + support
+    return [sorted(heaviest, key=lambda place: (worth[place] > 0) == last) for last in (False, True)]
 
 
 def explain_documented(result):
@@ -145,14 +144,13 @@ def explain_documented(result):
         for item in result.evidence
     }
     total = sum(raw.values())
-    importance = {name: value / total for name, value in raw.items()} if total else raw
+    importance = {name: value / total for name, value in raw.items()}
     ranked = sorted(importance, key=lambda name: -importance[name])
     flipping = None
     if result.verdict == SUPPORTED:
         reached = np.cumsum([importance[name] for name in ranked])
         flipping = min(int((reached <= 0.6).sum()) + 1, len(ranked))
-    levels = {name: {item.level for item in result.evidence_of(name)} for name in result.parts}
-    mixed = tuple(name for name, found in levels.items() if len(found) > 1)
+    mixed = tuple(name for name in result.parts if len({item.level for item in result.evidence_of(name)}) > 1)
     return {"importance": importance, "critical": ranked[:3], "counterfactual": flipping, "conflicts": mixed}
 
 
@@ -187,13 +185,14 @@ def quality(result, explanation, rule, seed=0):
     cited = [place for place in places if evidence[place] in explanation.cited]
 
     def stays(kept):
-        return (
-            rules.decide(result.parts, [evidence[place] for place in places if place in kept], rule)[1]
-            == result.verdict
-        )
+        left = [item for place, item in enumerate(evidence) if place in kept]
+        return rules.decide(result.parts, left, rule)[1] == result.verdict
 
-    changes = np.array([_change(result, item, rule) for item in evidence])
-    decisive = [place for place in places if not stays({*places} - {place})]
+    def changes(removed):
+        return not stays({*places} - {*removed})
+
+    influence = np.array([_change(result, item, rule) for item in evidence])
+    decisive = [place for place in places if changes([place])]
     follows = []
     for name, verdict in explanation.stated.items():
         own = [item for item in explanation.cited if item.subclaim_id == name]
@@ -201,17 +200,16 @@ def quality(result, explanation, rule, seed=0):
             follows.append(rules.judge_subclaim(name, own, rule).verdict == verdict)
     found = {
         "coverage": float(np.mean([place in cited for place in decisive])) if decisive else None,
-        "influence_coverage": float(changes[cited].sum() / changes.sum()) if changes.sum() > 0 else None,
+        "influence_coverage": float(influence[cited].sum() / influence.sum()) if influence.sum() > 0 else None,
         "soundness": float(np.mean(follows)) if follows else None,
         "readability": automated_readability_index(explanation.text),
     }
     if not cited:
         return found | dict.fromkeys(("deletion", "deletion_random", "insertion", "insertion_random"))
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
-    sets = [cited, *(rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(50))]
-    tests = {"deletion": [not stays({*places} - {*one}) for one in sets], "insertion": [stays(one) for one in sets]}
-    for name, (ours, *random) in tests.items():
-        found |= {name: ours, f"{name}_random": float(np.mean(random))}
+    sets = [rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(50)]
+    for name, test in (("deletion", changes), ("insertion", stays)):
+        found |= {name: test(cited), f"{name}_random": float(np.mean([*map(test, sets)]))}
     return found
 
 

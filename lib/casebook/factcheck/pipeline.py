@@ -183,9 +183,9 @@ class EvidenceBase:
 
     def extract_documented(self, row, text, most=3):
         """Paragraphs of at least 50 characters by the number of shared tokens, function words included."""
-        wanted, found = set(text.lower().split()), re.finditer(r"[^\n]+", self.texts[row])
-        long = (match for match in found if len(match.group()) >= 50)
-        weighed = ((len(wanted & set(match.group().lower().split())), match.span()) for match in long)
+        wanted = set(text.lower().split())
+        paragraphs = re.finditer(r"[^\n]{50,}", self.texts[row])
+        weighed = ((len(wanted & set(match.group().lower().split())), match.span()) for match in paragraphs)
         return self._heaviest(row, weighed, most)
 
     def _heaviest(self, row, weighed, most):
@@ -403,7 +403,7 @@ class FactChecker:
         config, rule = self.config, self.config.rule
         parts = stages.run(("decomposition", config.decomposition, claim), lambda: self._decompose(claim))
         kept = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
-        dropped = tuple(part for part in parts if part.verifiability != claims.VERIFIABLE)
+        dropped = tuple(part for part in parts if part not in kept)
         result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
@@ -443,10 +443,10 @@ class FactChecker:
         stances = stages.run(key, lambda: self.stance.judge(part.text, passages))
         items = []
         for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=first):
-            rating, doc_id = self._rating(passage.row), base.doc_ids[passage.row]
+            doc_id = base.doc_ids[passage.row]
             source = (doc_id, passage.header or doc_id, base.urls[passage.row])
             place = (passage.text, passage.start, passage.end)
-            items.append(Evidence(f"EV{number}", part.id, *source, *place, rating.score, rating.level, *stance))
+            items.append(Evidence(f"EV{number}", part.id, *source, *place, *self._rating(passage.row), *stance))
         return rules.read_together(items) if getattr(self.stance, "reads_together", False) else items
 
     def _rating(self, row):
@@ -495,9 +495,9 @@ def documents_of(names):
         elif folder:
             found = read_collection(folder, titles=False)
         else:
-            found = load(name, titles=False).documents.copy()
+            found = load(name, titles=False).documents
         if len(names) > 1 and name != OWN:
-            found["doc_id"] = f"{folder.name if folder else name}:" + found["doc_id"]
+            found = found.assign(doc_id=f"{folder.name if folder else name}:" + found["doc_id"])
         frames.append(found)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)

@@ -18,6 +18,7 @@ from casebook.measures.calibration import Calibration, calibration
 from casebook.measures.classification import GOLD, Scores, documented_metrics, encode
 from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
+from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
 
 SHOWN = 10  # ids listed by name
@@ -180,13 +181,11 @@ def is_right(gold, predicted, labels=None, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
     rows, _ = encode(gold, labels)
     columns, _ = encode(predicted, labels)
-    outcomes = len(classification.OUTCOMES)
-    each = np.eye(len(GOLD) * outcomes, dtype=int).reshape(-1, len(GOLD), outcomes)
-    flat = classification.collapse(each, **(policy or {}))
-    right = np.trace(flat, axis1=1, axis2=2).astype(bool).astype(object)
-    right[flat.sum((1, 2)) == 0] = None
+    tables = classification.collapse_cells(**(policy or {}))
+    right = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
+    right[~tables.any((1, 2))] = None
     index = gold.index if isinstance(gold, pd.Series) else None
-    return pd.Series(right[rows * outcomes + columns], index=index, dtype=object)
+    return pd.Series(right[rows * len(classification.OUTCOMES) + columns], index=index, dtype=object)
 
 
 def majority(gold, labels=None, policy=None):
@@ -201,29 +200,29 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
     ``not_measured`` names rivals that had no input, or the same one, with the reason. McNemar's exact p stands beside
     the sign-flip test over clusters only where every claim stands alone.
     """
+    names = list(rivals)
     # Columns are numbers: a rival may be called "system".
-    answers = [list(right), *(list(rivals[name]) for name in rivals)]
+    answers = [list(right), *(list(rivals[name]) for name in names)]
     table = pd.DataFrame(dict(enumerate(answers)), dtype=object)
     kept = table.notna().all(axis=1)
     table = table[kept].astype(float)
-    if len(answers) < 2 or table.empty:
+    if not names or table.empty:
         return pd.DataFrame(columns=COMPARED)
-    groups = None if clusters is None else pd.Series(list(clusters))[kept.to_numpy()]
-    pairs = [(0, place) for place in range(1, len(answers))]
-    places = {name: place for place, name in enumerate(rivals, start=1)}
-    unmeasured = {(0, places[name]): reason for name, reason in (not_measured or {}).items() if name in places}
-    found = contrasts(
-        table, pairs, groups, margin=margin, n_resamples=n_resamples, seed=seed, not_measured=unmeasured
-    ).rename(columns={"low": "difference low", "high": "difference high"})
-    ours, others, alone = table[0], [table[place] for _, place in pairs], groups is None or groups.is_unique
-    found = found.assign(
-        **{"rival accuracy": [other.mean() for other in others]},
-        rival=list(rivals),
-        accuracy=ours.mean(),
-        system_only=[(ours > other).sum() for other in others],
-        rival_only=[(other > ours).sum() for other in others],
-        mcnemar=np.array([mcnemar(ours, other).pvalue if alone else None for other in others], dtype=float),
-    )
+    groups = None if clusters is None else pd.Series(list(clusters))[kept]
+    unmeasured = {(0, names.index(name) + 1): why for name, why in (not_measured or {}).items() if name in names}
+    options = {"margin": margin, "n_resamples": n_resamples, "seed": seed, "not_measured": unmeasured}
+    found = contrasts(table, [(0, place) for place in table.columns[1:]], groups, **options)
+    found = found.rename(columns={"low": "difference low", "high": "difference high"})
+    ours = table[0]
+    others = table.drop(columns=0)
+    found["rival"] = names
+    found["accuracy"] = ours.mean()
+    found["rival accuracy"] = others.mean().array
+    found["system_only"] = others.lt(ours, axis=0).sum().array
+    found["rival_only"] = others.gt(ours, axis=0).sum().array
+    found["mcnemar"] = np.nan
+    if groups is None or groups.is_unique:
+        found["mcnemar"] = [mcnemar(ours, others[place]).pvalue for place in others]
     return found[COMPARED]
 
 
@@ -268,8 +267,10 @@ class FactcheckReport:
         told = {"rows": counts} | {name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids}
         told |= {"original definition (version S)": original, "standard definition": scores.policy}
         told |= {"excluded": scores.excluded, "off-label answers": dict([*scores.foreign.items()][:SHOWN])}
-        texts = {title: ", ".join(f"{k} {v}".strip() for k, v in found.items()) for title, found in told.items()}
-        lines = [f"{title}: {text}" for title, text in texts.items() if text]
+        lines = []
+        for title, values in told.items():
+            if values:
+                lines.append(f"{title}: " + ", ".join(f"{name} {value}".strip() for name, value in values.items()))
         found = [
             {"measure": name, "value": one.estimate, "95 % interval": bounds_text(one.low, one.high), "n": one.n}
             | {"majority": control[name].estimate if name in control else None, "reason": one.reason or ""}
@@ -290,6 +291,11 @@ def _plain(found):
 
 
 # --- what checking costs, and the log of a run
+
+
+def of_results(results, name, dtype=object):
+    """One field of every result."""
+    return pd.Series([getattr(result, name) for result in results], dtype=dtype)
 
 
 def cost_rows(results):
@@ -341,7 +347,7 @@ def documented_performance_in_code(results):
     Time is that of the verdict stage alone, the ratio a mean over the claims with evidence, and 0 stands where there
     is nothing.
     """
-    times = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
+    times = _verdict_seconds(results)
     whole = [result for result in results if result.error is None]
     numbers = documented_performance(results) | {
         "mean_processing_time": times.mean(),
@@ -351,11 +357,14 @@ def documented_performance_in_code(results):
     return pd.Series(numbers, dtype=float).fillna(0.0).to_dict()
 
 
+def _verdict_seconds(results):
+    return pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
+
+
 def performance(results):
     """Cost of a claim, one row a measure: as the document defines it, and in its code."""
-    stated = pd.Series(documented_performance(results), name="original")
-    in_code = pd.Series(documented_performance_in_code(results), name="in its code")
-    table = pd.concat([stated, in_code], axis=1).drop("total_processing_time")
+    columns = {"original": documented_performance(results), "in its code": documented_performance_in_code(results)}
+    table = pd.DataFrame(columns).drop("total_processing_time")
     return table.rename_axis("measure").reset_index()
 
 
@@ -369,22 +378,20 @@ def timings(results):
 
 def run_log(results, truths=None):
     """The run log, one row a run, with the documented columns: without a label its accuracy is its own confidence."""
+    costs = cost_rows(results)
     truths = pd.Series(truths or [None] * len(results), dtype=object)
-    right = [
-        float(result.verdict == truth) if truth else float(result.confidence or 0.0)
-        for result, truth in zip(results, truths, strict=True)
-    ]
-    seconds = pd.Series([result.timings.get("verdict", 0.0) for result in results], dtype=float)
-    found = cost_rows(results)
-    return found.assign(
-        label=pd.Series([result.verdict for result in results], dtype=object),
-        gold=truths.where(truths.map(bool), None),
-        probability=pd.Series([result.support for result in results], dtype=float),
-        labelled=truths.map(bool),
-        accuracy=right,
-        evidence_quality=(found["high"] / found["evidence"]).fillna(0.0),
-        efficiency=1 / seconds.clip(lower=0.1),
-        error=pd.Series([result.error for result in results], dtype=object),
+    labelled = truths.map(bool)
+    verdicts = of_results(results, "verdict")
+    confidence = of_results(results, "confidence", float).fillna(0.0)
+    return costs.assign(
+        label=verdicts,
+        gold=truths.where(labelled, None),
+        probability=of_results(results, "support", float),
+        labelled=labelled,
+        accuracy=(verdicts == truths).astype(float).where(labelled, confidence),
+        evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
+        efficiency=1 / _verdict_seconds(results).clip(lower=0.1),
+        error=of_results(results, "error"),
     )
 
 
@@ -395,10 +402,13 @@ def performance_score(log):
 
 def honest_accuracy(log):
     """Accuracy of the labelled runs alone."""
-    labelled = log[log["labelled"]]
-    right = int(labelled["accuracy"].sum())
-    accuracy = right / len(labelled) if len(labelled) else None
-    return {"right": right, "labelled": len(labelled), "accuracy": accuracy, "unlabelled": len(log) - len(labelled)}
+    right = log.loc[log["labelled"], "accuracy"]
+    return {
+        "right": int(right.sum()),
+        "labelled": len(right),
+        "accuracy": number_or_none(right.mean()),
+        "unlabelled": len(log) - len(right),
+    }
 
 
 def write_log(path, log):
@@ -413,19 +423,23 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
     """Everything that is known of checked claims, and the scores of those with a label."""
     told = []
     for result in results:
-        explained = None if result.error else explain(result, config.rule)
-        removal = list(explained.removal.ids) if explained and explained.removal else None
-        told.append(asdict(result) | {"explanation": explained and explained.text, "removal": removal})
+        text = removal = None
+        if not result.error:
+            explained = explain(result, config.rule)
+            text = explained.text
+            removal = explained.removal and list(explained.removal.ids)
+        told.append(asdict(result) | {"explanation": text, "removal": removal})
     groups, log = {claim.id: claim.group for claim in claims}, run_log(results, [claim.label for claim in claims])
     scored = score_labelled(claims, results, n_boot, seed) if log["labelled"].any() else None
+    documented = documented_performance(results)
     report = {
         "outcomes": outcomes(results),
         "log": log,
         "log_score": performance_score(log),
         "performance": {
-            "document": documented_performance(results),
+            "document": documented,
             "in_its_code": documented_performance_in_code(results),
-            "all_stages": documented_performance(results),
+            "all_stages": documented,
             "stages": timings(results),
         },
         "explanations": quality_table(quality_rows(results, config.rule, seed), groups, n_boot, seed),
@@ -439,11 +453,12 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
 def score_labelled(claims, results, n_boot=1000, seed=0):
     """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
     frame = pd.DataFrame(claims)[["id", "label", "group"]]
-    answers = frame[["id"]].assign(label=pd.Series([result.verdict for result in results], dtype=object))
-    frame, answers = frame[frame["label"] != ""], answers[frame["label"] != ""]
-    policy = {"nei": "three_class"} if INSUFFICIENT in set(frame["label"]) else {}
-    together = None if frame["group"].is_unique else "group"
-    return score_joined(*join_labels(frame, answers), policy=policy, cluster=together, n_boot=n_boot, seed=seed)
+    answers = frame[["id"]].assign(label=of_results(results, "verdict"))
+    labelled = frame["label"] != ""
+    policy = {"nei": "three_class"} if frame["label"].eq(INSUFFICIENT).any() else {}
+    together = None if frame.loc[labelled, "group"].is_unique else "group"
+    joined = join_labels(frame[labelled], answers[labelled])
+    return score_joined(*joined, policy=policy, cluster=together, n_boot=n_boot, seed=seed)
 
 
 def shares(claims, results, *, n_boot=1000, seed=0):

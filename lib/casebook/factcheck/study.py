@@ -4,6 +4,7 @@ import re
 from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from casebook.factcheck import transfer
 from casebook.factcheck.ablation import MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
 from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, checker_of, documents_of
-from casebook.factcheck.score import compare_verdicts, is_right, majority
+from casebook.factcheck.score import compare_verdicts, is_right, majority, of_results
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, overlap
@@ -89,11 +90,11 @@ class VerdictStudy:
 
     def scores(self, *, n_boot=1000, seed=0, **policy):
         """Scores of every system; slices of the first."""
-        options, found = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy, {}
+        options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy
+        found = {}
         for name, verdicts in self.verdicts.items():
             slices = {name: self.rows[name] for name in self.slices} if name == self.main else None
-            answers = pd.Series(verdicts, index=self.rows.index, dtype=object)
-            found[name] = score_predictions(self.rows["label"], answers, groups=slices, **options)
+            found[name] = score_predictions(self.rows["label"], verdicts, groups=slices, **options)
         return found
 
     def two_class(self, **options):
@@ -141,9 +142,8 @@ class VerdictStudy:
         if table.empty:
             return None
         right = table["right"]
-        scores = pd.DataFrame(
-            {"stated": -((table["probability"] - right) ** 2), "base": -((right.mean() - right) ** 2)}
-        )
+        scores = pd.DataFrame({"stated": table["probability"], "base": right.mean()})
+        scores = -(scores.sub(right, axis=0) ** 2)
         pair = ("stated", "base")
         certain = {}
         if right.all() or not right.any():
@@ -237,8 +237,9 @@ class OwnClaims:
 
     def shuffled(self, seed):
         """The passages that the pipeline found for a claim of another group."""
+        base = self.base
         found = [
-            list(dict.fromkeys(self.base.passage(self.base.rows[e.doc_id], e.start, e.end) for e in result.evidence))
+            list(dict.fromkeys(base.passage(base.rows[item.doc_id], item.start, item.end) for item in result.evidence))
             for result in self.results
         ]
         return [found[row] for row in transfer.of_another_group(self.groups, seed, "shuffled evidence")]
@@ -248,18 +249,21 @@ def _own_claims(own, ablated, folds, seed):
     """Claims over a collection: ours, where everything is fitted on other sources, or a user's own."""
     test, results, claims = own.test, own.results, pd.DataFrame(own.test)
     original = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    verdicts = {"pipeline": [result.verdict for result in results]}
+    support = of_results(results, "support", float)
+    verdict = of_results(results, "verdict")
+    verdicts = {"pipeline": verdict.tolist()}
     sided = [claim for claim in test if claim.label in (S, N)]
     # A claim whose gold evidence is not named cannot be judged by it.
     if sided and all(claim.atoms for claim in sided):
         verdicts[GOLD_EVIDENCE] = own.on([own.base.deciding(claim) for claim in test])
     if own.train:
-        verdicts[FITTED_ON_OWN] = [result.verdict for result in own.check(own.fitted, own.config)]
-    verdicts["documented"] = [result.verdict for result in own.check(original.stance, original.config)]
+        verdicts[FITTED_ON_OWN] = of_results(own.check(own.fitted, own.config), "verdict").tolist()
+    verdicts["documented"] = of_results(own.check(original.stance, original.config), "verdict").tolist()
     verdicts[SHUFFLED] = own.on(own.shuffled(seed))
     if own.train:
-        worded = transfer.words_model().fit([claim.text for claim in own.train], [claim.label for claim in own.train])
-        verdicts[CLAIM_ONLY] = worded.predict(claims["text"]).tolist()
+        train = pd.DataFrame(own.train)
+        model = transfer.words_model().fit(train["text"], train["label"])
+        verdicts[CLAIM_ONLY] = model.predict(claims["text"]).tolist()
     else:
         verdicts[CLAIM_ONLY] = transfer.claim_only_labels(claims["text"], claims["label"], own.groups, folds, seed)
     rows = claims[["id", "label", "group", "category", "hops"]].astype(str).replace({"label": {INSUFFICIENT: NEI}})
@@ -267,10 +271,9 @@ def _own_claims(own, ablated, folds, seed):
         [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
         for claim in test
     ]
-    about = ("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
-    cited = [[Cited(*(getattr(item, name) for name in about)) for item in result.evidence] for result in results]
+    about = attrgetter("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
+    cited = [[Cited(*about(item)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
-    support, verdict = pd.Series([result.support for result in results], dtype=float), pd.Series(verdicts["pipeline"])
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     facts = {"training claims": len(own.train)} if own.train else {}
     facts |= {"claims that name their gold evidence": sum(bool(claim.atoms) for claim in test)}
@@ -299,10 +302,10 @@ def _own_claims(own, ablated, folds, seed):
 
 def _unread(checkers):
     """Fact-checkers that read nothing because no document passes their credibility gate, with that reason."""
-    idle = {name: checker for name, checker in checkers.items() if checker.config.three_stage and not checker.passing}
     return {
         name: f"none of {len(checker.base)} documents passes its credibility gate, so it read no evidence"
-        for name, checker in idle.items()
+        for name, checker in checkers.items()
+        if checker.config.three_stage and not checker.passing
     }
 
 
@@ -322,7 +325,7 @@ def _contracts(dataset, folds, seed):
     first = [found[0] if found else None for found in hits]
     shuffled = [gold[row] for row in transfer.of_another_group(groups, seed, "shuffled clauses")]
     X, *also = (
-        np.vstack([_read(base, question, row) for question, row in zip(asked["text"], clauses, strict=True)])
+        np.vstack([_read(base, *pair) for pair in zip(asked["text"], clauses, strict=True)])
         for clauses in (gold, first, shuffled)
     )
     read = transfer.cross_fitted(features_model(), X, yes, groups, folds, seed, also)
@@ -357,10 +360,10 @@ def _clause(base, row):
 def _read(base, question, row):
     """Features of a question and the three nearest sentences of a clause."""
     passages = [] if row is None else base.extract(row, question, 3) or [base.whole(row)]
-    table = [features(question, text, "", base.rarity) for text in [p.text for p in passages] or [""]]
-    turned = sum(negations(passage.text) for passage in passages)
-    own = [float(negations(question) % 2), np.log1p(turned)]
-    return np.concatenate([np.mean(table, axis=0), np.max(table, axis=0), own])
+    texts = [passage.text for passage in passages] or [""]
+    table = [features(question, text, "", base.rarity) for text in texts]
+    negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
+    return np.concatenate([np.mean(table, axis=0), np.max(table, axis=0), negated])
 
 
 def _gold_evidence(dataset, folds, seed):
@@ -408,8 +411,9 @@ def _aggregation(dataset, folds, seed):
     labels = evidence["label"].map(stances).fillna("neutral")
     counts = pd.crosstab(evidence["claim_id"], labels).reindex(claims["claim_id"])
     counts = counts.reindex(columns=list(STANCES), fill_value=0)
-    pro, against, neutral = (counts[name].to_numpy() for name in STANCES)
-    share, sided = pro / (pro + against + neutral), pro + against
+    pro, against, neutral = counts.to_numpy().T
+    sided = pro + against
+    share = pro / (sided + neutral)
     with np.errstate(invalid="ignore"):
         among = pro / sided
     documented = _thresholds(share)
@@ -502,7 +506,7 @@ def drill_down(study, most_bytes=MOST_BYTES):
 
 def _items(study, texts):
     """All claims with their passages in full; `texts` says whether what its authors wrote may be shown."""
-    right = [[None if one is None else bool(one) for one in study.right(name)] for name in study.verdicts]
+    right = [study.right(name).tolist() for name in study.verdicts]
     items = []
     for row, claim in enumerate(study.rows.to_dict("records")):
         decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
@@ -539,14 +543,16 @@ def _role(one, others, texts):
 
 def _parts(result, texts):
     """The parts of a claim with their verdicts, then those that were not judged."""
-    judged, found = {told.subclaim_id: told for told in result.subverdicts}, []
+    judged = {part.subclaim_id: part for part in result.subverdicts}
+    parts = []
     for part in (*result.subclaims, *result.dropped):
-        verdict, score, evidence = f"not judged: {part.verifiability}", None, 0
-        if told := judged.get(part.id):
-            verdict, score, evidence = told.verdict, _short(told.score), told.evidence_count
-        text = part.text if texts else None
-        found.append({"id": part.id, "text": text, "verdict": verdict, "score": score, "evidence": evidence})
-    return found
+        row = {"id": part.id, "text": part.text if texts else None}
+        row |= {"verdict": f"not judged: {part.verifiability}", "score": None, "evidence": 0}
+        if part.id in judged:
+            found = judged[part.id]
+            row |= {"verdict": found.verdict, "score": _short(found.score), "evidence": found.evidence_count}
+        parts.append(row)
+    return parts
 
 
 def _short(value):

@@ -219,9 +219,9 @@ def claim_only_labels(texts, labels, groups, folds, seed):
     texts, labels = np.asarray(texts, dtype=object), np.asarray(labels, dtype=str)
     found = labels.copy()
     for train, test in _folds(texts, labels, groups, folds, seed):
-        several = len(set(labels[train])) > 1
-        known = words_model().fit(texts[train], labels[train]).predict(texts[test]) if several else labels[train[0]]
-        found[test] = known
+        found[test] = labels[train[0]]
+        if len(set(labels[train])) > 1:
+            found[test] = words_model().fit(texts[train], labels[train]).predict(texts[test])
     return found.tolist()
 
 

@@ -143,15 +143,15 @@ def judge_subclaim(subclaim_id, evidence, rule):
 
 def _judge_claim(parts, rule):
     """Verdict and confidence of a claim from the verdicts on its parts."""
-    sure = {verdict: [part.confidence for part in parts if part.verdict == verdict] for verdict in VERDICTS}
-    supported = bool(parts) and len(sure[SUPPORTED]) == len(parts)
+    verdicts = {part.verdict for part in parts}
+    if verdicts == {SUPPORTED}:
+        sure = [part.confidence for part in parts]
+        return SUPPORTED, sum(sure) / len(sure) if rule.documented else min(sure)
     if rule.documented:
-        if supported:
-            return SUPPORTED, sum(sure[SUPPORTED]) / len(parts)
         return NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
-    if sure[NOT_SUPPORTED]:
-        return NOT_SUPPORTED, max(sure[NOT_SUPPORTED])
-    return (SUPPORTED, min(sure[SUPPORTED])) if supported else (INSUFFICIENT, None)
+    if NOT_SUPPORTED in verdicts:
+        return NOT_SUPPORTED, max(part.confidence for part in parts if part.verdict == NOT_SUPPORTED)
+    return INSUFFICIENT, None
 
 
 def degree_of_support(subclaim_ids, evidence, rule):
@@ -161,6 +161,6 @@ def degree_of_support(subclaim_ids, evidence, rule):
         sided = [item for item in evidence if item.subclaim_id == name and item.probability is not None]
         if not sided:
             return None
-        weights = [rule.weight(item) for item in sided]
-        degrees.append(sum(w * item.probability for w, item in zip(weights, sided, strict=True)) / sum(weights))
+        weighted = sum(rule.weight(item) * item.probability for item in sided)
+        degrees.append(weighted / sum(map(rule.weight, sided)))
     return min(degrees, default=None)

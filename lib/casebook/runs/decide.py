@@ -92,10 +92,8 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         return found | {"incomparable": True}
     except NoRows as reason:
         notes.append(f"no interval, only the two scores: {reason}")
-        difference = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
-        found |= {"basis": "eps", "improvement": difference}
-        found["verdict"] = judge(difference, difference, margin, inclusive)
-        differ = difference
+        differ = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
+        found |= {"basis": "eps", "improvement": differ, "verdict": judge(differ, differ, margin, inclusive)}
     else:
         if pairs["incomparable"]:
             notes.append(pairs["incomparable"])
@@ -270,12 +268,11 @@ def ranking(listing, metric, runs=None, top=20):
         fits = re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
         pairs = [(run, key) for run in runs for key in run.metrics if fits(key)]
     places, rows = {}, []
-    for run, key in ordered(pairs, pattern):
+    for run, key in ordered(pairs, pattern)[: max(1, top)]:
         score, rank = score_of(run, key), None
         if score is not None:
             rank = places[run.key] = places.get(run.key, 0) + 1
-        if len(rows) < max(1, top):
-            rows.append(_ranked(listing, run, rank, score, key))
+        rows.append(_ranked(listing, run, rank, score, key))
     return rows
 
 
@@ -330,8 +327,7 @@ def _place(root, workflow, run_id, score, path):
 
 def stamp():
     """Give the present time as it stands in file names."""
-    moment = datetime.datetime.now(datetime.UTC)
-    return f"{moment:%Y%m%d_%H%M%S}_{moment.microsecond // 1000:03d}"
+    return f"{datetime.datetime.now(datetime.UTC):%Y%m%d_%H%M%S_%f}"[:-3]
 
 
 def write_report(root, kind, report, out=None, stamped=True):

@@ -16,7 +16,7 @@ from casebook.files import write_json, write_text
 from casebook.measures.ranking import ORIGINAL
 from casebook.models.encoders import load_encoder
 from casebook.readers import parse_json
-from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, write_per_query
+from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, utc, write_per_query
 from casebook.runs.registry import record_run
 from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
 from casebook.shift.learn import DOCUMENTED, MODES, SCALES, learn_posneg
@@ -95,8 +95,7 @@ def train(setup, root):
     means = {scale: documented_means(dev, dev.queries + scale * shift.move(dev.queries)) for scale in SCALES}
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
     scale = min(scale for scale, score in scores.items() if score >= max(scores.values()) - TIE)
-    selection = {key: (means[0.0][key], means[scale][key]) for key in means[scale]}
-    result = training_result(shift, names_of(data.dataset)[0], selection, labels, scale)
+    result = training_result(shift, names_of(data.dataset)[0], means[0.0], means[scale], labels, scale)
     return write_training(root, result, shift.stats), result, shift.stats
 
 
@@ -138,12 +137,11 @@ class TrainingResult:
         return both if abs(both) >= TIE else float(self.values.get("ImprovementFirst") or 0)
 
 
-def training_result(shift, workflow, selection, labels, scale):
-    """Describe a learned shift; `selection` holds map@1 and ndcg@3 on dev, each without and with the shift."""
-    (first, last), (low, high) = selection["map@1"], selection["ndcg@3"]
+def training_result(shift, workflow, before, after, labels, scale):
+    """Describe a learned shift; `before` and `after` hold map@1 and ndcg@3 on dev without and with it."""
     values = {
         "WorkflowName": workflow,
-        "CreatedUtc": _utc(now()),
+        "CreatedUtc": utc(),
         "BaseDirectory": "",
         "ComparisonRuns": shift.stats.Cases,
         "ImprovementFirst": 0.0,
@@ -158,11 +156,11 @@ def training_result(shift, workflow, selection, labels, scale):
         "Scale": scale,
         "Labels": labels,
         "SelectionSource": "dev",
-        "SelectionMapAt1Baseline": first,
-        "SelectionMapAt1Shifted": last,
-        "SelectionNdcg3Baseline": low,
-        "SelectionNdcg3Shifted": high,
-        "SelectionScore": selection_score({"map@1": first, "ndcg@3": low}, {"map@1": last, "ndcg@3": high}),
+        "SelectionMapAt1Baseline": before["map@1"],
+        "SelectionMapAt1Shifted": after["map@1"],
+        "SelectionNdcg3Baseline": before["ndcg@3"],
+        "SelectionNdcg3Shifted": after["ndcg@3"],
+        "SelectionScore": selection_score(before, after),
     }
     return TrainingResult(values)
 
@@ -177,10 +175,11 @@ def write_training(root, result, stats):
             break
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, vars(stats))
-    scalars = {name: value for name, value in values.items() if not isinstance(value, list | dict)}
-    top = [d for d in np.argsort(-np.abs(result.vector), kind="stable")[:_TOP_DIMENSIONS] if result.vector[d] != 0]
-    rows = _table(("field", "value"), scalars.items())
-    rows += ["", *_table(("dimension", "value"), [(d, f"{result.vector[d]:+z.6f}") for d in top])]
+    scalars = [(name, value) for name, value in values.items() if not isinstance(value, list | dict)]
+    vector = result.vector
+    top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
+    components = [(d, f"{vector[d]:+z.6f}") for d in top if vector[d]]
+    rows = [*_table(("field", "value"), scalars), "", *_table(("dimension", "value"), components)]
     _write_readable(folder / READABLE, values["WorkflowName"], rows)
     write_json(folder / RESULT, values)
     return folder
@@ -243,8 +242,8 @@ def find_training(dataset, root, *, newest=False, folder=None):
         result = best(root, names_of(load_dataset(dataset))[0], newest)
     try:
         labels = result.values["Labels"]
-        own = labels["Parameters"]
-        kept = labels["Encoder"], own["mode"], own["hard_negatives"], labels["SplitBy"], labels["Seed"]
+        learned = labels["Parameters"]
+        kept = labels["Encoder"], learned["mode"], learned["hard_negatives"], labels["SplitBy"], labels["Seed"]
     except (KeyError, TypeError):
         raise InputError(
             f"{result.folder}: does not say which embedder and split it was made with; train again"
@@ -297,15 +296,15 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     test, vectors, trained = parts["test"], {}, {}
     for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
         vectors[name], used = shift_queries(test, result, amount)
-        trained[name] = parts["train"].score(shift_queries(parts["train"], result, amount)[0], KEYS).mean()
+        trained[name] = documented_means(parts["train"], shift_queries(parts["train"], result, amount)[0])
     note = unapplied(result, used)
     groups = group_labels(test)
-    metrics, scores = {}, [test.score(v) for v in vectors.values()]
+    metrics, scores = {}, [test.score(moved) for moved in vectors.values()]
     for measure in MEASURES:
-        means, gains = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        means, [gain] = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
         if note:
-            gains = [gains[0] | {"value": None, "reason": "no shift was applied"}]
-        metrics[measure.removeprefix(ORIGINAL)] = dict(zip((*SYSTEMS, "delta"), [*means, *gains], strict=True))
+            gain |= {"value": None, "reason": "no shift was applied"}
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip(SYSTEMS, means, strict=True)) | {"delta": gain}
     values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
     folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
@@ -318,7 +317,7 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     records, workflow = [], names_of(data.dataset)[1]
     for name in SYSTEMS:
         means = {measure: found[name]["value"] for measure, found in metrics.items()}
-        means |= {f"train.{key.removeprefix(ORIGINAL)}": float(v) for key, v in trained[name].items()}
+        means |= {f"train.{key}": mean for key, mean in trained[name].items()}
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
             workflow=workflow if name == "posneg" else f"{workflow}-Baseline",
@@ -336,7 +335,7 @@ def _documented(data, metrics, trained, started):
     counts = data.account()
     values = {
         "WorkflowName": names_of(data.dataset)[0],
-        "CreatedUtc": _utc(started),
+        "CreatedUtc": utc(started),
         "PolicyCount": len(data.documents),
         "EffectiveQueryCount": metrics["map@1"]["baseline"]["n"],
         "TotalQueryCount": counts["n_total"],
@@ -347,7 +346,7 @@ def _documented(data, metrics, trained, started):
         values |= {f"Delta{stem}": found["delta"]["value"], f"Delta{stem}Ci": found["delta"]["ci"]}
         for system, name in zip(SYSTEMS, ("Baseline", "PosNeg"), strict=True):
             values[f"{stem}{name}"] = found[system]["value"]
-            values[f"Train{stem}{name}"] = float(trained[system][ORIGINAL + key])
+            values[f"Train{stem}{name}"] = trained[system][key]
     return values
 
 
@@ -357,7 +356,3 @@ def text_of(number):
     why = (number.get("reason") or "no interval").replace("_", " ")
     value = "not measured" if number["value"] is None else f"{number['value']:.3f}"
     return value + (f" ({why})" if low is None else f" [{low:.3f}, {high:.3f}]")
-
-
-def _utc(moment):
-    return moment.isoformat().replace("+00:00", "Z")

@@ -1,6 +1,7 @@
 """A dataset with its vectors: what a shift is learned from and judged on, and how its queries are divided."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -55,12 +56,11 @@ class EmbeddedDataset:
 
     def account(self):
         """Count the queries: in all, effective, and dropped by reason."""
-        reasons = pd.Series(list(self.dropped.values()), dtype=object).value_counts()
         return {
             "n_total": len(self) + len(self.dropped),
             "n_effective": len(self),
             "n_dropped": len(self.dropped),
-            "reasons": {reason: int(count) for reason, count in reasons.items()},
+            "reasons": dict(Counter(self.dropped.values()).most_common()),
         }
 
     def scores(self, vectors):
@@ -98,16 +98,17 @@ def embed(dataset, encoder="minilm"):
     everything = sorted(places, reverse=True)
     kept, pools, relevant, dropped = [], [], [], {}
     for query in dataset.queries["query_id"]:
-        judged, pool = dataset.qrels.get(query), everything
+        pool = everything
         if dataset.candidates is not None:
             pool = sorted(dataset.candidates.get(query, ()), reverse=True)
-        grades = np.array([(judged or {}).get(doc, 0) for doc in pool])
-        if judged is None or not (grades > 0).any():
-            dropped[query] = "no_judgement" if judged is None else "no_relevant"
+        judged = dataset.qrels.get(query, {})
+        hits = np.array([judged.get(doc, 0) > 0 for doc in pool])
+        if not hits.any():
+            dropped[query] = "no_relevant" if query in dataset.qrels else "no_judgement"
             continue
         kept.append(query)
         pools.append(np.array([places[doc] for doc in pool]))
-        relevant.append(grades > 0)
+        relevant.append(hits)
     if not kept:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
@@ -122,11 +123,12 @@ def embed(dataset, encoder="minilm"):
 
 def cosines(queries, documents):
     """Cosine of every query with every document; 0 where a vector has no length."""
-    parts = []
-    for vectors in (np.asarray(queries, dtype=np.float64), documents):
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        parts.append(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM))
-    return parts[0] @ parts[1].T
+    return _unit(np.asarray(queries, dtype=np.float64)) @ _unit(documents).T
+
+
+def _unit(vectors):
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
 
 
 def best_first(scores):
@@ -151,12 +153,12 @@ def group_labels(data, by="group"):
     check_choice("grouping", by, BY)
     if by == "query":
         return list(data.query_ids)
-    groups = data.dataset.groups
+    groups = data.dataset.groups if by == "group" else None
     texts = data.dataset.queries.set_index("query_id")["text"]
     links = {}
     for query in data.query_ids:
         links[query] = {("text", " ".join(texts[query].lstrip("\ufeff").split()))}
-        if by == "group" and groups is not None:
+        if groups is not None:
             links[query].add(("group", groups[query]))
         else:
             links[query] |= {("document", doc) for doc, grade in data.dataset.qrels[query].items() if grade}
@@ -166,9 +168,8 @@ def group_labels(data, by="group"):
 
 def divide(data, *, by="group", seed=0):
     """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
-    labels = group_labels(data, by)
-    groups = largest_first(dict(enumerate(labels)), seed)
-    parts = dict(zip(SHARES, _dealt(groups, [len(labels) * share for share in SHARES.values()]), strict=True))
+    groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
+    parts = dict(zip(SHARES, _dealt(groups, [len(data) * share for share in SHARES.values()]), strict=True))
     empty = [part for part, rows in parts.items() if not rows]
     if empty:
         raise InputError(

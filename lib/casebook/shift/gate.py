@@ -19,11 +19,11 @@ from casebook.files import write_json
 from casebook.measures.ranking import evaluate
 from casebook.runs.decide import FAIL, PASS, UNDECIDED
 from casebook.runs.decide import judge as weigh_bounds
-from casebook.runs.record import now
+from casebook.runs.record import now, utc
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
 from casebook.shift.embedded import SMALLEST_NORM, best_first, group_labels
 from casebook.stats.intervals import FEWEST, too_few
-from casebook.stats.samples import check_choice
+from casebook.stats.samples import check_choice, number_or_none
 from casebook.stats.tests import difference_intervals
 from casebook.tables import reason_text
 from casebook.verdicts import NO_UNIT_DIFFERS
@@ -61,14 +61,15 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     clock, durations = time.perf_counter(), dict.fromkeys(NAMES, 0.0)
     shifted = _evaluators(data, vectors, mode, durations)
     unshifted = _evaluators(data, data.queries, mode, durations) if baseline else None
-    metrics = shifted.mean(skipna=False).to_dict()
+    after = shifted.mean(skipna=False)
+    metrics = after.to_dict()
     if baseline:
-        before, after = unshifted.mean(skipna=False), shifted.mean(skipna=False)
+        before = unshifted.mean(skipna=False)
         for part, values in (("baseline", before), ("shift", after), ("delta", after - before)):
-            metrics |= {f"{name}.{part}": value for name, value in values.items()}
+            metrics |= values.add_suffix(f".{part}").to_dict()
     metrics |= {f"{name}.duration_ms": ms for name, ms in durations.items()}
     metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - clock)
-    metrics = {name: None if math.isnan(value) else float(value) for name, value in metrics.items()}
+    metrics = {name: number_or_none(value) for name, value in metrics.items()}
     lengths = np.linalg.norm(vectors, axis=1)
     wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
     return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong])
@@ -167,7 +168,7 @@ def write_gate(path, report, metrics, **context):
     """Write ``acceptance_gate.json`` under the documented names."""
     values = {
         **context,
-        "CreatedUtc": now().isoformat().replace("+00:00", "Z"),
+        "CreatedUtc": utc(),
         "GateProfile": report.profile,
         "Decision": report.decision,
         "Passed": report.verdict == PASS,
@@ -195,16 +196,18 @@ def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mod
         vectors, used = shift_queries(test, result, scale)
         note = unapplied(result, used)
     found = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
-    run_id, kind = uuid.uuid4().hex, "evaluation" + "+baseline" * baseline
-    folder, diagnostic = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}", mode == "shared"
+    run_id = uuid.uuid4().hex
+    kind = "evaluation+baseline" if baseline else "evaluation"
+    folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
+    diagnostic = mode == "shared"
     manifest = {
         "kind": kind,
         "runId": run_id,
         "shift": shift,
         "useBaseline": baseline,
         "dataset": test.dataset.name,
-        "startedAtUtc": started.isoformat().replace("+00:00", "Z"),
-        "completedAtUtc": now().isoformat().replace("+00:00", "Z"),
+        "startedAtUtc": utc(started),
+        "completedAtUtc": utc(),
         "usedSim": False,
         "mode": mode,
         "diagnostic": diagnostic,

@@ -131,6 +131,7 @@ def learn_posneg(
     mean = (units if mode == "posneg-unit" else directions).mean(axis=0) if cases else np.zeros(directions.shape[1])
     norm = float(np.linalg.norm(mean))
     clipped = mean if max_norm is None or norm <= max_norm else mean * max_norm / norm
+    clipped_norm = float(np.linalg.norm(clipped))
     stats = SimpleNamespace(
         Cases=cases,
         UniquePairs=len(pairs),
@@ -139,10 +140,10 @@ def learn_posneg(
         AvgDirectionNorm=float(lengths.mean()) if cases else 0.0,
         MinDirectionNorm=float(lengths.min()) if cases else 0.0,
         MaxDirectionNorm=float(lengths.max()) if cases else 0.0,
-        NormClipApplied=float(np.linalg.norm(clipped)) < norm,
+        NormClipApplied=clipped_norm < norm,
         ClipNorm=max_norm,
         PreClipDeltaNorm=norm,
-        PostClipDeltaNorm=float(np.linalg.norm(clipped)),
+        PostClipDeltaNorm=clipped_norm,
         ResultantLength=float(np.linalg.norm(units.mean(axis=0))) if cases else None,
         CancelOutSuspected=cases > 0 and norm <= SUSPECT_NORM,
         QueriesUsed=used,
@@ -217,7 +218,7 @@ def best_scale(data, tried, scales=SCALES):
     for options, moves in tried:
         for scale in scales:
             vectors = data.queries + scale * moves
-            score = float(data.score(vectors, [SELECTION])[SELECTION].mean())
+            score = data.score(vectors, [SELECTION])[SELECTION].mean()
             if best is None or score > best[0] + 1e-12:
                 best = score, options, scale, vectors
     return best[1:]
@@ -257,7 +258,7 @@ class CrossFit:
         """What was chosen in each fold."""
         rows = []
         for n, (fold, chosen) in enumerate(zip(self.folds, self.selections, strict=True), 1):
-            length = float(np.linalg.norm(self.moves[fold], axis=1).mean())
+            length = np.linalg.norm(self.moves[fold], axis=1).mean()
             row = {"fold": n, "held out": len(fold), "scale": chosen.scale, "tau": chosen.tau, "length": length}
             rows.append(row | chosen.options)
         return pd.DataFrame(rows)
@@ -283,23 +284,27 @@ def select(data, rows, grid, *, scales=SCALES, k=5, by="group", seed=0):
 def cross_fit(data, grid, *, scales=SCALES, k=5, by="group", seed=0):
     """Shift every query by what was learned, chosen (in folds within them) and scaled on the other folds."""
     held_out = folds(data, k, by=by, seed=seed)
-    moves, selections = np.zeros_like(data.queries), []
-    scale_of, taus = np.zeros(len(data)), np.zeros(len(data))
+    selections = []
     for fold in held_out:
         others = np.setdiff1d(np.arange(len(data)), fold).tolist()
-        chosen = select(data, others, grid, scales=scales, k=k, by=by, seed=seed)
+        selections.append(select(data, others, grid, scales=scales, k=k, by=by, seed=seed))
+    return _applied(data, held_out, selections)
+
+
+def _applied(data, held_out, selections):
+    """Apply to each fold what was chosen for it."""
+    moves = np.zeros_like(data.queries)
+    scales, taus = np.zeros((2, len(data)))
+    for fold, chosen in zip(held_out, selections, strict=True):
         moves[fold] = chosen.shift.move(data.queries[fold])
-        scale_of[fold] = chosen.scale
+        scales[fold] = chosen.scale
         taus[fold] = chosen.tau
-        selections.append(chosen)
-    return CrossFit(moves, scale_of, taus, held_out, selections)
+    return CrossFit(moves, scales, taus, held_out, selections)
 
 
 def fit_in_sample(data, grid, scales=SCALES):
     """Learn, choose and apply a shift on the same queries, which says nothing about others."""
-    shifts = [(options, learn(data, None, options)) for options in grid]
-    options, scale, _ = best_scale(data, [(options, shift.move(data.queries)) for options, shift in shifts], scales)
-    shift = next(shift for tried, shift in shifts if tried is options)
-    chosen = Selection(shift, options, scale, np.nan)
-    full = np.full(len(data), scale)
-    return CrossFit(shift.move(data.queries), full, np.full(len(data), np.nan), [list(range(len(data)))], [chosen])
+    moves = [(options, learn(data, None, options).move(data.queries)) for options in grid]
+    options, scale, _ = best_scale(data, moves, scales)
+    chosen = Selection(learn(data, None, options), options, scale, np.nan)
+    return _applied(data, [list(range(len(data)))], [chosen])

@@ -46,8 +46,8 @@ def read_segments(path):
     for query, word in decisions.items():
         if str(word).lower() not in _WORDS:
             raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
-    found = {query: _WORDS[str(word).lower()] for query, word in decisions.items()}
-    return Segments(_checked_metric(values.get("metric") or "ndcg@3", path), values.get("eps"), *files, found)
+        decisions[query] = _WORDS[str(word).lower()]
+    return Segments(_checked_metric(values.get("metric") or "ndcg@3", path), values.get("eps"), *files, decisions)
 
 
 def _checked_metric(metric, where="--metric"):
@@ -95,17 +95,17 @@ def compare_segments(segments, metric=None, *, seed=0):
             f"(first: {undecided[0]}): give each {APPLY} or {SKIP}"
         )
     apply = np.array([decisions[query] == APPLY for query in used])
+    groups = query_groups(base.loc[used])
     counts = {
         "used": len(used),
-        "missing": len(base.index.difference(shifted.index)),
-        "extra": len(shifted.index.difference(base.index)),
+        "missing": len(base) - len(used),
+        "extra": len(shifted) - len(used),
         "apply": int(apply.sum()),
         "skip": int((~apply).sum()),
+        "groups": groups.nunique(),
     }
-    base, shifted = base.loc[used], shifted.loc[used]
-    groups = query_groups(base)
-    counts["groups"] = len(set(groups))
-    return {"metric": metric, "counts": counts, **summarise(base, shifted, apply, groups, seed=seed)}
+    summary = summarise(base.loc[used], shifted.loc[used], apply, groups, seed=seed)
+    return {"metric": metric, "counts": counts, **summary}
 
 
 def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):

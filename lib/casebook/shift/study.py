@@ -24,6 +24,7 @@ from casebook.shift.learn import (
     cross_fit,
     fit_in_sample,
 )
+from casebook.stats.intervals import bounded
 from casebook.stats.samples import check_count, stream
 from casebook.stats.tests import difference_intervals
 
@@ -125,9 +126,11 @@ def _fit(data, name, **options):
 
 def check_questions(dataset, values):
     """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
-    nothing = SimpleNamespace(
-        **dict.fromkeys(("encode_queries", "encode_documents"), lambda texts: np.zeros((len(texts), 1)))
-    )
+
+    def blank(texts):
+        return np.zeros((len(texts), 1))
+
+    nothing = SimpleNamespace(encode_queries=blank, encode_documents=blank)
     groups = len(set(group_labels(embed(dataset, nothing), values["by"])))
     if groups < 3:
         raise InputError(
@@ -139,9 +142,11 @@ def check_questions(dataset, values):
 def random_directions(data, fit, *, draws=20, seed=0):
     """Shifts of random direction, as long as the fitted ones: scores averaged over draws, and the means of each."""
     check_count("draws", draws)
-    lengths, frames = fit.scales * np.linalg.norm(fit.moves, axis=1), []
+    lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
+    frames = []
     for draw in range(draws):
-        rng, vectors = np.random.Generator(stream(seed, "random direction", draw)), data.queries.copy()
+        rng = np.random.Generator(stream(seed, "random direction", draw))
+        vectors = data.queries.copy()
         for fold in fit.folds:
             direction = rng.normal(size=data.queries.shape[1])
             vectors[fold] += lengths[fold, None] * direction / np.linalg.norm(direction)
@@ -169,27 +174,26 @@ def gains(study, planned, n_resamples=10_000):
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     signs = np.sign(differences.round(12))
     alone = difference_intervals(differences, study.clusters, n_resamples=n_resamples, seed=study.seed)
+    names = {"difference": "gain", "low": "gain low", "high": "gain high"}
+    family = planned.rename(columns=names).set_index("system").to_dict("index")
     rows = []
     for name, interval in zip(differences, alone, strict=True):
-        row = {"gain": interval.estimate, "gain low": interval.low, "gain high": interval.high}
-        row |= {"n": interval.n, "groups": len(set(study.clusters)), "verdict": UNTESTED, "reason": interval.reason}
+        row = bounded("gain", interval) | {"verdict": UNTESTED, "reason": interval.reason}
         if name in study.unmoved:
-            row |= {"gain": np.nan, "gain low": np.nan, "gain high": np.nan, "reason": study.unmoved[name]}
-        counts = {word: (signs[name] == sign).sum() for word, sign in (("better", 1), ("equal", 0), ("worse", -1))}
-        rows.append({"system": name, **row, **counts})
-    table = pd.DataFrame(rows).set_index("system")
-    names = {"difference": "gain", "low": "gain low", "high": "gain high"}
-    family = planned.drop(columns="against").rename(columns=names).set_index("system")
-    table = table.join(family[["p", "p_adjusted"]]).astype({"reason": object})
-    table.loc[family.index, [*names.values(), "verdict", "reason"]] = family[[*names.values(), "verdict", "reason"]]
+            row = {"verdict": UNTESTED, "reason": study.unmoved[name]}
+        row |= {word: (signs[name] == sign).sum() for word, sign in (("better", 1), ("equal", 0), ("worse", -1))}
+        row |= {"system": name, "n": interval.n, "groups": len(set(study.clusters))}
+        rows.append(row | family.get(name, {}))
     columns = ["gain", "gain low", "gain high", "p", "p_adjusted", "better", "equal", "worse", "n", "groups", "verdict"]
-    numbers = dict.fromkeys(names.values(), float)
-    return table.reset_index()[["system", *columns, "reason"]].astype(numbers)
+    table = pd.DataFrame(rows, columns=["system", *columns, "reason"])
+    return table.astype(dict.fromkeys(columns[:5], float) | {"reason": object})
 
 
 def run_drift(seeds, encoder="minilm", *, k=5):
     """Learn on stage 1 of generated collections, and run on all: rows of query, stage and system."""
-    encoder, parts = load_encoder(encoder) if isinstance(encoder, str) else encoder, [pd.DataFrame(columns=_DRIFT)]
+    if isinstance(encoder, str):
+        encoder = load_encoder(encoder)
+    parts = []
     for seed in seeds:
         stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
         for system in SHOWN_APART:
@@ -203,8 +207,8 @@ def run_drift(seeds, encoder="minilm", *, k=5):
                 rows["moved"] = (vectors != data.queries).any(axis=1)
                 for name, moved in (("baseline", data.queries), ("shifted", vectors)):
                     rows[name] = data.score(moved, [SELECTION])[SELECTION].array
-                parts.append(rows)
-    return pd.concat(parts[1:] or parts, ignore_index=True)[_DRIFT]
+                parts.append(rows[_DRIFT])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_DRIFT)
 
 
 def drift_table(rows, n_resamples=10_000, seed=0):
@@ -217,7 +221,7 @@ def drift_table(rows, n_resamples=10_000, seed=0):
         gain_of_seed = gain.groupby(part["seed"]).mean()
         line = {"system": system, "stage": stage, "baseline": part["baseline"].mean()}
         if part["moved"].any():
-            line |= {"gain": mean.estimate, "gain low": mean.low, "gain high": mean.high, "reason": mean.reason}
+            line |= bounded("gain", mean) | {"reason": mean.reason}
             line |= {"lowest": gain_of_seed.min(), "highest": gain_of_seed.max()}
         else:
             line["reason"] = "every fold chose scale 0, so no question was moved"
