@@ -7,6 +7,7 @@ functions are what the tests compare with.)
 """
 
 import math
+from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -139,11 +140,11 @@ def score_predictions(
     counted = scorer.resampled(cells)
     table = counted[0][0]
     policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
-    members = {name: _members(values, len(gold)) for name, values in (groups or {}).items()}
-    documented = {
-        name: {group: documented_metrics(gold[own], predicted[own]) for group, own in parts}
-        for name, parts in members.items()
-    }
+    measured, documented = {}, {}
+    for name, values in (groups or {}).items():
+        members = _members(values, len(gold))
+        measured[name] = {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in members}
+        documented[name] = {group: documented_metrics(gold[own], predicted[own]) for group, own in members}
     return Scores(
         n=len(rows),
         policy=policy,
@@ -154,10 +155,7 @@ def score_predictions(
         parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(cells), level),
         foreign=foreign,
         baselines=scorer.blind(*counted) | scorer.given(cells, rows, baselines, labels),
-        groups={
-            name: {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in parts}
-            for name, parts in members.items()
-        },
+        groups=measured,
         parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS} | {"groups": documented},
     )
 
@@ -167,26 +165,23 @@ def documented_metrics(gold, predicted, behaviour="S"):
     gold, predicted = paired_labels(gold, predicted)
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
-    (gold_s, gold_n), (said_s, said_n) = (
-        (labels == SUPPORTED, labels == NOT_SUPPORTED) for labels in (gold, predicted)
-    )
-    right = (gold == predicted).sum()
-    n = len(gold)
+    gold_s, said_s = gold == SUPPORTED, predicted == SUPPORTED
+    gold_n, said_n = ~gold_s, ~said_s
+    right = gold == predicted
     if behaviour == "S":  # other labels stand in no cell
-        right = (gold_s & said_s).sum() + (gold_n & said_n).sum()
-    else:
-        gold_n = ~gold_s
-        said_n = ~said_s
+        gold_n, said_n = gold == NOT_SUPPORTED, predicted == NOT_SUPPORTED
+        right = right & (gold_s | gold_n)
     cells = {"tp": gold_s & said_s, "tn": gold_n & said_n, "fp": gold_n & said_s, "fn": gold_s & said_n}
-    found = {name: int(cell.sum()) for name, cell in cells.items()}
-    tp = found["tp"]
-    fp = found["fp"]
-    fn = found["fn"]
-    precision = tp / (tp + fp) if tp + fp else 0.0
-    recall = tp / (tp + fn) if tp + fn else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    found |= {"n": n, "accuracy": int(right) / n if n else 0.0}
-    return found | {"precision": precision, "recall": recall, "f1": f1}
+    found = {name: int(cell.sum()) for name, cell in cells.items()} | {"n": len(gold)}
+    precision = _or_zero(found["tp"], found["tp"] + found["fp"])
+    recall = _or_zero(found["tp"], found["tp"] + found["fn"])
+    f1 = _or_zero(2 * precision * recall, precision + recall)
+    accuracy = _or_zero(int(right.sum()), len(gold))
+    return found | {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
+
+
+def _or_zero(above, below):
+    return above / below if below else 0.0
 
 
 def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
@@ -254,14 +249,12 @@ def _variance(area, above, below, positive_codes, negative_codes):
     if len(in_x) < 2 or len(in_y) < 2:
         return None
     size = max(positive_codes.max(), negative_codes.max()) + 1
-    x = np.bincount(positive_codes, above - area, minlength=size)
-    y = np.bincount(negative_codes, below - area, minlength=size)
-    clusters = len(np.union1d(in_x, in_y))
-    s10 = (x**2).sum() * len(in_x) / ((len(in_x) - 1) * m**2)
-    s01 = (y**2).sum() * len(in_y) / ((len(in_y) - 1) * n**2)
-    shared = 2 * (x * y).sum() * clusters / ((clusters - 1) * m * n)
+    x = np.bincount(positive_codes, above - area, minlength=size) / m
+    y = np.bincount(negative_codes, below - area, minlength=size) / n
+    pairs = [(x, x, in_x), (y, y, in_y), (x, 2 * y, np.union1d(in_x, in_y))]
+    variance = sum(one @ other * len(clusters) / (len(clusters) - 1) for one, other, clusters in pairs)
     # Shared clusters can cancel all variance; rounding then leaves less than nothing.
-    return max(0.0, float(s10 + s01 + shared))
+    return max(0.0, float(variance))
 
 
 # Tables of counts, policies that collapse them to classes, and the formulas.
@@ -279,6 +272,11 @@ def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
     rows = np.arange(k)[:, None] == gold
     columns = answers[:, None] == np.arange(k + 1)
     return rows.astype(np.int64) @ np.asarray(table) @ columns.astype(np.int64)
+
+
+def collapse_cells(**policy):
+    """Collapse, for every cell of the table of outcomes, the table that has one row there."""
+    return collapse(np.eye(CELLS, dtype=int).reshape(-1, len(GOLD), len(OUTCOMES)), **policy)
 
 
 def check_policies(off_label, nei, conflict):
@@ -301,9 +299,8 @@ def formulas(table):
     spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
     found = {name: _ratio(*parts) for name, parts in _shares(T).items()}
-    found |= {
-        name: f1[..., place] for place, name in enumerate(("f1_binary", "f1_not_supported", "f1_insufficient")[:k])
-    }
+    names = ("f1_binary", "f1_not_supported", "f1_insufficient")
+    found |= dict(zip(names, np.moveaxis(f1, -1, 0), strict=False))
     found["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
     found["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
     found["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
@@ -344,19 +341,19 @@ def at_prevalence(sensitivity, specificity, prevalence):
 
 def encode(labels, vocabulary=None):
     """Turn verdicts into outcome numbers by exact, case-sensitive comparison; count foreign spellings."""
-    known = {name: i for i, name in enumerate(GOLD)} | {k: GOLD.index(v) for k, v in SYNONYMS.items()}
-    for spelling, name in (vocabulary or {}).items():
+    known = dict(zip(GOLD, GOLD, strict=True)) | SYNONYMS | (vocabulary or {})
+    for spelling, name in known.items():
         if name not in GOLD:
             raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
-        known[spelling] = GOLD.index(name)
-    off_label = OUTCOMES.index(OFF_LABEL)
-    no_verdict = OUTCOMES.index(NO_VERDICT)
     codes, spellings = pd.factorize(as_objects(labels))
-    empty = [isinstance(s, str) and not s.strip() for s in spellings]
-    outcome = [no_verdict if e else known.get(s, off_label) for s, e in zip(spellings, empty, strict=True)]
+    outcomes = [
+        NO_VERDICT if isinstance(spelling, str) and not spelling.strip() else known.get(spelling, OFF_LABEL)
+        for spelling in spellings
+    ]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    foreign = {str(s): int(n) for s, n, o in zip(spellings, counts, outcome, strict=True) if o == off_label}
-    return np.array([*outcome, no_verdict], dtype=np.int64)[codes], foreign
+    foreign = {str(s): int(n) for s, n, o in zip(spellings, counts, outcomes, strict=True) if o == OFF_LABEL}
+    numbers = [OUTCOMES.index(outcome) for outcome in (*outcomes, NO_VERDICT)]
+    return np.array(numbers, dtype=np.int64)[codes], foreign
 
 
 def as_objects(labels):
@@ -398,19 +395,14 @@ def _members(values, n):
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
     names = pd.Series(["unknown" if pd.isna(value) else str(value) for value in values], dtype=object)
-    return [(name, rows.to_numpy()) for name, rows in names.index.to_series().groupby(names, sort=False)]
+    return names.groupby(names, sort=False).indices.items()
 
 
 # Intervals: every resample is one draw of a table.
 
 
-@dataclass(frozen=True)
-class _Units:
-    """What is resampled: how many rows or clusters, and why it is rows where there are clusters."""
-
-    n: int
-    clustered: bool
-    reason: str | None
+#: What is resampled: how many rows or clusters, and why it is rows where there are clusters.
+_Units = namedtuple("_Units", "n clustered reason")
 
 
 @dataclass(frozen=True)
@@ -438,27 +430,22 @@ class _Scorer:
 
     def intervals(self, tables, units):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
-        flat = tables[0]
-        found = {}
-        values = formulas(flat)
+        flat, found = tables[0], {}
         # Without the last digits, in which the resamples of a constant differ.
         spread = {name: draws.round(12) for name, draws in formulas(tables[1:]).items()}
         # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
         shares = _shares(flat) if flat.dtype.kind == "i" else {}
-        for name, value in values.items():
+        for name, value in formulas(flat).items():
             hits, n = map(int, shares.get(name, (0, 0)))
-            if not n:
-                n = round(flat.sum())
-                reason = REASONS[name]
-                interval = percentile_interval(value, spread[name], n, level=self.level, reason=reason)
-            elif not units.clustered:
+            if n and not units.clustered:
                 interval = wilson(hits, n, self.level)
-            elif hits in (0, n):
+            elif n and hits in (0, n):
                 clusters = min(n, units.n)
                 interval = wilson(clusters if hits else 0, clusters, self.level)
                 interval = replace(interval, n=n, method="wilson-clusters")
             else:
-                interval = percentile_interval(hits / n, spread[name], n, level=self.level)
+                n = n or round(flat.sum())
+                interval = percentile_interval(value, spread[name], n, level=self.level, reason=REASONS[name])
             found[name] = interval if interval.reason else replace(interval, reason=units.reason)
         return found
 
@@ -473,12 +460,11 @@ class _Scorer:
 
     def given(self, cells, rows, predictions, labels):
         """Give the measures of further baselines, on the rows that count for the system."""
-        each = np.eye(CELLS, dtype=int).reshape(-1, len(GOLD), len(OUTCOMES))
-        kept = np.flatnonzero((collapse(each, **self.policy).sum((1, 2)) > 0)[cells])
-        policy = {"off_label": self.policy["off_label"].replace("drop", "wrong")}
+        counts = collapse_cells(**self.policy).any((1, 2))[cells]
+        off_label = self.policy["off_label"].replace("drop", "wrong")
         found = {}
         for name, predicted in (predictions or {}).items():
             _, predicted = paired_labels(rows, predicted)
-            columns, _ = encode(predicted, labels)
-            found[name] = self.measured(*self.resampled(rows * len(OUTCOMES) + columns, kept), **policy)
+            drawn = self.resampled(rows * len(OUTCOMES) + encode(predicted, labels)[0], counts)
+            found[name] = self.measured(*drawn, off_label=off_label)
         return found
