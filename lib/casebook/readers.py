@@ -215,10 +215,11 @@ def _json_records(path, text):
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
     if not isinstance(content, list):
         raise InputError(f"{path}: is not a list of objects")
-    for number, record in enumerate(content, start=1):
+    rows = list(enumerate(content, start=1))
+    for number, record in rows:
         if not isinstance(record, dict):
             raise InputError(f"{path}: element {number} is not an object")
-    return list(enumerate(content, start=1))
+    return rows
 
 
 def csv_rows(path, text, delimiters=","):
