@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import operator
 import re
 import sys
 import zlib
@@ -201,11 +202,12 @@ def _csv_records(path, text, delimiter):
     (_, names), *rows = csv_rows(path, text, delimiter) or [(1, [])]
     if len(set(names)) < len(names):
         raise InputError.at(path, 1, "a column stands twice in the header")
-    rows = [(line, row) for line, row in rows if row]
-    for line, row in rows:
+    records = []
+    for line, row in filter(operator.itemgetter(1), rows):
         if len(row) != len(names):
             raise InputError.at(path, line, f"has not the {len(names)} fields of the header")
-    return [(line, dict(zip(names, row, strict=True))) for line, row in rows]
+        records.append((line, dict(zip(names, row, strict=True))))
+    return records
 
 
 def _json_records(path, text):

@@ -45,11 +45,14 @@ def noted(measure):
     """Say which formula a document's key names, where no prefix does."""
     from casebook.runs.record import DOCUMENTED, label
 
-    key = (measure or "").strip().lower()
+    key = measure.strip().lower()
     if key in DOCUMENTED:
-        text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
-        text += f"the key of a standard measure names data set and system, as in smoke.full.{key}"
-        warnings.warn(text, MeasureNote, stacklevel=2)
+        warnings.warn(
+            f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
+            f"the key of a standard measure names data set and system, as in smoke.full.{key}",
+            MeasureNote,
+            stacklevel=2,
+        )
     return measure
 
 
