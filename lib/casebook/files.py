@@ -144,13 +144,13 @@ def sha256_file(path):
 
 def refuse_overwriting(output, *inputs):
     """Refuse to write where the command reads."""
-    for source in map(Path, filter(None, inputs if output else ())):
-        path, place = Path(output).resolve(), source.resolve()
-        below = [*place.glob("*.jsonl*"), *place.glob("qrels/*"), *place.rglob("*.txt"), *place.rglob("*.md")]
-        same = path in (place, *(file.resolve() for file in below))
-        with contextlib.suppress(OSError):  # of hard links, only one name may be known
-            same |= any(path.samefile(file) for file in (place, *below))
-        if same:
+    path = Path(output).resolve() if output else None
+    if path is None or not path.exists():
+        return
+    for source in map(Path, filter(None, inputs)):
+        below = [*source.glob("*.jsonl*"), *source.glob("qrels/*"), *source.rglob("*.txt"), *source.rglob("*.md")]
+        # Of hard links, only one name may be known.
+        if any(file.exists() and file.samefile(path) for file in (source, *below)):
             raise InputError(f"{output}: is read by this command: write to another file")
 
 

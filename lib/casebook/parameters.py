@@ -110,10 +110,9 @@ def _loaded(values):
     from casebook.data.registry import load
 
     reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
-    splits = [values.get(key) for key in ("split", "development", "held_out")]
-    return [
-        load(values["dataset"], split, **reading) for split in dict.fromkeys([splits[0], *filter(None, splits[1:])])
-    ]
+    further = filter(None, map(values.get, ("development", "held_out")))
+    splits = dict.fromkeys([values.get("split"), *further])
+    return [load(values["dataset"], split, **reading) for split in splits]
 
 
 def check_lengths(data, _values):

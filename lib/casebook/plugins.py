@@ -74,6 +74,6 @@ def _line(error):
 def source_of(name):
     """Give the source of a plugin: its file, or the folder of the package that it is in."""
     plugin(name)
-    top = sys.modules[name.partition(":")[0].partition(".")[0]]
-    module = sys.modules[name.partition(":")[0]]
-    return Path(top.__path__[0]) if hasattr(top, "__path__") else Path(module.__file__)
+    module = name.partition(":")[0]
+    top = sys.modules[module.partition(".")[0]]
+    return Path(top.__path__[0] if hasattr(top, "__path__") else sys.modules[module].__file__)

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import operator
 import re
 import sys
 import zlib
@@ -206,11 +207,12 @@ def _csv_records(path, text, delimiter):
     (_, names), *rows = csv_rows(path, text, delimiter) or [(1, [])]
     if len(set(names)) < len(names):
         raise InputError.at(path, 1, "a column stands twice in the header")
-    rows = [(line, row) for line, row in rows if row]
-    for line, row in rows:
+    records = []
+    for line, row in filter(operator.itemgetter(1), rows):
         if len(row) != len(names):
             raise InputError.at(path, line, f"has not the {len(names)} fields of the header")
-    return [(line, dict(zip(names, row, strict=True))) for line, row in rows]
+        records.append((line, dict(zip(names, row, strict=True))))
+    return records
 
 
 def _json_records(path, text):
@@ -220,10 +222,11 @@ def _json_records(path, text):
         raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
     if not isinstance(content, list):
         raise InputError(f"{path}: is not a list of objects")
-    for number, record in enumerate(content, start=1):
+    rows = list(enumerate(content, start=1))
+    for number, record in rows:
         if not isinstance(record, dict):
             raise InputError(f"{path}: element {number} is not an object")
-    return list(enumerate(content, start=1))
+    return rows
 
 
 def csv_rows(path, text, delimiters=","):

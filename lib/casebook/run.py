@@ -618,11 +618,18 @@ def _workers(run, count, workers, scheduler):
         import dask
         from distributed import Client, LocalCluster
 
-        options = {"threads_per_worker": min(workers, count), "memory_limit": 0, "dashboard_address": "127.0.0.1:0"}
         nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
         stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))
         # What Dask says of itself while it ends is no news.
-        local = stack.enter_context(LocalCluster(1, processes=False, silence_logs=logging.CRITICAL, **options))
+        cluster = LocalCluster(
+            1,
+            processes=False,
+            silence_logs=logging.CRITICAL,
+            threads_per_worker=min(workers, count),
+            memory_limit=0,
+            dashboard_address="127.0.0.1:0",
+        )
+        local = stack.enter_context(cluster)
         client = stack.enter_context(Client(local))
         stack.callback(nursery.close)  # before the cluster waits for threads that wait for kernels
         yield Cluster(client)
@@ -733,16 +740,17 @@ def _on_worker(planned, run, timeout, retries, expected):
 def _difference(expected):
     """Say what a worker has that the client has not; runs on the worker."""
     library, lock, *shared = expected
-    faults = [] if records.library_digest() == library else ["has another version of the library"]
-    faults += [] if records.lock_digest() == lock else ["has another requirements.lock"]
+    faults = {
+        "has another version of the library": records.library_digest() != library,
+        "has another requirements.lock": records.lock_digest() != lock,
+    }
     if shared:
         path, token = shared
-        try:
-            seen = Path(path).read_text(encoding="utf-8") == token
-        except OSError:
-            seen = False
-        faults += [] if seen else [f"does not see the folder of {path}"]
-    return " and ".join(faults)
+        content = None
+        with contextlib.suppress(OSError):
+            content = Path(path).read_text(encoding="utf-8")
+        faults[f"does not see the folder of {path}"] = content != token
+    return " and ".join(fault for fault, holds in faults.items() if holds)
 
 
 def _lost(future):

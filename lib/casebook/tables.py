@@ -91,12 +91,11 @@ def to_html(frame, caption, digits=3, formats=None):
     if frame.empty:
         return ""
     formats = formats or {}
-    names = [_title(name) for name in frame.columns]
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in names)
+    head = "".join(f'<th scope="col">{_text(_title(name))}</th>' for name in frame.columns)
     columns = [_cells(column, formats.get(name, f"z.{digits}f")) for name, column in frame.items()]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
-    more = f' data-shown="{SHOWN}"' if len(names) > SHOWN else ""
+    more = f' data-shown="{SHOWN}"' if len(frame.columns) > SHOWN else ""
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0"'
         f' aria-label="{html.escape(caption)}">\n<table class="data-table"{more}>\n'

@@ -258,10 +258,17 @@ def _columns(raw, layout):
     kinds = dict.fromkeys(range(len(layout.fields)), "S1") | {0: f"S{width}", layout.document: f"S{width}"}
     kinds[layout.value] = float if layout.parse is _score else "S16"
     used = list(kinds) if layout.open_ended else None
-    options = {"header": None, "quoting": csv.QUOTE_NONE, "na_filter": False, "usecols": used, "dtype": kinds}
     try:
         raw.isascii() or raw.decode()
-        table = pd.read_csv(io.BytesIO(raw), sep=blank.decode(), **options)
+        table = pd.read_csv(
+            io.BytesIO(raw),
+            sep=blank.decode(),
+            header=None,
+            quoting=csv.QUOTE_NONE,
+            na_filter=False,
+            usecols=used,
+            dtype=kinds,
+        )
         if table.shape[1] != len(layout.fields):
             return None
         query, document, value = (table[place].to_numpy() for place in (0, layout.document, layout.value))

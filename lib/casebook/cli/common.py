@@ -39,6 +39,21 @@ def command_group(name, text):
     return typer.Typer(name=name, help=text, no_args_is_help=True)
 
 
+def noted(measure):
+    """Say which formula a document's key names, where no prefix does."""
+    from casebook.runs.record import DOCUMENTED, label
+
+    key = measure.strip().lower()
+    if key in DOCUMENTED:
+        warnings.warn(
+            f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
+            f"the key of a standard measure names data set and system, as in smoke.full.{key}",
+            MeasureNote,
+            stacklevel=2,
+        )
+    return measure
+
+
 Json = option(bool, "Print JSON.", "--json")
 Seed = option(int, "Seed of all random choices.", min=0)
 Resamples = option(int, "Number of bootstrap resamples.", min=100)
@@ -64,7 +79,7 @@ Root = option(
 )
 Domain = option(str | None, "Domain of the results.", "--domain")
 Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT.")
-Measure = option(str, "Key of a record, in any letter case.", "-m", "--measure", callback=lambda key: noted(key))
+Measure = option(str, "Key of a record, in any letter case.", "-m", "--measure", callback=noted)
 DEFAULT_MEASURE = "original:ndcg@3"
 
 
@@ -90,18 +105,6 @@ def taking(**groups):
         return run
 
     return decorate
-
-
-def noted(measure):
-    """Say which formula a document's key names, where no prefix does."""
-    from casebook.runs.record import DOCUMENTED, label
-
-    key = (measure or "").strip().lower()
-    if key in DOCUMENTED:
-        text = f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
-        text += f"the key of a standard measure names data set and system, as in smoke.full.{key}"
-        warnings.warn(text, MeasureNote, stacklevel=2)
-    return measure
 
 
 def given(context, name):

@@ -88,8 +88,10 @@ def _cluster(workers, scheduler):
         # What goes wrong in the work comes back as an error; what Dask says of itself
         # while its processes end is no news. They read the variable when they start.
         quiet = {"DASK_LOGGING__DISTRIBUTED": "critical"}
-        options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "env": quiet}
-        with LocalCluster(workers, silence_logs=logging.CRITICAL, **options) as place, Client(place) as client:
+        cluster = LocalCluster(
+            workers, silence_logs=logging.CRITICAL, threads_per_worker=1, dashboard_address="127.0.0.1:0", env=quiet
+        )
+        with cluster, Client(cluster) as client:
             yield client
     else:
         yield None

@@ -1,6 +1,5 @@
 """``casebook sensitivity run | report | evaluate``: which facts of a case change its results."""
 
-import math
 from pathlib import Path
 
 import typer
@@ -20,7 +19,6 @@ from casebook.cli.common import (
     print_json,
     show_report,
 )
-from casebook.errors import InputError
 from casebook.files import refuse_overwriting
 
 app = command_group("sensitivity", "Edit the facts of cases and measure how retrieval responds.")
@@ -34,19 +32,11 @@ Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
 CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
 
 
-def finite(threshold: float | None) -> float | None:
-    """Refuse a threshold that is no finite number."""
-    if threshold is not None and not math.isfinite(threshold):
-        raise InputError(f"--threshold: {threshold} is no finite number")
-    return threshold
-
-
 Threshold = option(
     float | None,
     "Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
     "from it on (default 1.0).",
     min=0,
-    callback=finite,
 )
 Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
 

@@ -23,8 +23,7 @@ def write_manifest(folder, dataset, role, chunks, *, vectors, provider, input_ro
         )
     index = [_chunk(space, *chunk) for chunk in chunks]
     key = digest([[chunk["id"] for chunk in index], provider, shape])[:32]
-    place = child_folder(folder / "manifests", dataset, "dataset")
-    place = child_folder(place, role, "role")
+    place = child_folder(child_folder(folder / "manifests", dataset, "dataset"), role, "role")
     name = f"chunks_{key}.jsonl"
     path = write_text(place / name, "".join(f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index))
     manifest = {
