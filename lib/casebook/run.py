@@ -307,7 +307,11 @@ class Progress:
 
     def started(self, item):
         """Announce a cell."""
-        why = f" ({', '.join(item.changed)} changed)" if item.changed else ""
+        why = ""
+        if item.changed == ("forced",):
+            why = " (forced)"
+        elif item.changed:
+            why = f" ({', '.join(item.changed)} changed)"
         self._report(f"running {item.cell.name}{why}")
         self._running[item.cell.name] = ""
         self._reported[item.cell.name] = time.monotonic()

@@ -63,9 +63,9 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     assert set(named.values()) == {"Query length: contracts", "Query length: contracts-2"}
     assert not any(str(folders) in " ".join(stored_record("mine", cell).metrics) for cell in cells)
     (second,) = (cell for cell in cells if "contracts-2" in named[cell])
-    # Pasted elsewhere, the reproduce line finds the cell as it is.
+    # Pasted elsewhere, the reproduce line runs the same cell on the same data.
     done = elsewhere(folders / "empty", *shlex.split(command(stored_record("mine", second), "mine"))[1:])
-    assert done.stderr.startswith(f"cached  {second}: unchanged"), done.stderr
+    assert done.stderr.startswith(f"running {second} (forced)"), done.stderr
     done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{second}")
     assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
 
