@@ -44,7 +44,7 @@ report: $(BIN)/casebook ## pull the data, run the experiments, build the book, s
 test: $(VENV)/.test lint ## lint, build the smoke book strictly, run every test, compare with the reference
 	$(BIN)/casebook build --run smoke
 	tests=0; $(BIN)/pytest --numprocesses $(TEST_JOBS) --dist loadfile --no-loadscope-reorder || tests=$$?; \
-	reference=0; $(BIN)/python tests/reference.py || reference=$$?; \
+	reference=0; $(BIN)/python tests/reference.py _build/rerun/results/smoke || reference=$$?; \
 	echo "exit codes: tests $$tests, comparison with the reference $$reference"; \
 	exit $$((tests ? tests : reference))
 

@@ -57,3 +57,41 @@ def chatting(*answers, delay=0.0, status=200, raw=None):
 
     with answering(Handler) as address:
         yield f"{address}/v1", asked
+
+
+def completion(content="Four egg whites.", **fields):
+    """A chat completion as a server writes it, with other fields where they are named."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage} | fields
+
+
+def response(body, *headers, status="200 OK", kind="application/json"):
+    """The bytes of a whole response; what is no bytes is written as JSON."""
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = (
+        f"HTTP/1.1 {status}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *headers,
+    )
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+@contextlib.contextmanager
+def replying(reply):
+    """Serve the bytes that ``reply(prompt)`` yields, whatever they are, and give the address and what was asked."""
+    asked = []
+
+    class Handler(_Quiet):
+        def do_POST(self):
+            content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            prompt = content["messages"][0]["content"]
+            asked.append((prompt, self.headers))
+            with contextlib.suppress(OSError):  # nobody waits any more
+                for part in reply(prompt):
+                    self.wfile.write(part)
+
+    with answering(Handler) as address:
+        yield f"{address}/v1", asked

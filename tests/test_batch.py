@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import nbformat
 import pytest
@@ -66,7 +67,9 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
 
 @pytest.mark.slow
 def test_run_skip_change_fail_and_carry_on(project):
-    assert set(run(cells({}, {"n": 3}))) == {"made-0", "made-1"}
+    lines = []
+    assert set(run(cells({}, {"n": 3}), lines)) == {"made-0", "made-1"}
+    assert lines[-1].split()[:4] == ["state", "seconds", "attempts", "cell"]
     results = project / "results" / "mine"
     record = read_record(results / "runs" / "made-1" / "run.json")
     assert record.metrics == {"smoke.made-1.m@1": 1.0}
@@ -82,20 +85,39 @@ def test_run_skip_change_fail_and_carry_on(project):
     assert (same.status, other.status) == ("cached", "stale")
     assert other.changed == ("parameters",)
 
-    before = (results / "notebooks" / "made-0.ipynb").read_bytes()
+    assert list(results.glob("*/made-0.*"))
     with pytest.raises(BatchFailed, match=r"1 of 2 failed: made-0: .*asked to fail"):
         run(cells({"fail": True}, {"n": 5}))
-    assert (results / "notebooks" / "made-0.ipynb").read_bytes() == before
-    assert not (results / "runs" / "made-0" / "run.json").exists()
-    assert set(run(cells({}, {"n": 5}))) == {"made-0"}
+    # What other inputs once gave is no result of these.
+    assert not list(results.glob("*/made-0.*")) and not (results / "runs" / "made-0" / "run.json").exists()
+    assert "made-0" not in json.loads((results / "numbers.json").read_text())["made"]["smoke"]
+    lines = []
+    assert set(run(cells({}, {"n": 5}), lines)) == {"made-0"}
+    assert not any("attempts" in line for line in lines)  # of one cell its own line says all
     written = json.loads((results / "numbers" / "made-0.json").read_text())
     written["made"]["smoke"]["made-0"]["m@1"]["value"] = 0.5
     (results / "numbers" / "by-hand.json").write_text(json.dumps(written))
+    shutil.copytree(results / "runs" / "made-0", results / "runs" / "by-hand")
     # Two cells that disagree do not hide why a third failed.
     with pytest.raises(BatchFailed, match=r"asked to fail.*by-hand and made-0 both"):
         run(cells({}, {"fail": True}))
     with pytest.raises(InputError, match="by-hand and made-0 both report"):
         run(cells({}))
+
+
+@pytest.mark.slow
+def test_what_is_cached_has_its_outputs_as_they_were_written(project):
+    run(cells({}, {"n": 3}))
+    results = project / "results" / "mine"
+    path = results / "numbers" / "made-1.json"
+    written = path.read_text()
+    path.write_text(written.replace("made-1", "made-2"))
+    (same, altered) = batch.plan(cells({}, {"n": 3}), "mine")
+    assert (same.status, altered.status, altered.changed) == ("cached", "stale", ("numbers/made-1.json",))
+    assert set(run(cells({}, {"n": 3}))) == {"made-1"}
+    assert path.read_text() == written
+    (results / "notebooks" / "made-0.ipynb").unlink()
+    assert set(run(cells({}, {"n": 3}))) == {"made-0"}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from casebook import grid
 from casebook import run as batch
 from casebook.errors import BatchFailed, CasebookError, InputError
+from casebook.paths import ROOT
 from casebook.run import PATIENCE_VARIABLE, connected
 from casebook.runs import record
 
@@ -46,14 +48,14 @@ def project(notebook_project, monkeypatch):
 class Dask:
     """A scheduler and its workers, as processes."""
 
-    def __init__(self, folder):
-        self._folder, self.processes = folder, []
+    def __init__(self, folder, **environment):
+        self._folder, self.processes, self.environment = folder, [], environment
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
         deadline, found = time.monotonic() + LONG, None
         while not found:
             assert time.monotonic() < deadline
             time.sleep(0.1)
-            found = re.search(r"tcp://[\d.]+:\d+", (folder / "dask0.log").read_text())
+            found = re.search(r"(tcp|tls)://[\d.]+:\d+", (folder / "dask0.log").read_text())
         self.address = found.group()
 
     def worker(self, **environment):
@@ -64,7 +66,7 @@ class Dask:
         with (self._folder / f"dask{len(self.processes)}.log").open("w") as log:
             command = [sys.executable, "-m", "dask", *arguments]
             streams = {"stdout": log, "stderr": log, "cwd": self._folder, "start_new_session": True}
-            self.processes.append(subprocess.Popen(command, env=os.environ | environment, **streams))
+            self.processes.append(subprocess.Popen(command, env=os.environ | self.environment | environment, **streams))
         return self.processes[-1]
 
     def close(self):
@@ -216,3 +218,53 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
         dask.worker()
     with connected(dask.address) as workers, pytest.raises(CasebookError, match="lost: 2 workers in a row died"):
         workers.gather([workers.submit(os._exit, 1)])
+
+
+def page(language):
+    """Give what the page *Scaling* says in a language about a cluster."""
+    text = (ROOT / "book" / "methods" / "scaling.md").read_text().partition("## A cluster of one's own")[2]
+    return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)[1]
+
+
+def certified(folder):
+    """Make a certificate as the page says; give the environment in which Dask uses it."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed: no certificate can be made")
+    folder.mkdir()
+    subprocess.run(["bash", "-c", page("bash")], cwd=folder, check=True, capture_output=True)
+    (folder / "casebook.yaml").write_text(page("yaml").replace("/home/me/tls", str(folder)))
+    return {"DASK_CONFIG": str(folder / "casebook.yaml")}
+
+
+def test_a_cluster_with_certificates_obeys_who_has_them_and_nobody_else(notebook_project, tmp_path):
+    project = notebook_project('run = "a"\ncell = "b"', "1 + 1")
+    (project / "grid.yml").write_text("- {name: made, notebook: 01_made.ipynb, tags: [default]}\n")
+    ours = certified(tmp_path / "ours")
+    dask = Dask(project, **ours)
+
+    def ended(address, environment):
+        command = [sys.executable, "-m", "casebook", "run", "--grid", str(project / "grid.yml"), "--run", "mine"]
+        done = subprocess.run(
+            [*command, "--scheduler", address], env=os.environ | environment, capture_output=True, text=True
+        )
+        return done.returncode, done.stderr
+
+    try:
+        dask.worker()
+        plain = dask.address.replace("tls", "tcp")
+        assert dask.address.startswith("tls://")
+        for address, environment, reason in (
+            (dask.address, {}, "perhaps check your TLS configuration"),
+            (plain, {}, "closed"),
+            (plain, ours, "encryption required"),
+            (dask.address, certified(tmp_path / "another"), "TLS certificate does not match"),
+        ):
+            code, err = ended(address, environment)
+            assert (code, err.count("\n")) == (1, 1), err
+            assert f"no Dask scheduler at {address}" in err and reason in err, err
+        assert not (project / "results/mine/runs").exists()
+        code, err = ended(dask.address, ours)
+        assert code == 0, err
+        assert (project / "results/mine/runs/made/run.json").is_file()
+    finally:
+        dask.close()

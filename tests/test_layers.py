@@ -10,13 +10,16 @@ import casebook
 from casebook.runs import record
 
 LAYERS = [
-    {"paths", "errors", "files", "readers", "sheets", "trec", "plugins", "progress", "verdicts"},
+    {
+        *("paths", "credentials", "errors", "files", "readers", "sheets", "trec", "plugins", "progress", "verdicts"),
+        "workers",
+    },
     {"text", "stats", "measures", "frames"},
     {"figures", "tables", "plots"},
     {"data", "runs", "models"},
     {"retrieval"},
     {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},
-    {"run", "grid", "parameters", "kernel", "book"},
+    {"run", "grid", "parameters", "chapters", "kernel", "book"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -93,7 +96,7 @@ def test_measures_and_inference_import_numpy_scipy_and_pandas_only():
 
 
 def test_help_does_not_import_the_heavy_packages():
-    heavy = "'numpy', 'pandas', 'scipy', 'torch', 'papermill'"
+    heavy = "'numpy', 'pandas', 'scipy', 'torch', 'papermill', 'rocrate'"
     code = f"import sys, casebook.cli; print([name for name in ({heavy}) if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

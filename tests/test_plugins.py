@@ -1,7 +1,10 @@
 """Modules of the user's own, imported by a command and by a kernel that works in another folder."""
 
+import json
 import sys
 from pathlib import Path
+
+import pytest
 
 from casebook.plugins import CALLER, plugin
 
@@ -15,3 +18,87 @@ def test_a_module_finds_its_files_where_the_caller_works(tmp_path, monkeypatch):
     before = Path.cwd()
     assert plugin("own_search:WORDS") == ["tenant", "landlord"]
     assert Path.cwd() == before
+
+
+OWN = """
+class Fails:
+    def __init__(self, *arguments):
+        raise ValueError("two\\nlines")
+
+class Leaves:
+    def __init__(self, *arguments):
+        raise SystemExit(0)
+
+def search_fails(queries, k): raise KeyError("gone")
+def nan(queries, k): return [["d1", "d2"]] * len(queries), [[1.0, float("nan")]] * len(queries)
+def infinite(queries, k): return [["d1", "d2"]] * len(queries), [[float("inf"), 1.0]] * len(queries)
+def twice(queries, k): return [["d1", "d1"]] * len(queries), [[2.0, 1.0]] * len(queries)
+def nowhere(queries, k): return [["d9"]] * len(queries), [[2.0]] * len(queries)
+def uneven(queries, k): return [["d1", "d2"]] * len(queries), [[2.0]] * len(queries)
+def words(texts): return ["a"] * len(texts)
+def ragged(texts): return [[1.0], [1.0, 2.0]]
+def encoder_fails(texts): raise IndexError("no model")
+def judge_fails(claim, passages): raise IndexError("no judge")
+def split_fails(claim): raise IndexError("no parts")
+"""
+CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A folder with plug-ins that fail, a case and a small collection."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    name = f"own_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    (tmp_path / "claims.txt").write_text("The rent is due.\n")
+    (tmp_path / "case.json").write_text(json.dumps(CASE))
+    (tmp_path / "docs").mkdir()
+    texts = {"d1": "minor section 302 petitioner", "d2": "rent due landlord", "d3": "section 34 appeal"}
+    lines = [json.dumps({"_id": name, "text": text}) for name, text in texts.items()]
+    (tmp_path / "docs" / "corpus.jsonl").write_text("\n".join(lines))
+    return name
+
+
+SEARCHES = ["sensitivity", "run", "case.json", "./docs", "--k", "2", "--mode"]
+CHECKS = ["factcheck", "run", "claims.txt", "--corpus", "./docs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "plug", "message"),
+    [
+        (SEARCHES, "Fails", "raised ValueError: two lines"),
+        (SEARCHES, "Leaves", "raised SystemExit"),
+        (SEARCHES, "search_fails", "raised KeyError: 'gone'"),
+        (SEARCHES, "nan", "not finite, such as that of 'd2'"),
+        (SEARCHES, "infinite", "not finite, such as that of 'd1'"),
+        (SEARCHES, "twice", "a document is given twice"),
+        (SEARCHES, "nowhere", "no documents, such as 'd9'"),
+        (SEARCHES, "uneven", "expected two lists"),
+        ([*SEARCHES, "dense", "--encoder"], "Fails", "raised ValueError: two lines"),
+        ([*SEARCHES, "dense", "--encoder"], "words", "finite vectors"),
+        ([*SEARCHES, "dense", "--encoder"], "ragged", "finite vectors"),
+        ([*SEARCHES, "dense", "--encoder"], "encoder_fails", "raised IndexError: no model"),
+        ([*CHECKS, "--stance"], "Fails", "raised ValueError: two lines"),
+        ([*CHECKS, "--stance"], "Leaves", "raised SystemExit"),
+        (["evaluate", "docs/corpus.jsonl", "claims.txt", "-m"], "Fails", ""),
+        (["corpus", "encode", "docs", "--out", "made", "--encoder"], "Fails", "raised ValueError: two lines"),
+    ],
+)
+def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own, words, plug, message):
+    """F61, F62: constructors gave a traceback; NaN scores and a document twice were counted."""
+    code, out, err = casebook(*words, f"{own}:{plug}")
+    assert (code, out) == (1, ""), err
+    assert err.startswith("casebook: ") and err.count("\n") == 1 and message in err
+
+
+@pytest.mark.parametrize(("option", "plug"), [("--stance", "judge_fails"), ("--decomposition", "split_fails")])
+def test_a_claim_at_which_a_plug_in_fails_is_counted_and_said(casebook, own, option, plug):
+    code, out, err = casebook(*CHECKS, option, f"{own}:{plug}")
+    assert code == 3 and "1 of 1 claims could not be checked" in err
+    assert f"{own}:{plug}: raised IndexError" in out
+    rows = [{"id": n, "claim": f"Rent {n} is due.", "label": "SUPPORTED"} for n in range(6)]
+    labelled = Path("labelled.jsonl")
+    labelled.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, err = casebook("factcheck", "ablate", labelled, *CHECKS[3:], "--rate", "0", option, f"{own}:{plug}")
+    assert code == 3 and "6 of 6 claims could not be checked" in err and "raised IndexError" in err, err

@@ -3,6 +3,7 @@
 import gzip
 import os
 import runpy
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -19,6 +20,7 @@ differences, close = REFERENCE["differences"], REFERENCE["CLOSE"]
         ("-1.0e-07", "1e-7"),
         ('"n": 131, "value": 12345.678901', '"n": 131, "value": 12345.678902'),
         ("url(#pcd16666b23) L 1.0 2", "url(#pe0eb4fe676) L 1 2.000001"),
+        (f'"../../rows/a.csv.gz": "{"1" * 64}"', f'"../../rows/a.csv.gz": "{"a" * 64}"'),
     ],
 )
 def test_last_places_and_hashed_names_are_noise(before, after):
@@ -34,6 +36,7 @@ def test_last_places_and_hashed_names_are_noise(before, after):
         ("a,0.5,7", "b,0.5,7"),
         ("a,0.5,7", "a,,7"),
         ('"value": 0.0', '"value": null'),
+        (f'"notebook": "{"1" * 64}"', f'"notebook": "{"a" * 64}"'),
         ("a,0.5", "a,-0.5"),
     ],
 )
@@ -106,6 +109,18 @@ def test_changed_new_and_deleted_files_fail_and_are_named(checkout, staged):
         "results/smoke/numbers.json: lines that differ: 1",
         "results/smoke/rows/a b.csv.gz: lines that differ: 1",
     ]
+
+
+def test_a_rerun_in_another_folder_is_compared_and_what_is_measured_anew_is_not(checkout, tmp_path, capsys):
+    place, _ = checkout
+    rerun = tmp_path / "rerun"
+    shutil.copytree(place, rerun)
+    (rerun / "timings").mkdir()
+    (rerun / "timings" / "seconds.csv").write_text("7\n")
+    (rerun / "numbers.json").write_text("{}\n")
+    with pytest.raises(SystemExit, match="True"):
+        REFERENCE["main"](tmp_path, rerun)
+    assert capsys.readouterr().out.splitlines()[0] == "results/smoke/numbers.json: lines that differ: 1"
 
 
 def test_a_folder_without_git_is_one_line(tmp_path, monkeypatch):

@@ -1,14 +1,19 @@
 """Errors that a user can act on, each with the exit code of the command line."""
 
+from casebook.credentials import without_secrets
+
 
 class MeasureNote(UserWarning):
     """A measure is named as a document names another one."""
 
 
 class CasebookError(Exception):
-    """Base of every error that ends a command with one clear line."""
+    """Base of every error that ends a command with one clear line, in which no password stands."""
 
     exit_code = 1
+
+    def __init__(self, message=""):
+        super().__init__(without_secrets(message))
 
 
 class InputError(CasebookError):

@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all, locks, hashes, and stores at any address."""
 
 import contextlib
+import ctypes
 import hashlib
 import json
 import os
@@ -11,10 +12,16 @@ import socket
 import time
 from pathlib import Path
 
+from casebook import paths
+from casebook.credentials import without_secrets
 from casebook.errors import InputError
 
-_PARTIAL = ".partial"
+PARTIAL = ".partial"  # ending of what is not yet whole
+_OPEN, _CLOSED = (0o666, 0o777), (0o600, 0o700)  # rights of a file and of its folder, before the umask
 _DAY = 86_400.0  # seconds
+_HERE = -100  # AT_FDCWD of Linux: a relative path begins in the working directory
+_RENAME_EXCHANGE = 2
+_DEVICES = Path("/dev")
 
 
 @contextlib.contextmanager
@@ -23,7 +30,7 @@ def naming(path):
     try:
         yield
     except OSError as error:
-        temporary = str(error.filename).endswith(_PARTIAL)
+        temporary = str(error.filename).endswith(PARTIAL)
         if error.filename is None or error.filename2 is not None or temporary:
             error.filename, error.filename2 = str(path), None
         raise
@@ -50,14 +57,20 @@ def locked(path, refusal, patience=0.0):
 
 
 @contextlib.contextmanager
-def replacing(path):
-    """Write a file under a temporary name and rename it when the block succeeds."""
+def replacing(path, *, private=False):
+    """Write a file under a temporary name and rename it when the block succeeds.
+
+    Nobody else can read a private one, nor list the folder that is made for it, from the moment they are made.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.parent == _DEVICES or (path.exists() and not (path.is_file() or path.is_dir())):
+        raise InputError(f"{path}: is a device or a pipe, which a file would replace: name a file")
+    file_rights, folder_rights = _CLOSED if private else _OPEN
+    path.parent.mkdir(folder_rights, parents=True, exist_ok=True)
     temporary = _beside(path)
     try:
         with naming(path):
-            temporary.touch(exist_ok=False)
+            temporary.touch(file_rights, exist_ok=False)
             yield temporary
             _sync(temporary)
             temporary.replace(path)
@@ -70,7 +83,7 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
     """Fill a folder under a temporary name and rename it when the block succeeds."""
     path = Path(path)
     taken = InputError(f"{path}: exists: {remedy}")
-    if path.exists():
+    if path.exists() or path.is_symlink():  # a link to nowhere, or to itself, does not exist
         raise taken
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _beside(path)
@@ -90,9 +103,25 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def exchange(new, old):
+    """Swap two folders, on Linux in one step, so that whoever reads or kills never meets a moment without one.
+
+    Where the system cannot do it (macOS, some network drives) there is one between two renames.
+    """
+    with contextlib.suppress(AttributeError):  # of a system without this call
+        library = ctypes.CDLL(None, use_errno=True)
+        names = os.fsencode(new), os.fsencode(old)
+        if library.renameat2(_HERE, names[0], _HERE, names[1], _RENAME_EXCHANGE) == 0:
+            return
+    aside = _beside(new)
+    old.rename(aside)
+    new.rename(old)
+    aside.rename(new)
+
+
 def _beside(path):
     """A new hidden name for what is not yet whole, no longer than names may be."""
-    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{_PARTIAL}")
+    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL}")
 
 
 def _sync(path):
@@ -111,16 +140,16 @@ def writable(folder):
 
 
 def sweep(folder):
-    """Remove the partial files that killed processes left in a folder a day ago."""
-    for partial in Path(folder).glob(f".*{_PARTIAL}"):
+    """Remove the partial files and folders that killed processes left in a folder a day ago."""
+    for partial in list(Path(folder).rglob(f".*{PARTIAL}")):
         with contextlib.suppress(OSError):
             if time.time() - partial.stat().st_mtime > _DAY:
-                partial.unlink()
+                shutil.rmtree(partial) if partial.is_dir() else partial.unlink()
 
 
-def write_bytes(path, data):
-    """Write bytes atomically."""
-    with replacing(path) as temporary:
+def write_bytes(path, data, *, private=False):
+    """Write bytes atomically; see `replacing`."""
+    with replacing(path, private=private) as temporary:
         temporary.write_bytes(data)
     return Path(path)
 
@@ -130,10 +159,10 @@ def write_text(path, text):
     return write_bytes(path, text.encode())
 
 
-def write_json(path, value):
+def write_json(path, value, *, private=False):
     """Write JSON atomically: sorted keys, two spaces, no NaN, one final newline."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return write_text(path, text + "\n")
+    return write_bytes(path, f"{text}\n".encode(), private=private)
 
 
 def sha256_file(path):
@@ -147,6 +176,9 @@ def refuse_overwriting(output, *inputs):
     path = Path(output).resolve() if output else None
     if path is None or not path.exists():
         return
+    shipped = [folder for folder in (paths.DATA, os.environ.get("CASEBOOK_DATA_MIRROR")) if folder]
+    if any(path.is_relative_to(os.path.realpath(folder)) for folder in shipped):
+        raise InputError(f"{output}: is data of the project: write to another file")
     for source in map(Path, filter(None, inputs)):
         below = [*source.glob("*.jsonl*"), *source.glob("qrels/*"), *source.rglob("*.txt"), *source.rglob("*.md")]
         # Of hard links, only one name may be known.
@@ -160,9 +192,10 @@ class Store:
     def __init__(self, url):
         import fsspec
 
-        self.url = str(url)
+        self._address = str(url)
+        self.url = without_secrets(url, self._address)  # as it is shown
         with self._telling():
-            self.files, self._root = fsspec.core.url_to_fs(self.url)
+            self.files, self._root = fsspec.core.url_to_fs(self._address)
 
     @property
     def is_folder(self):
@@ -174,6 +207,10 @@ class Store:
     def path(self, name):
         """Place of a file, as the file system names it."""
         return posixpath.join(self._root, name)
+
+    def place(self, name):
+        """Place of a file, as it is shown."""
+        return posixpath.join(self.url, name)
 
     def read(self, name):
         """Bytes of a file, or None if there is no such file."""
@@ -225,4 +262,4 @@ class Store:
             if isinstance(error, OSError) and error.filename:
                 raise  # of a folder: it says itself which file it is about
             why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"{self.url}: {why}") from error
+            raise InputError(without_secrets(f"{self.url}: {why}", self._address)) from error

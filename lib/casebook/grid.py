@@ -6,7 +6,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.parameters import DATA, MODELS, declared, named_files
-from casebook.paths import NOTEBOOKS, valid_name
+from casebook.paths import NOTEBOOKS, home_path, valid_name
 from casebook.readers import read_yaml
 from casebook.runs.record import digest
 
@@ -94,7 +94,7 @@ def select(cells, names=(), tag="default", overrides=None):
 
 def _by_name(cells, name, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
-        source = Path(name).expanduser().resolve()
+        source = home_path(name).resolve()
         declared(source)
         return [Cell(valid_name(f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem), str(source))]
     exact = [cell for cell in cells if cell.name == name]

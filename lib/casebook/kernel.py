@@ -2,8 +2,8 @@
 
 Importing torch, transformers, pandas and seaborn takes a chapter six seconds of a processor. The nursery, a process of
 its own without threads, does it once; every kernel is a fork of it, in a process group of its own. It holds the
-kernels' temporary folder, and when its input ends, because whoever started it is done or was killed, it kills the
-kernels and removes the folder.
+kernels' temporary folder, with their sockets, which no other user can open. When its input ends, because whoever
+started it is done or was killed, it kills the kernels and removes the folder.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import secrets
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -174,6 +175,15 @@ def manager_class():
         def _in_the_nurserys_folder(self):
             return f"{nursery.start()}/{secrets.token_hex(8)}.json"
 
+        @default("transport")
+        def _sockets_in_that_folder(self):
+            return "ipc" if _holds_socket(f"{self.connection_file}-ipc-10") else "tcp"
+
+        @default("transport_encryption")
+        def _for_who_has_the_keys_of_the_file(self):
+            # Whatever a kernel prints goes to everybody who connects to its port on loopback.
+            return "auto" if self.transport == "tcp" else "disabled"
+
         async def _async_launch_kernel(self, kernel_cmd, **options):
             watch = getattr(_mine, "watch", None) or Watch()
             environment = {**(options.get("env") or os.environ), **watch.environment}
@@ -190,6 +200,17 @@ def manager_class():
                 watch.kill()
 
     return ForkedKernelManager
+
+
+def _holds_socket(path):
+    """Say whether a socket can be there: a path may have about 100 bytes, and not every file system has sockets."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.bind(path)
+        except OSError:
+            return False
+    Path(path).unlink()
+    return True
 
 
 def __getattr__(name):

@@ -10,9 +10,14 @@ import json
 import re
 from pathlib import Path
 
+from casebook.chapters import CHAPTERS, listed, naming, own_model, settings_of
+from casebook.credentials import holds_secret
 from casebook.data.cards import card_of, cards
+from casebook.data.registry import load
+from casebook.data.sources import Absent
 from casebook.errors import InputError
-from casebook.paths import data_folder
+from casebook.models.language import URL_VARIABLE
+from casebook.paths import data_folder, home_path
 from casebook.plugins import is_plugin, plugin
 
 # Parameters that name data and models: they are hashed, and made absolute, as are those annotated as paths.
@@ -20,15 +25,6 @@ DATA = ("dataset", "datasets", "rating_set", "annotated_on", "paraphrases", "jud
 MODELS = ("encoder", "reranker", "second_encoder")
 _FILE = re.compile(r".*\.(csv|json|jsonl|md|txt|tsv|xlsx|ya?ml)", re.IGNORECASE)
 
-# --- the doors of our notebooks: a name stands for ``module:function``, imported when its parameter is given
-
-READERS = {
-    "cases": "casebook.sensitivity.cases:read_cases",
-    "claims": "casebook.factcheck.claims:read_labelled",
-    "corpus": "casebook.data.folders:read_collection",
-    "reported": "casebook.audits.tables:read_tables",
-}
-"""Path parameter to what reads such a file."""
 PLUGINS = {
     "dataset": "casebook.data.registry:load",
     "decomposition": "casebook.factcheck.claims:PluginDecomposer",
@@ -40,129 +36,66 @@ PLUGINS = {
     "systems": "casebook.retrieval.ablation:load_retriever",
 }
 """Parameter that may be an object of the user's own to what imports it, and refuses one of the wrong type."""
-TOGETHER = {
-    "cases": "casebook.sensitivity.study:check_parameters",
-    "explanations": "casebook.explain.study:check_parameters",
-    "forms": "casebook.raters.analysis:check_parameters",
-    "log": "casebook.assistant.log:check_parameters",
-}
-"""Parameter to what checks it with all others that belong to it."""
-QUESTIONS = {
-    "embedding_shift": "casebook.shift.study:check_questions",
-    "explanation_quality": "casebook.explain.study:check_questions",
-    "query_length": "casebook.parameters:check_lengths",
-}
-"""Experiment to what refuses data from whose questions it can learn nothing."""
-LISTS = {"datasets", "measures", "modes", "systems"}
-MANY = LISTS | {"forms", "log", "reported", "retriever"}  # one name, or a list of them
-LEAST = {"folds": 2, "k": 1, "resamples": 100, "seed": 0}
-"""Whole number to the least that it may be."""
+
+
+# --- what is refused
 
 
 def check(cell, source):
     """Refuse what cannot work, and read all data of the user's own; gives what is to be said of them."""
-    usual, paths = defaults(source), path_parameters(source)
-    values = usual | cell.parameters
-    ours = not Path(cell.notebook).is_absolute()
-    named = {*DATA, *MODELS, *paths, *(PLUGINS if ours else ())}
-    optional = {name for name, each in declared(source).items() if "None" in ast.unparse(each)} | {"reranker"}
-    for name in sorted(named & values.keys()):
-        _check_name(name, values[name], usual.get(name), name in optional, ours)
-    _check_numbers(values, usual, LEAST if ours else {"resamples": LEAST["resamples"]})
-    if ours:
-        _check_systems(values)
-    for name in READERS.keys() & paths.keys():
-        for path in named_files(values[name]):
-            plugin(READERS[name])(Path(path))
-    notes = []
-    for name in TOGETHER.keys() & paths.keys():
-        if name == "forms" or named_files(values[name]):
-            notes.append(plugin(TOGETHER[name])(values))
-    for own in {"cases", "claims"} & values.keys():
-        if (values[own] is None) != (values.get("corpus") is None):
-            raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
-    for name in values.get("datasets") or ():
-        if own := data_folder(name):
-            plugin("casebook.audits.sources:read_labels")(own[1])
+    values = defaults(source) | cell.parameters
+    refuse_secrets(values)
+    settings = _settings(cell, source)
+    notes = [settings.read()]
     if values.get("dataset") and data_folder(values["dataset"]) is not None:
         notes += [f"{data.name}: {data.missing}" for data in _loaded(values) if data.missing]
     return "; ".join(filter(None, notes))
 
 
+def refuse_secrets(values):
+    """Refuse addresses with a password or a key: parameters are kept with the run, and published."""
+    for name, value in values.items():
+        if holds_secret(value):
+            raise InputError(
+                f"{name}: the address holds a password or a key, and parameters are published: leave it out, and set "
+                f"{URL_VARIABLE} for a language model, or let your notebook read another variable of the environment"
+            )
+
+
 def check_before_running(cell, source):
     """Refuse data, models and objects of the user's own with which a cell that has to run would fail."""
-    from casebook.data.sources import Absent
-
+    settings = _settings(cell, source)
     values = defaults(source) | cell.parameters
     _check_models(cell.parameters)
     for name, names in plugged(cell.parameters).items():
         for each in names:
             plugin(PLUGINS[name])(each)
-    if "titles" in values:  # a notebook about the questions of a collection
-        with contextlib.suppress(Absent):
+    with contextlib.suppress(Absent):
+        if "titles" in values:  # a notebook about the questions of a collection
             for data in _loaded(values):
-                if cell.experiment in QUESTIONS:
-                    plugin(QUESTIONS[cell.experiment])(data, values)
+                settings.check_questions(data)
+        settings.check_data()
+
+
+def _settings(cell, source):
+    """Hold the parameters of a notebook against its model."""
+    usual = defaults(source)
+    values = usual | cell.parameters | {"cell": cell.name}
+    model = None if Path(cell.notebook).is_absolute() else CHAPTERS.get(cell.experiment)
+    if model is None:
+        model = own_model(values, [*DATA, *MODELS, *path_parameters(source)])
+        values = {name: values[name] for name in model.model_fields}
+    return settings_of(model, values, usual)
 
 
 def _loaded(values):
     """Load every split that a notebook will read."""
-    from casebook.data.registry import load
-
     reading = {key: values[key] for key in ("titles", "max_missing") if key in values}
-    further = filter(None, map(values.get, ("development", "held_out")))
-    splits = dict.fromkeys([values.get("split"), *further])
-    return [load(values["dataset"], split, **reading) for split in splits]
-
-
-def check_lengths(data, _values):
-    """Refuse questions of which none is longer than the others."""
-    words = data.queries.set_index("query_id")["text"].str.split().str.len()
-    if (words <= words.median()).reindex(data.qrels).dropna().nunique() < 2:
-        raise InputError(f"{data.name}: no question is longer than the others, so there is nothing to compare")
-
-
-def _check_name(name, value, usual, optional, ours):
-    """Refuse what is no name where one has to stand."""
-    many = isinstance(value, list) and (name in MANY or isinstance(usual, list) or not ours)
-    if name in TOGETHER and value == [] != usual:
-        raise InputError(f"{name}: [] is no name: give text, or leave it out")
-    for each in value if many else [value]:
-        lacking = each is None and isinstance(usual, str) and usual and not optional
-        if not isinstance(each, str | None) or (each == "" and name in PLUGINS) or lacking:
-            raise InputError(f"{name}: {each!r} is no name: give text, or leave it out")
-
-
-def _check_numbers(values, usual, least):
-    """Refuse what is no whole number, or too small, where the notebook has one."""
-    for name in [name for name in least if isinstance(usual.get(name), int)]:
-        value = values[name]
-        if type(value) is not int or value < least[name]:  # a truth value is an int too
-            why = ": an interval needs that many" if name == "resamples" else ""
-            raise InputError(f"{name}: give a whole number of at least {least[name]}, not {value!r}{why}")
-
-
-def _check_systems(values):
-    """Refuse measures, modes and retrievers that there are not."""
-    for name in sorted(LISTS):
-        if isinstance(values.get(name), str):
-            raise InputError(f"{name}: give a list: {name}=[{values[name]}]")
-    for name in values.get("measures") or ():
-        plugin(PLUGINS["measures"])(name)
-    for name in listed(values.get("retriever")):
-        if not is_plugin(name):
-            raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
-    systems = values.get("systems")
-    if systems is not None and not systems:
-        raise InputError("systems: name at least one")
-    if systems and values.get("shown") not in (None, *systems):
-        raise InputError(f"shown: {values['shown']!r} is none of the systems: choose from {', '.join(systems)}")
-    modes = values.get("modes")
-    if modes is not None and not (isinstance(modes, list) and modes):
-        raise InputError(f"modes: give a list such as [bm25, dense], not {modes!r}")
-    ours = [system for system in systems or () if not is_plugin(system)]
-    for name in [*ours, *(modes or ())]:
-        plugin("casebook.retrieval.settings:config_for")(name)
+    for name in ("split", "development", "held_out"):
+        split = values.get(name)
+        if split or name == "split":
+            with naming(name if split else "dataset", values["dataset"]):
+                yield load(values["dataset"], split, **reading)
 
 
 def _check_models(parameters):
@@ -171,14 +104,15 @@ def _check_models(parameters):
 
     for name in set(MODELS) & set(parameters):
         value = parameters[name]
-        if name == "reranker":
-            from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
+        with naming(name, value):
+            if name == "reranker":
+                from casebook.retrieval.settings import CROSS_ENCODER, PipelineConfig
 
-            value = PipelineConfig(reranker=value).reranker or ""
-            if value.startswith(CROSS_ENCODER):
-                locate_model(value.removeprefix(CROSS_ENCODER))
-        elif value not in (None, PACKAGED):
-            load_encoder(value, cache=False)
+                model = PipelineConfig(reranker=value).reranker or ""
+                if model.startswith(CROSS_ENCODER):
+                    locate_model(model.removeprefix(CROSS_ENCODER))
+            elif value not in (None, PACKAGED):
+                load_encoder(value, cache=False)
 
 
 def plugged(parameters):
@@ -189,11 +123,6 @@ def plugged(parameters):
         if name in PLUGINS
     }
     return {name: values for name, values in found.items() if values}
-
-
-def listed(value):
-    """Give the value of a parameter as a list: nothing, one name, or several."""
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 # --- what a notebook declares
@@ -294,7 +223,7 @@ def _data(name, value, taken):
         return value
     called, folder = own[0], own[1].absolute()
     if not folder.exists():
-        raise InputError(f"{name} {value!r}: no such folder ({folder})")
+        raise InputError(f"{name} {value!r}: no such folder ({str(folder)!r})")
     folder, number, free = folder.resolve(), 1, called
     while card_of(free) or taken.get(free, folder) != folder:
         number += 1
@@ -307,7 +236,7 @@ def _model(value):
     """Make folders absolute, in ``cross-encoder:FOLDER`` too; other names are kept."""
 
     def place(found):
-        folder = Path(found[0]).expanduser()
+        folder = home_path(found[0])
         local = found[0].startswith((".", "~")) or (folder / "config.json").is_file()
         return str(folder.resolve()) if local or (folder / "modules.json").is_file() else found[0]
 
@@ -315,9 +244,9 @@ def _model(value):
 
 
 def _file(name, value, or_name):
-    path = Path(value).expanduser().absolute()
+    path = home_path(value).absolute()
     if or_name and not (path.exists() or "/" in value or _FILE.fullmatch(value)):
         return value
     if not path.exists():
-        raise InputError(f"{name} {value!r}: no such file or folder ({path})")
+        raise InputError(f"{name} {value!r}: no such file or folder ({str(path)!r})")
     return str(path.resolve())

@@ -1,7 +1,9 @@
 """Where things live, whatever the working directory, and which names are allowed."""
 
+import errno
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 
@@ -13,11 +15,11 @@ from casebook.errors import InputError
 # EMBEDDINGSHIFT_ROOT) where outputs go.
 PROJECT, OUTPUTS = "CASEBOOK_PROJECT", ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
 FOLDERS = (PROJECT, *OUTPUTS, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
-ROOT = Path(os.environ.get(PROJECT) or Path(__file__).parents[2]).resolve()
+ROOT = Path(os.path.realpath(os.environ.get(PROJECT) or Path(__file__).parents[2]))
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 CARDS = DATA / "cards"
-OUTPUT = Path(next(filter(None, map(os.environ.get, OUTPUTS)), ROOT)).resolve()
+OUTPUT = Path(os.path.realpath(next(filter(None, map(os.environ.get, OUTPUTS)), ROOT)))
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -60,7 +62,7 @@ def data_folder(name):
         given, place = None, os.fspath(name)
     if not isinstance(name, Path) and not {"/", os.sep} & set(place):
         return None
-    folder = Path(place).expanduser()
+    folder = home_path(place)
     # "Meine Fälle" is called Meine_Falle
     plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
     try:
@@ -69,8 +71,40 @@ def data_folder(name):
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 
 
+def refuse_unusable(name, place):
+    """Refuse a path, given as `name`, that leads nowhere, or at which reading would wait for ever."""
+    try:
+        kind = Path(place).stat().st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError(f"{name}: {place}: goes through links that lead to themselves: remove them") from None
+        return
+    piped = os.path.realpath(place).startswith("/proc/")  # by the shell: <(zcat run.gz), /dev/stdin
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or piped):
+        raise InputError(f"{name}: {place}: is no file or folder, but a pipe or a device: name a file")
+
+
+def refuse_whole_disk(folder):
+    """Refuse to look for files on all of a disk, which takes hours."""
+    place = Path(os.path.realpath(folder))
+    if place == Path(place.anchor):
+        raise InputError(f"{folder}: is the whole disk: name the folder that is meant")
+
+
+def home_path(path):
+    """Give a path in which ``~`` is spelt out."""
+    if "\0" in os.fspath(path):
+        raise InputError(f"{os.fspath(path)!r}: no path holds a null character: leave it out")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise InputError(f"{path}: whose home folder is meant? write the whole path") from None
+
+
 def check_folders():
     """Refuse folders that cannot serve, before anything is read or written."""
+    for name in FOLDERS:
+        refuse_unusable(name, os.environ.get(name, ""))
     for folder in (ROOT, OUTPUT):
         try:
             str(folder).encode()

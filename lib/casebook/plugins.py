@@ -67,6 +67,16 @@ def called(name, found, *arguments):
         raise InputError(f"{name}: raised {type(error).__name__}: {_line(error)}") from error
 
 
+def numbers_of(given, kind):
+    """What a plugin gave as an array of numbers; of what is none, an empty one."""
+    import numpy as np  # most commands need no plugin and start faster without
+
+    try:
+        return np.asarray(given, dtype=kind)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty(0, kind)
+
+
 def _line(error):
     return " ".join(str(error).split())
 

@@ -1,8 +1,8 @@
-"""The batch: skip what is unchanged, execute the rest by papermill on a Dask client, say what happened.
+"""The batch: skip what is unchanged, execute the rest by papermill, say what happened.
 
-What is unchanged, what failed and what is tried again is decided here; Dask carries the tasks, on threads of this
-process or on the workers of a scheduler. A notebook's kernel is a process of its own (`casebook.kernel`). Its result is
-whole, clean and repeatable: the executed notebook appears only if every cell succeeded.
+What is unchanged, what failed and what is tried again is decided here; the tasks are carried by threads of this
+process, or by Dask to the workers of a scheduler. A notebook's kernel is a process of its own (`casebook.kernel`). Its
+result is whole, clean and repeatable: the executed notebook appears only if every cell succeeded.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from casebook import __version__, kernel
 from casebook.assistant import ANSWERED
+from casebook.credentials import without_secrets
 from casebook.data.cards import card_of
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.files import locked, writable, write_json, write_text
@@ -37,9 +38,11 @@ from casebook.paths import CARDS, FOLDERS, NOTEBOOKS, data_folder, run_dir
 from casebook.plugins import CALLER, is_plugin, source_of
 from casebook.progress import PLACE, clock, progress_text
 from casebook.readers import read_json
+from casebook.runs import evidence
 from casebook.runs import record as records
 from casebook.runs.outputs import each_number, merge_numbers, read_numbers
 from casebook.runs.record import digest
+from casebook.workers import KEPT, POLL, threads
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -50,7 +53,6 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
-_POLL = 0.5
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
 
@@ -172,11 +174,13 @@ def _planned(cell, run, force, inputs):
     stored = None
     with contextlib.suppress(InputError, FileNotFoundError):
         record = records.read_record(record_path(run, cell.name))
-        if record.success and (run_dir(run) / "notebooks" / f"{cell.name}.ipynb").is_file():
+        if record.success and record.outputs:
             stored = record.labels.get("Inputs")
     if stored is None:
         return Planned(cell, inputs, "run")
     changed = tuple(name for name in inputs if stored.get(name) != inputs[name])
+    altered = evidence.faults(record_path(run, cell.name).parent, record)
+    changed += tuple(name.removeprefix("../../") for name in altered)
     status = "stale" if changed or force else "cached"
     return Planned(cell, inputs, status, changed or (("forced",) if force else ()))
 
@@ -207,9 +211,7 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, 
     waiting = {p.cell.name: p for p in planned if p.status != "cached"}
     outcomes = []
     conflict = None
-    folder = run_dir(run)
-    if not writable(folder):
-        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
+    check_place(run)
     with sole_writer(run):
         keep_planned(run, planned)
         try:
@@ -243,14 +245,15 @@ def _work(waiting, cluster, task, outcomes, progress):
         for item in ready_cells(waiting, names)[: max(cluster.slots - len(running), 0)]:
             del waiting[item.cell.name]
             progress.started(item)
-            running[cluster.submit(_on_worker, item, *task, pure=False)] = item, time.perf_counter()
+            running[cluster.submit(_on_worker, item, *task)] = item, time.perf_counter()
         for future in cluster.wait(running, progress.look) if running and not ended else ():
             item, started = running.pop(future)
-            if future.status == "finished":
-                ended.append(future.result())
-            else:
+            lost = cluster.lost(future)
+            if lost:
                 seconds = time.perf_counter() - started
-                ended.append(Outcome(item.cell.name, _lost(future), seconds, cause="worker lost"))
+                ended.append(Outcome(item.cell.name, lost, seconds, cause="worker lost"))
+            else:
+                ended.append(future.result())
         for outcome in ended:
             outcomes.append(outcome)
             if outcome.failure:
@@ -285,6 +288,24 @@ def sole_writer(run):
     """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
     refusal = f"run {run!r} is being written by another batch ({{}}): wait for it, or give another name with --run"
     return locked(run_dir(run) / ".batch", refusal.format)
+
+
+def check_place(run):
+    """Refuse a run whose folder cannot be written, or that another batch is writing."""
+    folder = run_dir(run)
+    if not writable(folder):
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
+    if (folder / ".batch").exists():
+        with sole_writer(run):
+            pass
+
+
+def check_order(planned):
+    """Refuse cells that need each other in a circle."""
+    waiting = {item.cell.name: item for item in planned if item.status != "cached"}
+    while waiting:
+        for item in ready_cells(waiting, set()):
+            del waiting[item.cell.name]
 
 
 class Progress:
@@ -457,16 +478,12 @@ def keep(run, outcomes):
 def run_cell(planned, run, timeout=None, retries=1):
     """Execute one cell and write its run record; a kernel that died is tried again."""
     cell, started, begin = planned.cell, records.now(), time.perf_counter()
-    record_path(run, cell.name).unlink(missing_ok=True)
     given_up, cause, failure, last_lines = [], "done", None, ()
     while True:
         try:
-            executed = execute(cell.notebook, cell.name, run, cell.parameters, timeout)
-            try:
-                _record(planned, run, started, len(given_up) + 1)
-            except OSError:  # a notebook whose record cannot be written is taken back
-                executed.unlink(missing_ok=True)
-                raise
+            _remove_outputs(run, cell.name)
+            execute(cell.notebook, cell.name, run, cell.parameters, timeout)
+            _record(planned, run, started, len(given_up) + 1)
         except NotebookFailed as error:
             if error.cause == KERNEL_DIED and len(given_up) < retries:
                 given_up.append(error.cause)
@@ -476,11 +493,22 @@ def run_cell(planned, run, timeout=None, retries=1):
             cause, failure = "failed", str(error)
         except OSError as error:
             cause, failure = "failed", f"{error.filename or run_dir(run)}: {error.strerror}"
+        if failure:
+            with contextlib.suppress(OSError):
+                _remove_outputs(run, cell.name)
         return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
+
+
+def _remove_outputs(run, cell):
+    """Remove what an earlier or failed execution left: nothing stands there that the present inputs did not give."""
+    record_path(run, cell).unlink(missing_ok=True)
+    for path in evidence.files_of(run, cell, read_planned(run)):
+        path.unlink(missing_ok=True)
 
 
 def _record(planned, run, started, attempts):
     cell = planned.cell
+    path = record_path(run, cell.name)
     numbers = read_numbers(run, cell.name).get(cell.experiment, {})
     record = records.RunRecord.model_construct(
         run_id=f"{started:%Y%m%dT%H%M%SZ}-{planned.key[:8]}",
@@ -499,8 +527,9 @@ def _record(planned, run, started, attempts):
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
         metrics={".".join(names).lower(): number["value"] for names, number in each_number(numbers)},
+        outputs=evidence.hashes(path.parent, evidence.files_of(run, cell.name, read_planned(run))),
     )
-    records.write_record(record_path(run, cell.name), record)
+    records.write_record(path, record)
 
 
 # --- one notebook
@@ -541,9 +570,11 @@ def execute(notebook, cell, run, parameters, timeout=None):
                 kernel_manager_class="casebook.kernel.ForkedKernelManager",
             )
     except papermill.PapermillExecutionError as error:
+        partial.unlink(missing_ok=True)  # a traceback may hold what the environment does
         raise _explained(notebook, error) from None
     except RuntimeError as error:  # nbclient's, of a kernel that ended or never came
         where = f"{notebook}: {_reached(partial)}"
+        partial.unlink(missing_ok=True)
         if watch.late:
             raise NotebookFailed(f"{where}: not done within {timeout:g} s: killed", "timed out") from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
@@ -595,8 +626,9 @@ def _explained(notebook, error):
     """Say in one line which cell failed and why; add the end of a traceback."""
     foreseen = error.ename in {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
-    lines = [line.rstrip() for line in _plain("\n".join(error.traceback)).splitlines() if line.strip()]
-    text = f"{notebook}: cell {error.exec_count}: {' '.join(_plain(why).split())}"
+    trace = without_secrets(_plain("\n".join(error.traceback)))
+    lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
+    text = f"{notebook}: cell {error.exec_count}: {' '.join(without_secrets(_plain(why)).split())}"
     return NotebookFailed(text[:1000], last_lines=() if foreseen else tuple(lines[-6:]))
 
 
@@ -619,24 +651,11 @@ def _workers(run, count, workers, scheduler):
             yield stack.enter_context(connected(scheduler, path))
             return
         os.environ.update(QUIET | os.environ)
-        import dask
-        from distributed import Client, LocalCluster
-
         nursery = stack.enter_context(kernel.batch_nursery(kernel.SHARED if count > 2 else ()))
-        stack.enter_context(dask.config.set(temporary_directory=str(nursery.start())))
-        # What Dask says of itself while it ends is no news.
-        cluster = LocalCluster(
-            1,
-            processes=False,
-            silence_logs=logging.CRITICAL,
-            threads_per_worker=min(workers, count),
-            memory_limit=0,
-            dashboard_address="127.0.0.1:0",
-        )
-        local = stack.enter_context(cluster)
-        client = stack.enter_context(Client(local))
-        stack.callback(nursery.close)  # before the cluster waits for threads that wait for kernels
-        yield Cluster(client)
+        nursery.start()
+        cluster = stack.enter_context(threads(min(workers, count)))
+        stack.callback(nursery.close)  # before the threads are waited for, which wait for kernels
+        yield cluster
 
 
 @contextlib.contextmanager
@@ -647,10 +666,10 @@ def connected(scheduler, shared=None):
     patience = _patience()
     try:
         client = Client(scheduler, timeout=max(10.0, patience / 6))
-    except (OSError, ValueError, WaitTimeout) as error:
-        raise InputError(
-            f"no Dask scheduler at {scheduler}: start 'dask scheduler', and 'dask worker' in this folder"
-        ) from error
+    except (OSError, RuntimeError, TypeError, ValueError, WaitTimeout) as error:
+        reason = without_secrets(" ".join(str(error).split()), scheduler)  # Dask repeats the address
+        remedy = "start 'dask scheduler', and 'dask worker' in this folder; for TLS see the page Scaling"
+        raise InputError(f"no Dask scheduler at {scheduler} ({reason}): {remedy}") from error
     try:
         try:
             client.wait_for_workers(1, timeout=patience)
@@ -668,21 +687,25 @@ def connected(scheduler, shared=None):
         client.close(timeout=2)
 
 
-_KEPT = "what is finished is kept: the same command again carries on"
-
-
 class Cluster:
     """A client that does not wait for ever for workers or a scheduler that are gone."""
 
-    def __init__(self, client, address=None, expected=None):
+    def __init__(self, client, address, expected=None):
         self.client, self.address, self.expected = client, address, expected
-        self.submit, self._alone_since = client.submit, None
+        self._alone_since = None
 
     @property
     def slots(self):
-        """Cells that are worked on at a time: one a worker of a scheduler."""
-        known = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(1, len(known) if self.address else sum(worker["nthreads"] for worker in known))
+        """Cells that are worked on at a time: one a worker."""
+        return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+
+    def submit(self, function, *arguments):
+        """Begin a piece of work, also one that was done before; gives its future."""
+        return self.client.submit(function, *arguments, pure=False)
+
+    def lost(self, future):
+        """Say in one line why there is no result, or give None."""
+        return None if future.status == "finished" else _lost(future)
 
     def wait(self, futures, meanwhile=lambda: None):
         """Wait until one has ended; give those that have."""
@@ -691,10 +714,10 @@ class Cluster:
 
         while True:
             with contextlib.suppress(WaitTimeout, FuturesCancelledError):
-                wait(list(futures), _POLL, "FIRST_COMPLETED")
+                wait(list(futures), POLL, "FIRST_COMPLETED")
             done = [future for future in futures if future.done()]
             if any(future.cancelled() for future in done):  # Dask gave up reconnecting before we did
-                raise CasebookError(f"{self.address}: scheduler gone; {_KEPT}")
+                raise CasebookError(f"{self.address}: scheduler gone; {KEPT}")
             if done:
                 return done
             meanwhile()
@@ -722,7 +745,7 @@ class Cluster:
                 return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _patience():
-            raise CasebookError(f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; {_KEPT}")
+            raise CasebookError(f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; {KEPT}")
 
 
 def _patience():
@@ -764,4 +787,4 @@ def _lost(future):
     error = future.exception()
     if type(error).__name__ == "KilledWorker":
         return f"{error.allowed_failures + 1} workers in a row died while they ran it (memory?)"
-    return f"{type(error).__name__}: {error}"
+    return without_secrets(f"{type(error).__name__}: {error}")

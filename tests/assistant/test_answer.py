@@ -1,13 +1,18 @@
 """Logs made with an endpoint: a server on this machine answers well, badly, or not at all."""
 
 import json
+import math
+import re
+import subprocess
+import sys
 import time
 from contextlib import ExitStack
 
 import pytest
-from serving import _Quiet, answering, chatting
+from serving import _Quiet, answering, chatting, completion, replying, response
 
 from casebook.assistant.answer import answer_questions, read_asked
+from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
@@ -213,6 +218,7 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
         ('{"_id": "q1"}', r"q\.jsonl:1: has no question"),
         ('{"question": "A?"}\n{"question": "A?"}', r"q\.jsonl:2: question 'A\?' stood already in row 1"),
         ("\n", "holds no questions|is empty|no "),
+        ('{"question": "A?", "relevant": [NaN]}', r"q\.jsonl:1: question 'A\?': holds NaN or an endless number"),
     ]:
         path.write_text(content)
         with pytest.raises(InputError, match=message):
@@ -231,4 +237,162 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     for refused in ([*found, "--price-in", "1"], [*words, "b.jsonl", "--k=2"], [*words, "questions.txt"]):
         code, _, err = casebook(*refused)
         assert code == 1 and err.count("\n") == 1
+    empty = [{"index": 0, "message": {"role": "assistant", "content": text}} for text in ("", "Eggs.")]
+    replies = [(200, json.dumps({"choices": [choice]})) for choice in (empty[0], empty[1])]
+    monkeypatch.setenv("CASEBOOK_LLM_URL", endpoint(*replies)[0])
+    (counts,) = json.loads(casebook(*words, "c.jsonl", "--json")[1])["systems"]
+    assert (counts["answers"], counts["empty"]) == (3, 1)
     assert "--mode has no effect without --corpus" in casebook(*words, "b.jsonl", "--mode=bm25")[2]
+
+
+# --- replies that are no answers
+
+ONE = QUESTIONS[1]
+DEEP = b'{"choices": ' + b"[" * 100_000
+HOSTILE = {
+    "a list": (completion(["a"]), "content: Input should be a valid string"),
+    "an object": (completion({"text": "a"}), "content: Input should be a valid string"),
+    "a number": (completion(7), "content: Input should be a valid string"),
+    "NaN": (completion(math.nan), "content: Input should be a valid string"),
+    "half a character": (completion("\ud800"), "Invalid JSON: .*hex escape"),
+    "choices are an object": (completion(choices={"0": CHOICE}), "choices: Input should be a valid array"),
+    "no choice": (completion(choices=[]), "choices: "),
+    "no content": (completion(choices=[{"message": {}}]), "content: Field required"),
+    "deep": (DEEP, "Invalid JSON: "),
+    "tokens in words": (completion(usage={"prompt_tokens": "ten"}), "prompt_tokens: Input should be a valid integer"),
+    "fewer tokens than none": (completion(usage={"prompt_tokens": -1, "completion_tokens": 1}), "prompt_tokens: "),
+    "endless tokens": (completion(usage={"prompt_tokens": 1, "completion_tokens": math.inf}), "completion_tokens: "),
+    "an error with status 200": ({"error": {"message": "quota, sk-secret"}}, r"choices: .*quota, \*\*\*"),
+}
+
+
+def ask_three(kitchen, reply, **settings):
+    """Ask the three questions without passages, the second of which gets a reply of its own."""
+    with replying(lambda prompt: reply() if ONE in prompt else [response(completion())]) as (url, asked):
+        try:
+            return ask(kitchen, url, corpus=None, **({"retries": 0} | settings)), asked
+        except BatchFailed as error:
+            return str(error), asked
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_reply_that_is_no_answer_is_a_row_with_the_reason(kitchen, kind, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    body, reason = HOSTILE[kind]
+    said, asked = ask_three(kitchen, lambda: [response(body)], prices=(1.0, 2.0))
+    assert len(asked) == 3
+    assert re.search(f"1 of 3 answers are missing: endpoint:m: no chat completion: .*{reason}", said)
+    log = read_log(kitchen / "answers.jsonl")
+    assert log["question"].tolist() == QUESTIONS
+    assert log["answer"].tolist() == ["Four egg whites.", "", "Four egg whites."]
+    assert log["no_answer"].notna().tolist() == [False, True, False]
+    assert log.attrs["notes"][0].startswith("not answered: 1 (1 × endpoint:m: no chat completion: ")
+    row = json.loads(lines(kitchen)[1])
+    assert row["answer"] is None and "sk-secret" not in lines(kitchen)[1]
+
+
+def test_what_had_no_answer_is_asked_again_after_what_was_never_asked(kitchen):
+    nonsense = [response(completion(7))]
+    ask_three(kitchen, lambda: nonsense)
+    _, asked = ask_three(kitchen, lambda: nonsense)
+    assert [prompt for prompt, _ in asked if ONE not in prompt] == [] and len(asked) == 1
+    assert len(lines(kitchen)) == 3
+    with (kitchen / "questions.txt").open("a") as stream:
+        stream.write("\nWhat is new?")
+    _, asked = ask_three(kitchen, lambda: nonsense)
+    assert ["What is new?" in prompt for prompt, _ in asked] == [True, False]
+    log, _ = ask_three(kitchen, lambda: [response(completion("The sponge."))])
+    assert log["answer"].tolist() == ["Four egg whites.", "The sponge.", "Four egg whites.", "Four egg whites."]
+    assert log["no_answer"].isna().all()
+
+
+def test_nonsense_in_a_row_stops_nothing_and_slow_replies_in_a_row_are_got_past(kitchen):
+    with chatting(raw='{"choices": 3}') as (url, asked):
+        with pytest.raises(BatchFailed, match="6 of 6 answers are missing"):
+            ask(kitchen, url)
+        assert len(asked) == 6 and len(lines(kitchen)) == 6
+    (kitchen / "answers.jsonl").unlink()
+    with chatting("Late.", delay=0.5) as (url, _), pytest.raises(BatchFailed, match=r"no answer within 0\.1 s"):
+        ask(kitchen, url, timeout=0.1)
+    assert len(lines(kitchen)) == 3  # three in a row
+    with chatting("Late.", delay=0.5) as (url, _), pytest.raises(BatchFailed, match="6 of 6 answers are missing"):
+        ask(kitchen, url, timeout=0.1)
+    assert len(lines(kitchen)) == 6
+    with chatting("In time.") as (url, _):
+        assert ask(kitchen, url)["answer"].tolist() == ["In time."] * 6
+
+
+def test_a_log_whose_writer_was_killed_between_two_tries_is_read(kitchen):
+    ask_three(kitchen, lambda: [response(completion(7))])
+    path = kitchen / "answers.jsonl"
+    again = json.loads(lines(kitchen)[1]) | {"answer": "The sponge.", "no_answer": None}
+    path.write_text("\n".join([*lines(kitchen), json.dumps(again)]), encoding="utf-8")
+    log = read_log(path)
+    assert log["answer"].tolist() == ["Four egg whites.", "Four egg whites.", "The sponge."]
+    assert log.attrs["copies"] == []
+    assert len(ask_three(kitchen, list)[0]) == 3  # nothing is left to ask
+    assert [json.loads(line)["answer"] for line in lines(kitchen)] == [
+        "Four egg whites.", "The sponge.", "Four egg whites.",
+    ]  # fmt: skip
+
+
+def test_many_reasons_do_not_make_an_endless_line(kitchen):
+    (kitchen / "questions.txt").write_text("\n".join(f"Question {number}?" for number in range(30)))
+    server = replying(lambda prompt: [response(prompt[-30:].encode())])
+    with server as (url, _), pytest.raises(BatchFailed, match="; and 25 other reasons; the same command asks again"):
+        ask(kitchen, url, corpus=None)
+    assert read_log(kitchen / "answers.jsonl").attrs["notes"][0].endswith("; and 27 other reasons)")
+
+
+def test_a_link_to_the_log_does_not_get_round_its_lock(kitchen):
+    """Two processes, one of which names the log by a link."""
+    link = kitchen / "link.jsonl"
+    link.symlink_to("answers.jsonl")
+    words = [sys.executable, "-m", "casebook", "answer", "questions.txt", "--model", "m", "--out", "link.jsonl"]
+    with chatting("Four egg whites.", delay=1.5) as (url, asked):
+        other = subprocess.Popen([*words, "--url", url], cwd=kitchen, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 60
+            while not asked and time.monotonic() < end:
+                time.sleep(0.05)
+            with pytest.raises(InputError, match=rf"answers\.jsonl: is being written by pid {other.pid} "):
+                ask(kitchen, url, corpus=None)
+            assert other.wait(60) == 0
+        finally:
+            other.kill()
+    assert len(asked) == len(lines(kitchen)) == 3
+    assert link.is_symlink()
+    assert [path.name for path in kitchen.glob(".*")] == []
+
+
+def test_numbers_that_no_log_can_hold_are_refused_at_the_door(kitchen):
+    for settings, message in [
+        ({"prices": (math.inf, 1.0)}, r"prices \(inf, 1.0\): give numbers"),
+        ({"prices": (1.0, math.nan)}, "give numbers from 0"),
+        ({"temperature": math.nan}, "temperature nan: give a finite number"),
+        ({"timeout": math.inf}, "timeout inf: give seconds"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            ask(kitchen, "http://127.0.0.1:9/v1", **settings)
+    assert not (kitchen / "answers.jsonl").exists()
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://h:99999", "http://", "http://a b"])
+def test_a_malformed_address_is_one_line_at_the_command(kitchen, casebook, monkeypatch, url):
+    monkeypatch.chdir(kitchen)
+    code, _, err = casebook("answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url", url)
+    assert code == 1 and err.count("\n") == 1 and "of a language model: " in err
+
+
+def test_what_was_being_asked_when_the_rest_was_given_up_is_kept(kitchen):
+    (kitchen / "questions.txt").write_text("\n".join(f"Question {number}?" for number in range(12)))
+
+    def reply(prompt):
+        late = "Question 3?" in prompt
+        time.sleep(0.5 if late else 0.1)
+        yield response(completion()) if late else response(b"{}", status="401 No")
+
+    with replying(reply) as (url, asked), pytest.raises(BatchFailed, match="11 of 12 answers are missing"):
+        ask(kitchen, url, corpus=None, parallel=4, retries=0)
+    assert len(asked) < 12
+    assert [json.loads(line)["id"] for line in lines(kitchen)] == ["Question 3?"]

@@ -154,9 +154,10 @@ def test_texts_of_scripts_without_blanks_are_no_ids(tmp_path):
 def test_epochs_are_rows_of_one_group_and_a_failed_run_has_an_empty_answer(tmp_path):
     log = read_log(write(tmp_path / "inspect.json", EXPORTS["inspect"]))
     assert log["id"].tolist() == ["1", "1 (epoch 2)"] and log["group"].tolist() == ["1", "1"]
-    failed = {"inputs.question": "May I?", "error": "TimeoutError()", "id": "r2"}
+    failed = {"inputs.question": "May I?", "error": "Timeout\x1b[31m\nError()", "id": "r2"}
     log = read_log(write(tmp_path / "l.jsonl", [EXPORTS["langsmith"], failed]))
     assert log["answer"].tolist() == ["Yes.", ""] and log["seconds"][0] == 0.5
+    assert log["no_answer"].isna().tolist() == [True, False] and log["no_answer"][1] == "Timeout [31m Error()"
     item = EXPORTS["openai"]["data"][0]
     log = read_log(write(tmp_path / "o.jsonl", [item | {"sample": {"output": [], "model": "m"}}]))
     assert log.loc[0, ["answer", "system"]].tolist() == ["", "m"]
@@ -281,3 +282,20 @@ def test_whatever_a_file_holds_the_error_is_one_line(content):
             assert "log.json" in str(error) and "\n" not in str(error)
         else:
             assert log["question"].map(str.strip).all()
+
+
+@pytest.mark.parametrize("damage", ["flipped", "locked"])
+def test_a_damaged_archive_of_a_log_is_one_line(casebook, tmp_path, damage):
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"model": "m"}, "text": "much " * 500}))
+    data = bytearray(path.read_bytes())
+    if damage == "flipped":
+        data[45:60] = bytes(15)
+    else:  # both headers say that the member is encrypted
+        for place in (6, data.index(b"PK\x01\x02") + 8):
+            data[place] |= 1
+    path.write_bytes(data)
+    code, out, err = casebook("gate", "--log", path, "--against", path)
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert "log.eval: is no Inspect log" in err

@@ -211,6 +211,39 @@ def test_abstentions_have_no_grounding(tmp_path):
     assert (rows["answered"] == 0).all()
 
 
+def failed_log(path, failures=2):
+    """A log in which the first questions have a reason instead of an answer."""
+    log_of(path, RECIPES, copied)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows[:failures]:
+        row |= {"answer": None, "no_answer": "endpoint:m: no answer within 60 s"}
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def test_what_failed_is_not_answered_and_not_a_wrong_answer(tmp_path):
+    log = read_log(failed_log(tmp_path / "log.jsonl"))
+    assert log.attrs["notes"] == ["not answered: 2 (2 × endpoint:m: no answer within 60 s)"]
+    rows = score_answers(log)
+    assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
+    for key in ("token F1", "exact", "faithfulness", "words"):
+        assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
+    undefined = summary(rows, n_boot=200).set_index("measure")["undefined"]
+    assert undefined["token F1"] == 2 and undefined["answered"] == 0
+
+
+def test_a_gate_does_not_pass_by_failing(tmp_path):
+    old = log_of(tmp_path / "old.jsonl", RECIPES, copied)
+    new = failed_log(tmp_path / "new.jsonl", 6)
+    found = gate_logs(new, old)
+    assert found["verdict"] == "fail"
+    assert found["notes"] == ["new: not answered: 6 (6 × endpoint:m: no answer within 60 s)"]
+    alone = gate_logs(new, old, ["token F1"])
+    assert alone["verdict"] == "incomparable" and alone["notes"][-1].endswith("gate 'answered' too")
+    assert gate_logs(new, old, ["token F1", "answered"])["verdict"] == "fail"
+    assert gate_logs(new, old, ["token F1"], common=True)["rows"]["n"].tolist() == [2]
+
+
 def test_published_answers(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     log, name = shipped_log("pdpabench")

@@ -138,6 +138,10 @@ def test_copied_lists_are_flagged_and_wordings_are_not():
     questions = {f"q{i}": first[: 4 - i % 3] for i in range(8)}
     found = finding(Labels("copied", {"all": questions}, labels.documents), "reused lists")
     assert found.verdict == "flagged" and found.value == 1.0 and found.chance < 0.05
+    for several, judged in ((2, False), (3, True)):  # the fewest questions that can show a habit
+        few = {name: questions[name] for name in list(questions)[:several]}
+        verdict = finding(Labels("few", {"all": few}, labels.documents), "reused lists").verdict
+        assert (verdict != "not applicable") == judged
     groups = dict.fromkeys(questions, "g")
     assert finding(Labels("copied", {"all": questions}, labels.documents, groups=groups), "reused lists").value == 0.0
 

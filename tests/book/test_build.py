@@ -2,15 +2,18 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 import yaml
+from quick_book import copy_book
+from toy_records import seal
 
 from casebook import paths
 from casebook.book import build
 from casebook.book.titles import titles
 from casebook.errors import CasebookError, InputError
-from casebook.files import write_text
+from casebook.files import sha256_file
 from casebook.paths import ROOT, run_dir
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
@@ -20,19 +23,7 @@ CELL = "retrieval_ablation-smoke"
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """Give a copy of the prose, to be changed; rendering it writes each page as it was staged."""
-    shutil.copytree(ROOT / "book", tmp_path / "book")
-    shutil.copy(ROOT / "_config.yml", tmp_path)
-    monkeypatch.setattr(build, "ROOT", tmp_path)
-    monkeypatch.setattr(build, "OUTPUT", tmp_path)
-
-    def rendered(stage, target):
-        for page in (stage / "book").rglob("*.md"):
-            write_text((target / "html" / page.relative_to(stage / "book")).with_suffix(".html"), page.read_text())
-        return target / "html"
-
-    monkeypatch.setattr(build, "rendered", rendered)
-    return tmp_path
+    return copy_book(tmp_path, monkeypatch)
 
 
 def test_an_unchanged_run_is_rendered_once_and_a_changed_page_again(project):
@@ -44,6 +35,59 @@ def test_an_unchanged_run_is_rendered_once_and_a_changed_page_again(project):
     assert build.build_book("smoke").stat().st_mtime_ns > first
     assert "One more sentence." in index.read_text()
     assert not list(index.parents[1].glob("work-*"))
+
+
+def listed(site):
+    """Give the names in a list of checksums, in its order."""
+    lines = (site / "checksums.txt").read_text().splitlines()
+    return [line.split("  ", 1)[1] for line in lines]
+
+
+def test_sha256sum_finds_every_file_of_a_site_as_listed(project):
+    site = build.build_book("smoke").parent
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "checksums.txt"], cwd=site, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    files = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
+    assert listed(site) == sorted({*files} - {"checksums.txt"})
+    assert {"index.html", "numbers.json", "generated/items/retrieval_ablation-smoke.html"} <= {*files}
+
+
+def alter(path):
+    path.write_text(path.read_text() + "<p>Another answer.</p>")
+
+
+def alter_with_its_checksum(path):
+    before = sha256_file(path)
+    alter(path)
+    sums = path.parent / "checksums.txt"
+    sums.write_text(sums.read_text().replace(before, sha256_file(path)))
+
+
+@pytest.mark.parametrize(
+    ("harm", "names"),
+    [
+        (alter, ["index.html: was altered"]),
+        (lambda path: shutil.copy(path, path.with_name("more.html")), ["more.html: was added"]),
+        (lambda path: shutil.rmtree(path.parent), ["checksums.txt: is gone"]),
+        (alter_with_its_checksum, ["checksums.txt: was altered"]),
+    ],
+)
+def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(project, casebook, harm, names):
+    index = build.build_book("smoke")
+    before = content(index.parent)
+    harm(index)
+    code, _, err = casebook("build", "--run", "smoke")
+    assert (code, content(index.parent)) == (0, before)
+    assert len(err.splitlines()) == len(names)
+    for name in names:
+        assert name in err and "rendered again" in err
+    assert casebook("build", "--run", "smoke")[2] == ""
+
+
+def content(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.slow
@@ -74,6 +118,7 @@ def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path
         cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Retrieval\n\nText"}
         notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
         (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
+    seal(tmp_path / "mine")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     assert titles("mine", [CELL, "audits-smoke"]) == {CELL: "Retrieval: Smoke", "audits-smoke": "Retrieval"}
     assert titles("mine", [CELL, "retrieval_ablation-again"])["retrieval_ablation-again"] == "Retrieval: Smoke (again)"
@@ -99,6 +144,7 @@ def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_pa
         copy(tmp_path / "mine" / kind / f"{CELL}{ending}", tmp_path / "mine" / kind / f"retrieval_ablation-b{ending}")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     RunOutputs("mine", CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34))
+    seal(tmp_path / "mine")
     cells = [CELL, "retrieval_ablation-b"]
     build._stage("mine", tmp_path / "stage", cells, None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())

@@ -6,6 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
+from toy_records import rewrite_record, seal
 
 from casebook import paths
 from casebook.book.comparison import changes
@@ -29,6 +30,7 @@ def runs(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     for name, value in (("old", 0.05), ("new", 0.06)):
         RunOutputs(name, CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", value, 0.02, 0.08, 34))
+        seal(tmp_path / name)
     monkeypatch.setenv("CASEBOOK_ACTOR", "<b>Ada</b>")
     return tmp_path
 
@@ -37,7 +39,7 @@ def edit(folder, **fields):
     path = folder / "runs" / CELL / "run.json"
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"] |= fields.pop("inputs", {})
-    path.write_text(json.dumps(record | fields))
+    rewrite_record(path, **record | fields)
 
 
 def listing():

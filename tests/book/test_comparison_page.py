@@ -6,11 +6,13 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from toy_records import rewrite_record, seal
 
 from casebook import paths
 from casebook.book.comparison import comparison, differences
 from casebook.errors import InputError
 from casebook.paths import run_dir
+from casebook.runs.outputs import merge_numbers
 
 CELL = "retrieval_ablation-smoke"
 
@@ -18,12 +20,15 @@ CELL = "retrieval_ablation-smoke"
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """Give two equal runs, old and new, to be changed."""
+    smoke = run_dir("smoke")
     for name in ("old", "new"):
-        shutil.copytree(run_dir("smoke"), tmp_path / name)
+        shutil.copytree(smoke, tmp_path / name)
         for cell in (tmp_path / name / "runs").iterdir():
             if cell.name not in (CELL, "rater_agreement-smoke", "audits-smoke"):
                 shutil.rmtree(cell)
-    monkeypatch.setattr(paths, "RESULTS", tmp_path)
+                (tmp_path / name / "notebooks" / f"{cell.name}.ipynb").unlink()
+        monkeypatch.setattr(paths, "RESULTS", tmp_path)
+        merge_numbers(name)
     return tmp_path
 
 
@@ -32,6 +37,7 @@ def change_rows(run, change):
     rows = pd.read_csv(path)
     change(rows)
     rows.to_csv(path, index=False, compression={"method": "gzip", "mtime": 0})
+    seal(run)
 
 
 def test_equal_runs_have_no_difference(runs):
@@ -88,7 +94,7 @@ def test_other_data_are_never_compared(runs):
     path = runs / "new" / "runs" / CELL / "run.json"
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"]["data"] = {"dataset": "another"}
-    path.write_text(json.dumps(record))
+    rewrite_record(path, **record)
     change_rows(runs / "new", lambda rows: rows.__setitem__("nDCG@10", 0.0))
     found, silent = differences("new", "old")
     assert found.empty

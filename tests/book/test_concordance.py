@@ -10,6 +10,7 @@ import shlex
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from toy_records import seal
 from typer.testing import CliRunner
 
 import casebook
@@ -132,6 +133,9 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
     share = {"value": 0.5, "ci": [0.4, 0.6], "n": 20, "control": 0.25, "reason": None}
     (folder / "numbers" / "cell.json").write_text(json.dumps({"chapter": {"votes": {"panel": {"share": share}}}}))
     (folder / "tables" / "cell.alpha.csv").write_text("scale,alpha,low,high\nclarity,0.1,0.0,0.2\nuse,0.3,0.2,0.4\n")
+    (folder / "notebooks").mkdir()
+    (folder / "notebooks" / "cell.ipynb").touch()
+    seal(folder)
     values = {
         "share": {"number": ["panel", "share"]},
         "alpha": {"table": "alpha", "row": {"scale": "use"}, "columns": ["alpha", "low", "high"]},

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from bs4 import BeautifulSoup
+from toy_records import seal
 
 from casebook import paths
 from casebook.book.front import answers, masthead, method_page, web_address
@@ -39,7 +40,12 @@ def run(tmp_path, monkeypatch):
     """Give a copy of the smoke run, and write headlines into it."""
     shutil.copytree(run_dir("smoke"), tmp_path / "mine")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    return lambda *found, cell=CELL: RunOutputs("mine", cell).headlines(*found)
+
+    def write(*found, cell=CELL):
+        RunOutputs("mine", cell).headlines(*found)
+        seal(tmp_path / "mine")
+
+    return write
 
 
 def test_a_row_holds_question_effect_count_verdict_and_links(run):

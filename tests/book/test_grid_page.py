@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from toy_records import seal
 
 from casebook import paths
 from casebook.book.pages import grid_page
@@ -28,6 +29,7 @@ def run(tmp_path, monkeypatch):
                 copy(path, target)
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     RunOutputs("mine", DONE[0]).headlines(ANSWER)
+    seal(tmp_path / "results" / "mine")
     return tmp_path / "results" / "mine"
 
 

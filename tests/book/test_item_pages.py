@@ -5,6 +5,7 @@ import shutil
 
 import pandas as pd
 import pytest
+from toy_records import rewrite_record, seal
 
 from casebook import paths
 from casebook.book import pages
@@ -105,7 +106,7 @@ def test_other_data_or_nothing_kept_is_said(runs):
     path = runs / "old" / "runs" / CELL / "run.json"
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"]["data"] = {"dataset": "another"}
-    path.write_text(json.dumps(record))
+    rewrite_record(path, **record)
     files = item_pages("new", [CELL], "old")
     assert loaded(files)["layout"][1]["heads"] == ["Document", "full", "random"]
     assert "used other data" in files[PAGE]
@@ -124,6 +125,8 @@ def test_chapter_and_changed_rows_link_to_the_questions(runs):
     first = rows["query_id"].isin(["sq01", "sq03"]) & (rows["system"] == "full")
     rows.loc[first, "nDCG@10"] = 0.0
     rows.to_csv(path, index=False)
+    for name in ("old", "new"):
+        seal(runs / name)
     page = comparison("new", "old")
     assert f'<a href="items/{CELL}.html#q=sq01">sq01</a>' in page
     assert "q=sq03" not in page  # not among the questions that were kept

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from toy_records import rewrite_record
 
 from casebook import paths
 from casebook.book import pages
@@ -31,7 +32,7 @@ def record_with(results, **labels):
     record = json.loads(path.read_text())
     record["Labels"]["Inputs"]["parameters"] |= labels.pop("parameters", {})
     record["Labels"] |= labels
-    path.write_text(json.dumps(record))
+    rewrite_record(path, **record)
     return stored_record("mine", CELL)
 
 

@@ -20,7 +20,8 @@ def test_scripts_stay_where_a_page_needs_them_and_downloads_need_no_drawings(tmp
     (tmp_path / "plain.html").write_text(HEAD + '<p class="tex2jax_ignore">')
     (tmp_path / "formula.html").write_text(HEAD + '<span class="math notranslate">')
     (tmp_path / "_sources" / "run" / "notebooks").mkdir(parents=True)
-    (tmp_path / "_sources" / "run" / "notebooks" / CELL).touch()
+    for notebook in (run_dir("smoke") / "notebooks").glob("*.ipynb"):
+        (tmp_path / "_sources" / "run" / "notebooks" / notebook.name).touch()
     finish("smoke", tmp_path)
     plain, formula = ((tmp_path / f"{n}.html").read_text() for n in ("plain", "formula"))
     assert "fontawesome" not in plain + formula

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from bs4 import BeautifulSoup
+from toy_records import seal
 
 from casebook import paths
 from casebook.book import stated
@@ -25,6 +26,9 @@ def run(tmp_path, monkeypatch):
         for kind, content in (("numbers", numbers), ("contrasts", contrasts)):
             (tmp_path / "mine" / kind).mkdir(parents=True, exist_ok=True)
             (tmp_path / "mine" / kind / f"{CELL}.json").write_text(json.dumps(content or {}))
+        (tmp_path / "mine" / "notebooks").mkdir()
+        (tmp_path / "mine" / "notebooks" / f"{CELL}.ipynb").touch()
+        seal(tmp_path / "mine")
         return "mine"
 
     return write
@@ -55,10 +59,17 @@ def judge(rule, *values, dataset="mine", **row):
         ("above 0", (0.13, 0.13, -0.1, 0.4), "undecided"),
         ("above 0", (0.1, -0.2, -0.3, -0.1), "contradicted"),
         ("above 0", (0.1, -0.2, -0.3, 0.0), "contradicted"),
+        ("above 0", (0.1, 0.2, 0.0, 0.3), "undecided"),
         ("below 0", ("below 0", -0.1, -0.2, -0.02), "confirmed"),
         ("below 0", ("below 0", 0.1, 0.02, 0.2), "contradicted"),
         ("below 0", ("below 0", -0.1, -0.2, 0.02), "undecided"),
+        ("below 0", (-0.1, -0.1, -0.2, 0.0), "undecided"),
+        ("below 0", (-0.1, 0.1, 0.0, 0.2), "contradicted"),
         ("above 0.9", (0.9, 0.95, None, None), "undecided"),
+        ("above 0.9", (0.9, 0.95, 0.91, 0.99), "confirmed"),
+        ("above 0.9", (0.9, 0.95, 0.89, 0.99), "undecided"),
+        ("below 0.9", (0.9, 0.85, 0.8, 0.89), "confirmed"),
+        ("below 0.9", (0.9, 0.95, 0.91, 0.99), "contradicted"),
         ("equal", (0.13, 0.1304), "reproduced"),
         ("equal", (0.13, 0.1306), "contradicted"),
     ],

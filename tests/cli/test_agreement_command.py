@@ -67,6 +67,8 @@ def test_an_interval_needs_resamples(coders, run):
     for few in (1, 99):
         code, _, err = run(coders, "--boot", few)
         assert code == 1 and "at least 100 resamples" in err
+    code, _, err = run(coders, "--resamples", "1" + "0" * 30)
+    assert code == 1 and "--resamples" in err and err.count("\n") == 1
     assert json.loads(run(coders, "--boot", 0, "--json")[1])["gwet_ac1"]["se"]
 
 
@@ -126,3 +128,20 @@ def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):
     for path, form, message in ((counts, "table", "must be square"), (counts, "cells", "unknown form 'cells'")):
         code, _, err = run(path, "--form", form)
         assert code == 1 and message in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("count", ["100001", "100000000000", "1e11", "1e18", "1e300"])
+def test_huge_counts_of_a_table_are_one_line(run, tmp_path, count):
+    """F61: as many ratings were to be held in memory."""
+    path = tmp_path / "table.csv"
+    path.write_text(f"judge,a,b\na,{count},2\nb,3,{count}\n")
+    code, out, err = run(path, "--form", "table")
+    assert (code, out) == (1, "") and "at most 200,000" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("count", ["1e10", "1e18", "1e300", "1e308"])
+def test_huge_counts_of_raters_are_one_line(run, tmp_path, count):
+    path = tmp_path / "counts.csv"
+    path.write_text(f"item,a,b\nq1,{count},{count}\nq2,3,{count}\nq3,4,2\n")
+    code, out, err = run(path, "--form", "counts")
+    assert (code, out) == (1, "") and "at most 1,000,000,000" in err and err.count("\n") == 1

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from serving import chatting
 
-from casebook.assistant.log import check_parameters
 from casebook.book.chapters import command, hashes
 from casebook.book.items import item_pages
 from casebook.data.registry import load
@@ -122,7 +121,7 @@ def headlines_of(folder):
 @pytest.mark.parametrize("notebook", ["06_rater_agreement.ipynb", "10_assistant.ipynb"])
 def test_a_log_is_one_file_or_a_list(tmp_path, notebook):
     """F25: a list was no name."""
-    paths = [str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in "ab"]
+    paths = [str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in ("new", "old")]
     for value in (paths, paths[0]) if "assistant" in notebook else (paths,):
         note = check(Cell("mine", notebook, {"log": value}), NOTEBOOKS / notebook)
         assert note == "the log's own scores are not read: score"
@@ -138,8 +137,9 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200, agreement_level=0.8)
     (each,) = [each for each in chapter["headlines"] if "agree" in each.question]
     assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
+    wrong = Cell("mine", "10_assistant.ipynb", {"log": str(path), "agreement_level": "high"})
     with pytest.raises(InputError, match="agreement_level: give a token F1 between 0 and 1, not 'high'"):
-        check_parameters({"log": str(path), "collection": None, "agreement_level": "high"})
+        check(wrong, NOTEBOOKS / wrong.notebook)
 
 
 def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ import typer
 from interrupts import interruptible
 
 from casebook import cli
+from casebook.errors import InputError
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\nq3 0 d4 1\n"
 RUN_A = "q1 Q0 d1 1 2.0 a\nq1 Q0 d2 2 1.0 a\nq2 Q0 d1 1 2.0 a\nq2 Q0 d3 2 1.0 a\n"
@@ -138,10 +139,11 @@ SMOKE = [sys.executable, "-m", "casebook", "run", "retrieval_ablation-smoke"]
 
 
 @pytest.mark.slow
-def test_a_setting_that_only_the_notebook_can_refuse_fails_the_batch(project):
-    done = subprocess.run([*SMOKE, "-p", "mmr_lambda=1.5"], capture_output=True, text=True, check=False)
+def test_data_that_only_the_notebook_can_refuse_fail_the_batch(project):
+    command = [sys.executable, "-m", "casebook", "run", "counterfactual_sensitivity-smoke", "-p", "dataset=smoke"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
-    assert "mmr_lambda" in done.stderr.splitlines()[-1]
+    assert "smoke" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert not list(project.glob("results/*/notebooks/[!.]*"))
 
@@ -201,6 +203,30 @@ def test_an_old_name_means_the_new_one(casebook, files):
     assert found[0] == found[1] and found[0][0] == 0
 
 
+def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(casebook, tmp_path, monkeypatch):
+    """Published answers are in mirrors alone; the questions of the same set are fetched like any other."""
+    cells = {"assistant": ("10_assistant", "pdpabench"), "smoke": ("10_assistant", "smoke")}
+    pulled = []
+
+    def stop(names):
+        pulled.extend(names)
+        raise InputError("stopped")
+
+    monkeypatch.setattr("casebook.data.registry.pull", stop)
+    for more, expected in (
+        ({}, ["consumer_contracts_qa", "smoke"]),
+        ({"ablation": ("01_retrieval_ablation", "pdpabench")}, ["consumer_contracts_qa", "pdpabench", "smoke"]),
+    ):
+        lines = [
+            f"- {{name: {name}, notebook: {notebook}.ipynb, parameters: {{dataset: {dataset}}}, tags: [mine]}}"
+            for name, (notebook, dataset) in (cells | more).items()
+        ]
+        (tmp_path / "grid.yml").write_text("\n".join(lines))
+        pulled.clear()
+        assert casebook("report", "--grid", tmp_path / "grid.yml", "--tag", "mine")[0] == 1
+        assert pulled == expected
+
+
 def test_help_is_quick():
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-m", "casebook", "--help"], capture_output=True, check=True)
@@ -215,7 +241,7 @@ def test_help_is_quick():
         ("run", "run", "run_batch", "workers retries"),
         ("report", "run", "run_batch", "workers retries"),
         ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_boot"),
-        ("answer", "assistant.answer", "answer_questions", "k timeout retries max_tokens"),
+        ("answer", "assistant.answer", "answer_questions", "k timeout retries max_bytes max_tokens"),
         ("explain score", "explain.study", "score", "foreign resamples=n_boot"),
         ("factcheck run", "factcheck.score", "as_report", "resamples=n_boot"),
         ("raters analyse", "raters.analysis", "analyse", "resamples permutations"),
@@ -225,7 +251,10 @@ def test_help_is_quick():
         ("runs decide", "runs.decide", "decide", "eps"),
         ("sensitivity evaluate", "sensitivity.study", "run_study", "k"),
         ("sensitivity evaluate", "sensitivity.evaluation", "evaluate", "resamples=n_boot"),
+        ("sensitivity evaluate", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
+        ("shift eval", "shift.gate", "run_evaluators", "shift baseline"),
         ("sensitivity run", "sensitivity.report", "run_case", "k"),
+        ("sensitivity run", "sensitivity.tree", "CaseSearch", "k"),
         ("sensitivity run", "sensitivity.tree", "TreeSettings", "depth=max_depth children budget"),
         ("sensitivity run", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
     ],

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -59,13 +60,28 @@ def test_shards_give_the_run_of_one_index_and_evaluate_reads_it(tmp_path, casebo
     assert code == 0 and json.loads(out)["measures"]["nDCG@10"]["mean"] > 0.5
 
 
+def threads_of_libraries(seconds):
+    """Give a process and the largest number of threads that a library of its computes with."""
+    import threadpoolctl
+    import torch
+
+    time.sleep(seconds)  # for which another process is needed
+    return os.getpid(), max(torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info()))
+
+
 @pytest.mark.slow
-def test_more_than_one_worker_is_processes_of_their_own():
-    with _cluster(2, None) as client:
-        pids = set(client.run(os.getpid).values())
+def test_more_than_one_worker_is_processes_of_one_thread_each(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    before = dict(os.environ)
+    with _cluster(2, None) as workers:
+        answers = workers.gather([workers.submit(threads_of_libraries, 1) for _ in range(2)])
+    pids = {pid for pid, _ in answers}
     assert len(pids) == 2 and os.getpid() not in pids
-    with _cluster(1, None) as client:
-        assert client is None
+    assert [threads for _, threads in answers] == [1, 1]
+    assert dict(os.environ) == before
+    with _cluster(1, None) as workers:
+        assert workers is None
 
 
 @pytest.fixture

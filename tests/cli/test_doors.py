@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.files import refuse_overwriting, write_text
+from casebook.paths import RESULTS
 from casebook.trec import write_run
 
 CASE = {"case_id": "c1", "parties": [{"name": "Tan", "role": "Appellant", "type": "Individual"}]}
@@ -96,6 +97,22 @@ def test_what_means_nothing_is_one_clear_line(casebook, tmp_path, arguments, mes
     assert (code, out) == (1, "")
     assert err.startswith("casebook: ") and err.count("\n") == 1
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("http://me:hunter22@host/v1", "CASEBOOK_LLM_URL"),
+        ("[{here: 'https://hunter22@host'}]", "parameters are published"),
+        ("https://host/v1?version=2&api-key=hunter22", "holds a password or a key"),
+    ],
+)
+def test_a_parameter_that_is_published_holds_no_password(casebook, value, message):
+    before = set(RESULTS.iterdir())
+    code, out, err = casebook("run", "rater_agreement", "--run", "refused", "-p", f"url={value}")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("casebook: url: ") and message in err and "hunter22" not in err
+    assert set(RESULTS.iterdir()) == before
 
 
 HOSTILE = {
@@ -189,3 +206,52 @@ def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, f
     )
     code, out, err = casebook("gate", "--log", path, "--against", path)
     assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
+
+
+def test_a_search_does_not_overwrite_the_shards_that_it_reads(casebook, tmp_path):
+    """F62: the list of shards was replaced by the run, and the corpus was gone."""
+    folder, shards = records(tmp_path / "mine"), tmp_path / "shards"
+    assert casebook("corpus", "encode", folder, "--out", shards)[0] == 0
+    before = {path: path.read_bytes() for path in shards.iterdir()}
+    for path in before:
+        code, out, err = casebook("corpus", "search", shards, folder, "--out", path)
+        assert (code, out) == (1, "") and f"{path}: is read by this command" in err
+    assert {path: path.read_bytes() for path in shards.iterdir()} == before
+    for _ in range(2):  # another file there may be replaced
+        assert casebook("corpus", "search", shards, folder, "--out", shards / "run.trec")[0] == 0
+
+
+def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
+    from casebook.paths import DATA
+
+    path = DATA / "smoke" / "corpus.jsonl"
+    before = path.read_bytes()
+    code, out, err = casebook("sensitivity", "run", case, "smoke", "--mode", "bm25", "-o", path)
+    assert (code, out) == (1, "") and "is data of the project" in err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "remedy"),
+    [
+        (["factcheck", "run", "case.txt"], "casebook.factcheck.pipeline.checker_of", "begins anew"),
+        (["sensitivity", "run", "case.txt", "smoke"], "casebook.sensitivity.report.run_case", "begins anew"),
+        (["build", "--run", "smoke"], "casebook.book.build_book", "begins anew"),
+        (["publish", "smoke", "copy"], "casebook.book.publish.publish_run", "carries on"),
+        (["data", "pull", "smoke"], "casebook.data.registry.pull", "carries on"),
+        (["corpus", "encode", "mine", "--out", "x"], "casebook.retrieval.shards.encode_folder", "carries on"),
+        (["run", "query_length"], "casebook.run.run_batch", "carries on"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_an_interrupted_command_says_what_the_same_command_does(casebook, case, monkeypatch, words, place, remedy):
+    """F61: each said that it carries on, also where nothing is kept."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(case.parent)
+    monkeypatch.setattr(place, interrupted)
+    code, out, err = casebook(*words)
+    assert (code, out) == (130, "")
+    assert err == f"casebook: interrupted; the same command again {remedy}\n"

@@ -108,15 +108,24 @@ def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
     code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--original")
     assert code == 0 and "4 NOT_SUPPORTED" in text and "refuted" not in text
     assert "note: none of 2 documents passes the credibility gate (medium)" in error
+    assert "credibility gate" not in casebook("factcheck", "run", own[0], "--corpus", own[1])[2]
+
+
+def test_a_malformed_address_of_a_judge_is_one_line(casebook, own, monkeypatch):
+    monkeypatch.setenv("CASEBOOK_LLM_URL", "http://[::1")
+    code, _, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--stance", "model:endpoint:m")
+    assert code == 1 and error.count("\n") == 1 and "address 'http://[::1' of a language model: " in error
 
 
 def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     log = tmp_path / "answers.jsonl"
     rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
     rows = [{"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows]
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    failed = {"id": "r", "question": "Why?", "answer": None, "no_answer": "no answer within 60 s", "system": "good"}
+    log.write_text("".join(json.dumps(row) + "\n" for row in [*rows, failed]))
     code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
     report = json.loads(text)
+    assert "note: not answered: 1 (1 × no answer within 60 s)" in error
     assert "note: the default judge compares words" in error
     share = {(row["category"], row["verdict"]): row["share"] for row in report["systems"]}
     assert code == 0 and len(report["claims"]) == 2
@@ -193,7 +202,7 @@ def test_wrong_options_are_one_line(casebook, claims, options, problem):
 
 
 def test_ablation_as_json(casebook):
-    code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--seeds", 1, "--json")
+    code, text, _ = casebook("factcheck", "ablate", "--rate", "0", "--json")
     report = json.loads(text)
     assert (code, len(report["cells"]), len(report["configurations"])) == (0, 16, 9)
     reported = {row["configuration"]: row for row in report["reported"]}

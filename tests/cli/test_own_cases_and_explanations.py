@@ -114,7 +114,7 @@ def test_a_retriever_of_ones_own_is_evaluated(casebook, cases, corpus, tmp_path,
     assert code == 0 and report["standard"]["auroc"]["value"] == 0.5  # it never moves
     assert report["original"]["dispositive_accuracy"] == 0 and report["original"]["non_dispositive_accuracy"] == 1
     code, _, error = casebook(*told, "fixed_order:nonsense")
-    assert code == 1 and "id of no document" in error
+    assert code == 1 and "1 ids are no documents, such as 'nowhere'" in error
 
 
 def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
@@ -195,8 +195,12 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_units"
     foreign = [item["corrected"]["foreign"] for item in report["items"]]
     assert report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
-    code, out, _ = casebook("explain", "score", path, "--sources", kitchen)
+    rows.append({"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"})
+    code, out, _ = casebook("explain", "score", written(tmp_path, *rows), "--sources", kitchen)
     assert code == 0 and "foreign sources" in out and re.search(r"made up +0\.0+ ", out)
+    # After two means by each of three rules stand the numbers of the sentences below the threshold.
+    listed = {name: re.search(rf"^ *{name}((?: +[\d.]+){{6}})(.*)$", out, re.MULTILINE) for name in ("half", "two")}
+    assert [listed["half"][2].strip(), listed["two"][2].strip()] == ["2", ""], out
 
 
 BAD = [

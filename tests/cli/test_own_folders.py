@@ -82,7 +82,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("encoder=./empty", "is no model folder"),
         ("encoder=nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_OFFLINE=0"),
         ("reranker=cross-encoder:./none", "does not exist"),
-        ("development=none", "none.tsv: no such file; splits here: test"),
+        ("split=none", "none.tsv: no such file; splits here: test"),
         ("resamples=99", "at least 100"),
         ("seed=-1", "seed: give a whole number of at least 0"),
         ("k=1.5", "k: give a whole number of at least 1"),
@@ -125,15 +125,26 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
 )
 def test_hopeless_questions_are_refused(casebook, folders, monkeypatch, experiment, parameters, message):
     monkeypatch.chdir(folders)
-    for name, documents in (("alike", 1), ("pairs", 2)):
-        (folders / name / "qrels").mkdir(parents=True)
-        lines = [json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)]
-        for file in ("corpus.jsonl", "queries.jsonl"):
-            (folders / name / file).write_text("".join(lines))
-        judged = [f"{number}\t{number % documents}\t1\n" for number in range(6)]
-        (folders / name / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+    make_linked(folders / "alike", 1)
+    make_linked(folders / "pairs", 2)
     code, out, err = casebook("run", experiment, "--run", "mine", *(f"-p{each}" for each in parameters))
     assert (code, out) == (1, "") and message in err and err.count("\n") == 1
+
+
+def make_linked(folder, groups):
+    """Make a data set of six questions whose answers link them to some groups."""
+    (folder / "qrels").mkdir(parents=True)
+    lines = [json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)]
+    for file in ("corpus.jsonl", "queries.jsonl"):
+        (folder / file).write_text("".join(lines))
+    judged = [f"{number}\t{number % groups}\t1\n" for number in range(6)]
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+
+
+def test_three_groups_of_questions_are_enough_to_learn_choose_and_hold_out(casebook, folders, monkeypatch):
+    monkeypatch.chdir(folders)
+    make_linked(folders / "triples", 3)
+    assert casebook("run", "embedding_shift", "--dry-run", "--run", "mine", "-p", "dataset=./triples")[0] == 0
 
 
 def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monkeypatch):

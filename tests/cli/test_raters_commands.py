@@ -2,10 +2,13 @@
 
 import functools
 import json
+import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from openpyxl import load_workbook
@@ -14,6 +17,8 @@ from casebook.errors import InputError
 from casebook.grid import Cell
 from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
+from casebook.raters.analysis import check_parameters
+from casebook.raters.read import read_key
 from casebook.run import plan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
@@ -65,9 +70,13 @@ def test_results_are_written_once_and_whole(casebook, study):
 def test_blind_forms_stay_blind_without_key_and_until_all_are_in(casebook, study):
     code, _, err = casebook("analyse", study / "back")
     assert code == 1 and "give the sealed key" in err
-    (study / "back" / "key.json").write_bytes((study / "pilot/sealed/key.json").read_bytes())
+    for name in ("sealed/key.json", "preregistration.json"):
+        code, _, err = casebook("analyse", study / "back", *QUICK)
+        assert code == 1 and err.count("\n") == 1
+        shutil.copy(study / "pilot" / name, study / "back")
+    assert "back/key.json: is used only with its preregistration.json" in err
     code, out, _ = casebook("analyse", study / "back", *QUICK)  # the key lies with the forms
-    assert code == 0 and "alpha wins" in out
+    assert code == 0 and "alpha wins" in out and "Nothing was registered" not in out
     (study / "back" / "pilot_r3.xlsx").unlink()
     arguments = ["analyse", study / "back", "--key", study / "pilot", *QUICK]
     code, _, err = casebook(*arguments)
@@ -86,6 +95,105 @@ def test_audit_before_and_after(casebook, study):
     assert tables["arm_guess"][0]["n"] == 20 and len(tables["duplicates"]) == 3
 
 
+def test_altered_keys_and_pre_registrations_are_one_line_in_every_command(casebook, study):
+    key, public = study / "pilot/sealed/key.json", study / "pilot/preregistration.json"
+    commands = (
+        ("analyse", study / "back", "--key", study / "pilot"),
+        ("analyse", study / "back", "--key", study / "pilot", "--original"),
+        ("analyse", study / "back", "--key", key, "--force"),
+        ("audit", study / "back", "--key", study / "pilot"),
+        ("audit", study / "pilot/for_raters", "--key", study / "pilot"),
+        ("simulate", study / "pilot", study / "again"),
+        ("run", "rater_agreement", "-p", f"forms={study / 'back'}", "-p", f"key={study / 'pilot'}"),
+    )
+    margin = json.loads(public.read_text())["primary"]["no_difference"]
+    assert margin == [0.45, 0.55]
+    for path, old, new in (
+        (key, '"left": "alpha"', '"left": "omega"'),
+        (key, '"forms": {', '"forms": [], "other": {'),
+        (public, "0.55", "0.65"),
+    ):
+        whole = path.read_text()
+        assert old in whole
+        path.write_text(whole.replace(old, new))
+        for command in commands:
+            run = casebook.func if command[0] == "run" else casebook
+            code, out, err = run(*command)
+            assert (code, out) == (1, "") and err.count("\n") == 1 and path.name in err, (command, err)
+        path.write_text(whole)
+    assert not (study / "again").exists()
+
+
+def test_a_link_to_itself_is_one_line(casebook, study):
+    loop = study / "loop.xlsx"
+    loop.symlink_to(loop)
+    (study / "forms").mkdir()
+    (study / "forms" / "r1.xlsx").symlink_to(loop)
+    (study / "ring").symlink_to(study / "ring")
+    back, pilot = study / "back", study / "pilot"
+    for arguments in (
+        ["analyse", loop],
+        ["analyse", study / "forms"],
+        ["analyse", study / "ring"],
+        ["analyse", study / "ring" / "r1.xlsx"],
+        ["analyse", back, loop, "--key", pilot],
+        ["analyse", back, "--key", loop],
+        ["analyse", back, "--key", pilot, "--out", study / "ring", *QUICK],
+        ["analyse", back, "--key", pilot, "--out", study / "ring" / "out", *QUICK],
+        ["audit", loop],
+        ["simulate", study / "ring", study / "new"],
+        ["simulate", pilot, study / "ring"],
+        ["forms", study / "ring", *write_answers(study), "--rater=r1:lay"],
+        ["forms", study / "new", "--explanations", loop, "--rater=r1:lay"],
+    ):
+        code, out, err = casebook(*arguments)
+        named = any(name in err for name in ("loop.xlsx", "r1.xlsx", "ring"))
+        assert (code, out) == (1, "") and err.count("\n") == 1 and named and ".partial" not in err, (arguments, err)
+
+
+def test_options_without_effect_are_refused(casebook, study, tmp_path):
+    back, pilot, blank = study / "back", study / "pilot", study / "pilot/for_raters"
+    documented = tmp_path / "documented"
+    documented.mkdir()
+    write_forms(documented)
+    known = {"case_id": [f"c{n}" for n in range(6)], "chunk_id": [f"k{n}" for n in range(6)]}
+    table = pd.DataFrame(known | {"explanation_text": "because", "source_chunk_text": "text"})
+    table.to_csv(tmp_path / "e.csv", index=False)
+    likert = ("forms", tmp_path / "likert", "--explanations", tmp_path / "e.csv", "--rater=r1:lay", "--rater=r2:lay")
+    assert casebook(*likert)[0] == 0
+    assert casebook("simulate", tmp_path / "likert", tmp_path / "rated")[0] == 0
+    rated = ("analyse", tmp_path / "rated", "--key", tmp_path / "likert")
+    for arguments, option in (
+        (("analyse", back, "--key", pilot, "--side-col=nope"), "--side-col"),
+        (("analyse", back, "--key", pilot, "--last-column"), "--last-column"),
+        (("analyse", back, "--key", pilot, "--original", "--side-col=nope"), "--side-col"),
+        (("analyse", documented, "--force"), "force"),
+        (("analyse", documented, "--original", "--force"), "force"),
+        (("analyse", documented, "--original", "--permutations=50"), "--permutations"),
+        (("audit", back, "--key", pilot, "--side-col=nope"), "--side-col"),
+        (("audit", blank, "--side-col=nope"), "--side-col"),
+        (("audit", blank, "--key", pilot, "--force"), "--force"),
+        (("audit", blank, "--permutations=50"), "--permutations"),
+        (("audit", back, "--against=omega"), "--against"),
+        ((*rated, "--against=omega"), "--against"),
+        ((*rated, "--resamples=200"), "--resamples"),
+        ((*rated, "--permutations=50"), "--permutations"),
+        (("analyse", tmp_path / "rated", "--side-col=nope"), "--side-col"),
+        (("simulate", tmp_path / "likert", tmp_path / "new", "--effect=1"), "--effect"),
+        (("simulate", tmp_path / "likert", tmp_path / "new", "--ties=0.2"), "--ties"),
+        ((*likert, "--common"), "--common"),
+        ((*likert, "--seed=3"), "--seed"),
+        ((*likert, "--id-field=x"), "--id-field"),
+    ):
+        code, out, err = casebook(*arguments)
+        assert (code, out) == (1, "") and "has no effect" in err and option in err, (arguments, err)
+        assert err.count("\n") == 1
+    assert not (tmp_path / "new").exists()
+    parameters = {"forms": str(back), "key": str(pilot), "side_column": "nope"}
+    with pytest.raises(InputError, match="side_column has no effect"):
+        check_parameters(parameters)
+
+
 def write_log(path, says="", count=12):
     """Write a log of two systems in RAGAS's columns; the first may name itself in every answer."""
     lines = []
@@ -95,6 +203,20 @@ def write_log(path, says="", count=12):
         lines.append({"user_input": question, "response": f"yes, {n + 1} days" if n else "", "system": "base"})
     path.write_text("\n".join(json.dumps(line) for line in lines))
     return path
+
+
+def test_a_run_that_failed_is_not_put_before_raters(casebook, tmp_path):
+    log = write_log(tmp_path / "answers.jsonl")
+    failed = {"user_input": "May I stay?", "system": "rag", "response": None, "no_answer": "no answer within 60 s"}
+    rows = [failed, failed | {"system": "base", "response": "yes", "no_answer": None}]
+    with log.open("a") as stream:
+        stream.write("".join(f"\n{json.dumps(row)}" for row in rows))
+    code, _, err = casebook("forms", tmp_path / "s", "--log", log, *RATERS)
+    assert code == 1 and "rag lacks 1 of 13 items (first: May I stay?)" in err
+    code, out, err = casebook("forms", tmp_path / "s", "--log", log, *RATERS, "--common", "--json")
+    assert code == 0, err
+    account = json.loads(out)["account"]
+    assert account["left_out"] == {"rag": ["May I stay?"]} and account["no_answer"] == {"base": 1}
 
 
 RATERS = ("--rater=r1:lay", "--rater=r2:lay", "--rater=r3:expert")
@@ -164,6 +286,52 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
             checked(**values)
     code, _, err = casebook.func("run", "rater_agreement", "-p", "forms=empty")
     assert code == 1 and err.count("\n") == 1 and "no forms" in err
+
+
+def executed_until(name, notebook, **parameters):
+    """Execute the code of a notebook in this process, with other parameters, until a name is there."""
+    values = {"display": lambda *_: None}
+    for cell in nbformat.read(NOTEBOOKS / notebook, 4).cells:
+        if cell.cell_type == "code" and name not in values:
+            exec(cell.source, values)
+            values |= parameters if "parameters" in cell.metadata.get("tags", []) else {}
+    return values
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_path, monkeypatch, mask):
+    """Its rows and its page of items, which are published, hold sides and places: not those of the real study."""
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    log = write_log(tmp_path / "log.jsonl")
+    before = os.umask(mask)
+    try:
+        votes, again = (
+            executed_until("votes", "06_rater_agreement.ipynb", run="t", cell="mine", log=str(log))["votes"]
+            for _ in range(2)
+        )
+    finally:
+        os.umask(before)
+    studies = tmp_path / "results/t/studies"
+    rights = {path.name: path.stat().st_mode & 0o777 for path in (studies, *studies.glob("mine/sealed/**/*"))}
+    assert rights == {"studies": 0o700, "key.json": 0o600, "report.json": 0o600}
+    sealed = [
+        (rater, row["item"], row["left"], place)
+        for rater, form in read_key(studies / "mine")["forms"].items()
+        for place, row in enumerate(form["rows"], start=1)
+    ]
+    shown = votes.frame[["rater", "item_id", "left", "place"]]
+    told = set(shown.itertuples(index=False, name=None))
+    assert {row[:2] for row in told} == {row[:2] for row in sealed}
+    assert len(told & {*sealed}) < len(sealed) / 2  # by chance one in 24
+    assert again.frame.equals(votes.frame)
+
+
+@pytest.mark.parametrize("registered", ["yes", "no"])
+def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, registered):
+    monkeypatch.setattr("casebook.paths.RESULTS", study / "results")
+    forms = {"forms": str(study / "back"), "key": str(study / "pilot")} if registered == "yes" else {"dataset": None}
+    chapter = executed_until("about", "06_rater_agreement.ipynb", run="t", **forms, resamples=100, permutations=19)
+    assert chapter["about"]["registered before the votes"] == registered
 
 
 def test_documented_forms(casebook, tmp_path):
@@ -237,6 +405,8 @@ def test_likert_forms(casebook, tmp_path):
     assert row["mean"] == 4 and row["alpha"] is None and row["reason"]
     code, _, err = casebook("analyse", *back)
     assert code == 1 and "need their sealed key" in err
+    code, _, err = casebook("analyse", *back, "--original", "--key", tmp_path / "ex")
+    assert code == 1 and err == f"casebook: {back[0]}: is a Likert form; give forms that ask for a preference\n"
 
 
 def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):

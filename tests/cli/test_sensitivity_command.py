@@ -182,6 +182,25 @@ def test_a_report_of_an_earlier_version_is_read(run, tree):
     assert code == 0 and "exceeds 1.5." in out
 
 
+@pytest.mark.parametrize("command", ["run", "evaluate"])
+def test_numbers_of_edits_have_their_least(run, case, folder, command):
+    arguments = {"run": (case, folder), "evaluate": (case, "--corpus", folder)}[command]
+    for option, least in {"children": 1, "depth": 1, "placebos": 0, "k": 1}.items():
+        code, out, err = run(command, *arguments, f"--{option}", least - 1)
+        assert (code, out) == (1, "") and f"--{option}" in err
+    smallest = ("--children", 1, "--depth", 1, "--placebos", 0, "--k", 1, "--mode", "bm25", "--json")
+    assert run(command, *arguments, *smallest)[0] == 0
+
+
+def test_what_is_no_report_of_a_tree_is_refused(run, tmp_path):
+    path = tmp_path / "other.json"
+    for content in ([], {}, {"format": "casebook sensitivity tree 0"}):
+        path.write_text(json.dumps(content), encoding="utf-8")
+        code, out, err = run("report", path)
+        assert (code, out) == (1, "") and err.count("\n") == 1
+        assert f"{path}: is no report of a tree: make one with 'casebook sensitivity run" in err
+
+
 @pytest.mark.parametrize("command", ["run", "report", "evaluate"])
 @pytest.mark.parametrize("value", ["nan", "-1", "inf", "high"])
 def test_a_threshold_is_a_number(run, tree, case, folder, command, value):
@@ -195,6 +214,9 @@ def test_report_as_markdown_and_json(run, tree, tmp_path):
     assert code == 0
     assert text.startswith("# Sensitivity of the results for t1")
     assert "| Section |" in text
+    ranks = range(10)
+    shuffled = sum(abs(a - b) for a in ranks for b in ranks) / 100
+    assert f"in random order have mean displacement {shuffled}." in text
     code, out, _ = run("report", tree, "--json")
     assert code == 0 and "PartyType" in json.loads(out)
     assert run("report", tree, "-o", tmp_path / "tree.md")[0] == 0

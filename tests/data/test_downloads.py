@@ -60,14 +60,17 @@ def test_no_name_is_not_every_name():
 
 def test_the_next_pull_sweeps_what_a_killed_one_left(cache, index, make_card):
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
-    (cache / "toy").mkdir(parents=True)
-    (cache / "toy" / ".rows.jsonl.0123.partial").write_bytes(CONTENT[:5])
-    os.utime(cache / "toy" / ".rows.jsonl.0123.partial", (0, 0))  # long ago
+    (cache / "toy" / "qrels").mkdir(parents=True)
+    (cache / "toy" / ".wheel-0123.partial" / "pip-unpack").mkdir(parents=True)
+    for name in (".rows.jsonl.0123.partial", "qrels/.test.tsv.0123.partial"):
+        (cache / "toy" / name).write_bytes(CONTENT[:5])
+    for path in (cache / "toy").rglob(".*.partial"):
+        os.utime(path, (0, 0))  # long ago
     (cache / "toy" / ".rows.jsonl.4567.partial").write_bytes(b"of a pull that goes on")
     (cache / "toy" / "rows.jsonl.partial").write_bytes(b"not ours")
     sources.pull(card)
-    names = {path.name for path in (cache / "toy").iterdir()}
-    assert names == {"rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
+    names = {path.name for path in (cache / "toy").rglob("*")}
+    assert names == {"qrels", "rows.jsonl", "rows.jsonl.partial", ".rows.jsonl.4567.partial"}
 
 
 @pytest.mark.parametrize(
@@ -98,11 +101,14 @@ def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
     assert sources.status(card)[0] == "absent"
 
 
-def test_file_that_changed_in_the_cache_is_absent_and_pulled_anew(cache, index, make_card):
+def test_file_that_changed_in_the_cache_is_damaged_and_pulled_anew(cache, index, make_card):
+    """F62: `data check` called it absent, with exit 0."""
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
-    sources.pull(card)["rows.jsonl"].write_bytes(CONTENT[:-1])
-    with pytest.raises(InputError, match="casebook data pull toy"):
+    path = sources.pull(card)["rows.jsonl"]
+    path.write_bytes(CONTENT[:-1])
+    with pytest.raises(InputError, match=r"rows\.jsonl: is damaged: expected sha256 .*casebook data pull toy"):
         sources.present(card)
+    assert sources.status(card)[0] == "bad"
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
 
 

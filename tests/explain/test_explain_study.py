@@ -252,6 +252,7 @@ THEIRS = "No, COUNTERCASE's notices it better"
         (0.046, 0.021, 0.071, "Yes, though perhaps by less than the difference that matters (0.05)"),
         (0.060, 0.021, 0.099, "Yes, though perhaps by less than the difference that matters (0.05)"),
         (0.200, 0.100, 0.300, "Yes"),
+        (0.200, 0.050, 0.350, "Yes"),
         (-0.046, -0.071, -0.021, f"{THEIRS}, though perhaps by less than the difference that matters (0.05)"),
         (0.010, -0.020, 0.040, "No, the difference is too small to matter"),
     ],

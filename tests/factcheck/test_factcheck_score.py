@@ -61,6 +61,21 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     assert "missing: 4" in report.as_text() and "off-label answers: maybe 1" in report.as_text()
 
 
+def test_the_table_shows_what_the_majority_would_reach_where_it_can_answer(write):
+    """Three of five claims are supported; the majority parses nothing."""
+    report = score_files(write("gold.csv", labels(S, S, S, N, N)), write("p.csv", labels(S, S, N, N, S)))
+    (accuracy,) = re.findall(r"^ *accuracy +0\.6000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE)
+    (parsed,) = re.findall(r"^ *parse rate +1\.0000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE)
+    assert (accuracy, parsed) == ("0.6000", "-")
+
+
+def test_off_label_answers_are_counted_wherever_they_stand(write):
+    gold = write("gold.csv", labels(S, S, N, N, N))
+    report = score_files(gold, write("p.jsonl", labels("maybe", S, "maybe", None, "perhaps")))
+    assert report.scores.foreign == {"maybe": 2, "perhaps": 1}
+    assert "off-label answers: maybe 2, perhaps 1" in report.as_text()
+
+
 def test_sections_parity_and_corrected(write):
     gold = write("gold.jsonl", labels(S, S, N, N, NEI, hops=[2, 2, 3, 3, 3]))
     rows = labels(S, NEI, N, "UNKNOWN", S, confidence=[0.9, 0.2, 0.8, 0.4, 0.6])
@@ -194,3 +209,18 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     assert set(scoring.documented_performance_in_code([]).values()) == {0}
     assert scoring.high_credibility([])["pooled"] is None
     assert scoring.performance(results).set_index("measure").loc["high_credibility_ratio"].tolist() == [0.4, 0.625]
+
+
+@pytest.mark.parametrize("name", ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"])
+@pytest.mark.parametrize("option", ["--cluster", "--group"])
+def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option, name):
+    """F61: the column of labels is called otherwise once joined: a KeyError."""
+    fields = {"gold": 1, "predicted": 2, "said": 3, "confidence": 0.5, "tags": ["a"], "topic": "rent"}
+    rows = [{"id": n, "label": "SUPPORTED", **fields} for n in range(4)]
+    path = tmp_path / "gold.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, err = casebook("factcheck", "score", path, path, option, name)
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert "gold.jsonl: " in err and repr(name) in err
+    code, _, err = casebook("factcheck", "score", path, path, option, "topic", "--resamples", "100")
+    assert code == 0, err

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -219,6 +220,30 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert at.eq("rank 1").mean() > 0.5 and at.ne("never").mean() > 0.85 and at.eq("rank 1").tolist() == study.found
     found = drill_down(study)
     assert all(item["text"] for item in found["items"]) and {passage[3] for passage in found["passages"]} == {None}
+
+
+@pytest.mark.parametrize("told_by", ["question", "clause"])
+def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is_negated(monkeypatch, told_by):
+    """Lengths and shared words are alike; one or two negations in the question, or some in the clause, decide."""
+    rng = np.random.default_rng(0)
+    asked, inside = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
+    if told_by == "clause":
+        inside *= 2
+    ids = [f"q{number}" for number in range(90)]
+    fillers = ["also", "then"]
+    questions = [f"May the tenant {' '.join(['not'] * n + fillers[n:])} leave flat x{i}?" for i, n in enumerate(asked)]
+    clauses = [f"The tenant can {' '.join(['never'] * n + fillers[n:])} leave flat x{i}." for i, n in enumerate(inside)]
+    yes = asked % 2 == 0 if told_by == "question" else inside == 0
+    made = SimpleNamespace(
+        name="consumer_contracts_qa",
+        documents=pd.DataFrame({"doc_id": ids, "title": "", "text": clauses}),
+        queries=pd.DataFrame({"query_id": ids, "text": questions, "answer": yes}),
+        groups={name: name for name in ids},
+        qrels={name: {name: 1} for name in ids},
+    )
+    monkeypatch.setattr("casebook.factcheck.study.load", lambda *_, **__: made)
+    scores = run_study("consumer_contracts_qa").scores(n_boot=50)
+    assert scores["gold clause"]["accuracy"].estimate > 0.95
 
 
 @pytest.mark.data

@@ -1,12 +1,18 @@
 """A build that is killed, and two at once: no page of one is in the other's site."""
 
+import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+from quick_book import copy_book
 from small_book import casebook, content, ended, environment, write_project
+
+from casebook.book import build
+from casebook.paths import ROOT
 
 
 def renderers(project):
@@ -71,3 +77,59 @@ def test_two_builds_and_a_publication_at_once(tmp_path, count):
     site = content(project / "_build" / "mine" / "html")
     assert content(tmp_path / "public" / "site") == site
     count("two builds at once")
+
+
+def killed_at(line):
+    """Have this process kill itself before a line of the library that it executes from now on."""
+    lines = itertools.count(1)
+
+    def trace(frame, event, _):
+        if not frame.f_code.co_filename.startswith(str(ROOT / "lib")):
+            return None
+        if event == "line" and next(lines) == line:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    frame = sys._getframe(1)
+    while frame:
+        frame.f_trace = trace
+        frame = frame.f_back
+    sys.settrace(trace)
+
+
+def test_a_kill_before_any_line_that_replaces_a_site_leaves_a_whole_one(tmp_path, monkeypatch, count):
+    project = copy_book(tmp_path, monkeypatch)
+    place = project / "_build" / "smoke"
+    build.build_book("smoke")
+    old = content(place / "html")
+    change(project, "The second text.")
+    finish, parent = build.finish, os.getpid()
+    left = []
+
+    def finish_and_die(run, site):
+        """Let a copy of this process go on to each line, and look at what it leaves."""
+        checksums = finish(run, site)
+        shutil.copytree(place, project / "before", copy_function=os.link)
+        for line in itertools.count(1):
+            child = os.fork()
+            if child == 0:
+                killed_at(line)
+                return checksums
+            _, status = os.waitpid(child, 0)
+            left.append(content(place / "html"))
+            shutil.rmtree(place)
+            shutil.copytree(project / "before", place, copy_function=os.link)
+            if status == 0:
+                return checksums
+            assert status == signal.SIGKILL
+
+    monkeypatch.setattr(build, "finish", finish_and_die)
+    try:
+        build.build_book("smoke")
+    finally:
+        if os.getpid() != parent:
+            os._exit(sys.exc_info()[0] is not None)
+    new = left.pop()
+    assert new != old and "The second text." in (place / "html" / "index.html").read_text()
+    assert all(site in (old, new) for site in left) and new in left and old in left
+    count("kill while a new site takes the place of the old one", len(left))

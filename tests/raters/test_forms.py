@@ -4,7 +4,11 @@ import csv
 import io
 import json
 import re
+import stat
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +17,7 @@ from toy_study import RATERS, SECRET, make_study, toy_answers
 
 from casebook import sheets
 from casebook.errors import InputError
-from casebook.files import sha256_file
+from casebook.files import sha256_file, write_json
 from casebook.raters import forms
 from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, one_sided_words, read_answers
 from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
@@ -72,6 +76,57 @@ def test_key_and_forms_are_bound_by_hashes(study):
     assert digest in [row[1].value for row in about]
     text = json.dumps(registered)
     assert "grounded" not in text and SECRET not in text
+
+
+MODES = """
+import os, sys
+from pathlib import Path
+os.umask(int(sys.argv[2], 8))
+
+def refused(*_, **__):
+    raise AssertionError("a file that is closed afterwards was open before")
+
+os.chmod = os.fchmod = refused
+import pandas as pd
+from casebook.raters.forms import Plan, make_forms, make_likert_forms
+sys.path.insert(0, sys.argv[3])
+from toy_study import RATERS, make_study
+
+place = Path(sys.argv[1])
+make_study(place / "new" / "paired", count=4)
+columns = {name: [f"{name} {n}" for n in range(3)] for name in ("case_id", "chunk_id")}
+table = pd.DataFrame(columns | {"explanation_text": "because", "source_chunk_text": "text"})
+make_likert_forms(table, place / "new" / "likert", "expl", RATERS)
+"""
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_nobody_else_can_read_what_is_sealed_whatever_the_umask(tmp_path, mask):
+    """Nor could for a moment: rights are given when a file is made, and nothing changes them later."""
+    command = [sys.executable, "-c", MODES, str(tmp_path), f"{mask:o}", str(Path(__file__).parent)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+    def rights(path):
+        return stat.S_IMODE(path.stat().st_mode)
+
+    for kind in ("paired", "likert"):
+        study = tmp_path / "new" / kind
+        assert rights(study / "sealed") == 0o700
+        sealed = {path.name: rights(path) for path in (study / "sealed").iterdir()}
+        assert sealed == {"key.json": 0o600, "report.json": 0o600}
+        # What is handed out or published stays as the umask has it.
+        for path in (study / "preregistration.json", *(study / "for_raters").iterdir()):
+            assert rights(path) == 0o666 & ~mask, path
+        assert rights(study) == rights(study / "for_raters") == 0o777 & ~mask
+
+
+def test_a_key_that_is_written_again_stays_closed(tmp_path):
+    path = tmp_path / "key.json"
+    path.write_text("open")
+    path.chmod(0o644)
+    write_json(path, {"secret": "s"}, private=True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 HOSTILE = {

@@ -74,6 +74,14 @@ def test_items_as_units(example):
     assert tests.loc["sign-flip", "pvalue"] == pytest.approx(peers["t"], abs=0.002)
 
 
+def test_six_items_bound_nothing_at_a_level_that_no_pattern_reaches():
+    """All six signs alike come once in 64 patterns on each side."""
+    votes = np.array([[1.0], [1.0], [1.0], [-1.0], [1.0], [0.0]])
+    assert item_flips(votes, level=0.96).interval.reason is None  # 1/64 is less than 2 %
+    found = item_flips(votes, level=0.99).interval
+    assert (found.low, found.high, found.reason) == (None, None, "too_few_units_for_the_level")
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(

@@ -1,5 +1,6 @@
 """Returned forms: every cell read or named; damaged, foreign and hostile files refused; the key put back."""
 
+import json
 import shutil
 import zipfile
 
@@ -12,8 +13,10 @@ from toy_study import make_study
 
 from casebook import sheets
 from casebook.errors import InputError
+from casebook.raters.analysis import analyse, answer
 from casebook.raters.documented import example_votes
 from casebook.raters.read import open_forms, read_form, read_forms, read_key, read_votes, unblind
+from casebook.raters.simulate import fill_forms
 
 COLUMNS = ["rater", "item_id", "choice", "factuality_left", "usefulness_right"]
 
@@ -222,17 +225,82 @@ def test_unblinding_waits_for_all_forms_and_takes_each_once(returned, key, edite
         unblind(read_forms([edited(new_ids), *returned[1:]]), key)
 
 
-def test_another_key_than_the_registered_one_is_refused(tmp_path):
+def rewritten(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_a_key_and_its_pre_registration_are_used_together_or_not_at_all(tmp_path):
     folder = make_study(tmp_path / "study", count=4, margin=0.1)
+    key, public = folder / "sealed" / "key.json", folder / "preregistration.json"
     assert read_key(folder)["no_difference"] == [0.4, 0.6] and read_key(folder)["study"] == "pilot"
-    path = folder / "sealed" / "key.json"
-    path.write_text(path.read_text().replace("grounded", "other"))
-    with pytest.raises(InputError, match="not the key that was registered"):
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    for path in (key, public):
+        shutil.copy(path, beside)
+    assert read_key(beside / "key.json") == read_key(folder)
+    primary = json.loads(public.read_text())["primary"] | {"no_difference": [0.1, 0.9]}
+    for path, fields, message in (
+        (key, {"focus": "plain"}, r"key\.json: .*not the key that was registered"),
+        (public, {"primary": primary}, r"preregistration\.json: was altered"),
+        (public, {"forms_sha256": {}}, r"preregistration\.json: was altered"),
+        (public, {"seal": None}, r"preregistration\.json: was altered"),
+        (public, {"schema": "other"}, r"preregistration\.json: is no pre-registration"),
+        (key, {"schema": "casebook-rater-key-1"}, r"key\.json: .*earlier version"),
+        (key, {"schema": "other"}, "is no key of a rater study"),
+    ):
+        whole = path.read_text()
+        rewritten(path, **fields)
+        with pytest.raises(InputError, match=message):
+            read_key(folder)
+        path.write_text(whole)
+    public.unlink()
+    with pytest.raises(InputError, match=r"key\.json: .*preregistration\.json"):
         read_key(folder)
-    path.write_text("{}")
-    (folder / "preregistration.json").unlink()
-    with pytest.raises(InputError, match="is no key of a rater study"):
+    key.unlink()
+    with pytest.raises(InputError, match=r"key\.json: cannot be read"):
         read_key(folder)
+
+
+def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
+    folder = make_study(tmp_path / "study", count=12, margin=0.1, alpha=0.01)
+    votes = open_forms(read_forms(fill_forms(folder, tmp_path / "back")), folder)
+    as_registered, at_another_level = (
+        analyse(votes, alpha=alpha, resamples=100, permutations=19) for alpha in (None, 0.05)
+    )
+    held = as_registered.tables["equivalence"].loc[0]
+    assert held[["range from", "range to"]].tolist() == [0.4, 0.6]
+    wide, narrow = (found.tables["lines"].iloc[0] for found in (as_registered, at_another_level))
+    assert wide["ci_low"] < narrow["ci_low"] < narrow["ci_high"] < wide["ci_high"]
+    assert not any("Nothing was registered" in line for line in answer(as_registered))
+
+
+def test_of_forms_that_carry_their_key_the_answer_says_that_nothing_was_registered(tmp_path):
+    write_forms(tmp_path)
+    found = analyse(open_forms(read_forms(tmp_path)), resamples=100, permutations=19)
+    assert any("Nothing was registered" in line for line in answer(found))
+
+
+def test_ids_that_change_places_are_noticed(returned, key, edited):
+    """Else a vote would count for another question."""
+
+    def swap_ids(book):
+        one, two = (book["ratings"].cell(row, 1) for row in (3, 5))
+        one.value, two.value = two.value, one.value
+
+    votes = unblind(read_forms([edited(swap_ids), *returned[1:]]), key)
+    texts = ("prompt_text", "system1_output", "system2_output")
+    expected = {(row, name, "edited_text", "note") for row in (3, 5) for name in texts}
+    assert {*named(votes.defects)} == {*expected, (None, "prompt_id", "reordered", "note")}
+
+
+def test_answers_that_change_sides_are_noticed(returned, key, edited):
+    def swap_sides(book):
+        left, right = (book["ratings"].cell(5, column) for column in (3, 4))
+        left.value, right.value = right.value, left.value
+
+    votes = unblind(read_forms([edited(swap_sides), *returned[1:]]), key)
+    expected = [(5, "system1_output", "edited_text", "note"), (5, "system2_output", "edited_text", "note")]
+    assert named(votes.defects) == expected
 
 
 def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tmp_path):

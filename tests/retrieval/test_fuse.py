@@ -100,6 +100,14 @@ def test_standardised_sum_is_the_sum_of_z_scores():
         assert next(d for d in found if d >= 0) == max(total, key=total.get)
 
 
+def test_equal_standardised_sums_are_ordered_by_the_best_rank_in_any_list():
+    """Opposite lists add up to 0 for each document; the middle one is nowhere first."""
+    lists = [from_scores([[1.0, 2.0, 3.0]], 3), from_scores([[3.0, 2.0, 1.0]], 3)]
+    fused = standardised_sum(lists, pool=3, depth=3)
+    np.testing.assert_allclose(fused.scores, 0, atol=1e-9)
+    assert fused.ids.tolist() == [[0, 2, 1]]
+
+
 pools = st.tuples(st.integers(1, 3), st.integers(1, 7), st.integers(1, 4)).flatmap(
     lambda shape: st.tuples(
         arrays(float, shape[:2], elements=st.sampled_from([-np.inf, 0.0, 0.125, 0.5, 1.0])),

@@ -15,6 +15,7 @@ from casebook.errors import InputError
 from casebook.files import Store
 from casebook.retrieval.search import DenseIndex
 from casebook.retrieval.shards import INDEX, ShardStore, encode_shards, search_shards
+from casebook.run import Cluster
 
 TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
 
@@ -78,9 +79,10 @@ def test_a_cluster_gives_the_files_and_lists_of_one_process(tmp_path):
 
     here, there = ShardStore(tmp_path / "here"), ShardStore(tmp_path / "there")
     encode_shards(TEXTS, encode, here, 40)
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        encode_shards(TEXTS, encode, there, 40, client)
-        same(search_shards(there, encode(TEXTS[:9]), 30, client), expected(30))
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask, Client(dask) as client:
+        cluster = Cluster(client, dask.scheduler_address)
+        encode_shards(TEXTS, encode, there, 40, cluster)
+        same(search_shards(there, encode(TEXTS[:9]), 30, cluster), expected(30))
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
     for name in names:
         one, other = (tmp_path / side / name for side in ("here", "there"))

@@ -32,6 +32,8 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     decided(registry)
     registry.add("new", 0.6005, minutes=1)
     found = decided(registry, eps=eps)
+    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "undecided")
+    found = decided(registry, eps=eps, original=True)
     assert (found["action"], found["evidence"]["verdict"], found["evidence"]["basis"]) == (action, verdict, "eps")
     assert found["delta"] == pytest.approx(0.0005)
 
@@ -40,7 +42,7 @@ def test_lower_is_better_turns_the_sign(registry):
     registry.add("slow", metrics={"duration_ms": 9.0})
     decided(registry, metric="duration_ms")
     registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
-    found = decided(registry, metric="duration_ms")
+    found = decided(registry, metric="duration_ms", original=True)
     assert (found["action"], found["delta"], found["evidence"]["improvement"]) == ("Promote", -8, 8)
 
 
@@ -72,17 +74,19 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
 
-def test_the_score_of_the_active_run_is_read_again_and_its_loss_is_said(registry):
+def test_an_active_run_that_was_changed_or_is_gone_decides_nothing(registry):
     record = registry.add("old", 0.5) / "run.json"
     decided(registry)
-    record.write_text(record.read_text().replace("0.5", "0.75"))
     registry.add("new", 0.6, minutes=1)
-    listing = registry.read()
-    found = decide(listing, "ndcg@3", run=find(listing, "new"))
-    assert found["delta"] == pytest.approx(-0.15) and found["evidence"]["verdict"] == "fail"
+    written = record.read_text()
+    record.write_text(written.replace("0.5", "0.4"))
+    with pytest.raises(InputError, match="old: changed since its promotion"):
+        decide(registry.read(), "ndcg@3", original=True)
+    record.write_text(written)
+    assert decide(registry.read(), "ndcg@3", original=True)["action"] == "Promote"
     record.unlink()
-    with pytest.raises(Incomparable, match="gone"):
-        decide(registry.read(), "ndcg@3")
+    with pytest.raises(InputError, match="gone"):
+        decide(registry.read(), "ndcg@3", original=True)
 
 
 def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
@@ -95,7 +99,7 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
     found = decide(listing, "ndcg@3", run=new)
     assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "incomparable")
-    assert decided(registry, force=True)["action"] == "Promote"
+    assert decided(registry, force=True, original=True)["action"] == "Promote"
     promote(listing, new, "ndcg@3", "again")
     rollback(listing.root, "ndcg@3", "back")
     assert active(listing.root, "ndcg@3")["incomparable"] is True
@@ -147,23 +151,30 @@ def test_what_cannot_be_decided(registry):
         decide(listing, "ndcg@3")
 
 
-def test_the_same_scores_are_neither_better_nor_worse(registry):
-    for name, ranks, metric in (("rows", WEAK, "map@1"), ("scores", None, "ndcg@3")):
-        held = {"metrics": {"ndcg@3": 0.5}} if ranks is None else {"ranks": ranks}
-        registry.add(f"{name}-old", **held)
-        registry.add(f"{name}-new", minutes=1, **held)
-        listing = registry.read()
-        old, new = find(listing, f"{name}-old"), find(listing, f"{name}-new")
-        promote(listing, old, metric, "first")
-        found = decide(listing, metric, run=new)
-        assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
-        assert apply(listing, found) is None
-        settle(found["evidence"]["verdict"], "equal")
-        equal = "the two scores are equal" if ranks is None else "no row differs"
-        assert equal in found["evidence"]["notes"]
-        assert (found["evidence"]["low"], found["evidence"]["high"]) == (None, None)
-        gate = apply_gate(listing, new, old, {metric: 0.0})
-        assert gate["passed"] and f"{metric}: {equal}" in gate["notes"]
+def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
+    registry.add("old", ranks=WEAK)
+    registry.add("new", ranks=WEAK, minutes=1)
+    listing = registry.read()
+    old, new = find(listing, "old"), find(listing, "new")
+    promote(listing, old, "map@1", "first")
+    found = decide(listing, "map@1", run=new)
+    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
+    assert apply(listing, found) is None
+    settle(found["evidence"]["verdict"], "equal")
+    assert "no row differs" in found["evidence"]["notes"]
+    assert (found["evidence"]["low"], found["evidence"]["high"]) == (None, None)
+    gate = apply_gate(listing, new, old, {"map@1": 0.0})
+    assert gate["passed"] and "map@1: no row differs" in gate["notes"]
+
+
+@pytest.mark.parametrize("score", [0.5, 0.6, 0.9])
+def test_a_gate_is_never_passed_on_means_alone(registry, score):
+    registry.add("old", 0.5)
+    registry.add("new", score, minutes=1)
+    listing = registry.read()
+    gate = apply_gate(listing, find(listing, "new"), find(listing, "old"), {"ndcg@3": 0.005})
+    assert (gate["passed"], gate["verdict"]) == (False, "undecided")
+    assert "only the two scores" in " ".join(gate["notes"])
 
 
 def test_judge_at_the_margin():

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from toy_records import as_of_another_program
 
 from casebook.errors import InputError
 from casebook.paths import ROOT
@@ -16,6 +17,7 @@ METRIC = "smoke.full, long.nDCG@10"
 def run(tmp_path):
     for name in ("numbers", "rows", "runs"):
         shutil.copytree(ROOT / "results" / "smoke" / name, tmp_path / name)
+    as_of_another_program(tmp_path / "runs" / "query_length-smoke" / "run.json")
     return tmp_path / "runs" / "query_length-smoke"
 
 

@@ -25,10 +25,19 @@ def test_rows_are_the_same_bytes_every_time(results):
     assert text == "query_id,nDCG@10\nq1,0.333333\né,1.000000\n"
 
 
-def test_numbers_of_all_cells_are_merged(results):
-    for cell, dataset in (("a", "x"), ("b", "y")):
+def finished(results, cell):
+    """Give a cell the record that says that it ran to its end."""
+    path = results / "mine" / "runs" / cell / "run.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+
+
+def test_numbers_of_all_finished_cells_are_merged(results):
+    for cell, dataset in (("a", "x"), ("b", "y"), ("interrupted", "z")):
         number = {"value": 1 / 3, "ci": [0.1, None], "n": 3, "control": None}
         RunOutputs("mine", cell).numbers("e", {dataset: {"s": {"m": number}}})
+        if cell != "interrupted":
+            finished(results, cell)
     merged = merge_numbers("mine")
     assert merged["e"]["x"]["s"]["m"]["value"] == 0.333333
     assert json.loads((results / "mine" / "numbers.json").read_text()) == merged
@@ -38,7 +47,8 @@ def test_numbers_of_all_cells_are_merged(results):
 def test_two_values_for_one_number_are_refused(results):
     for cell, value in (("a", 1.0), ("b", 2.0)):
         RunOutputs("mine", cell).numbers("e", {"x": {"s": {"m": {"value": value}}}})
-    with pytest.raises(InputError, match=r"cells a and b both report e / x / s / m, .* remove .*b\.json"):
+        finished(results, cell)
+    with pytest.raises(InputError, match=r"cells a and b both report e / x / s / m, .* remove .*runs/b"):
         merge_numbers("mine")
 
 

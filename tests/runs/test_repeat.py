@@ -108,6 +108,10 @@ def test_variants_run_keep_their_logs_and_report_failures(spec, tmp_path):
     assert "bad: exit 1" in (tmp_path / "out" / "_summary.txt").read_text()
     assert rows[0]["settings"] == ["X"]
     assert "a//b" not in json.dumps(rows), "values of settings may be secrets"
+    asking = Variant(name="asking", args=["answer", "--url", "http://me:hunter22@host/v1"])
+    rows += run_matrix(matrix.model_copy(update={"variants": [asking]}), tmp_path / "asking", report=lines.append)
+    assert rows[-1]["arguments"][-1] == "http://***@host/v1"
+    assert not any("hunter22" in text for text in (*lines, (tmp_path / "asking" / "asking.log").read_text()))
 
 
 def test_a_child_out_of_time_is_ended_and_keeps_its_log(tmp_path, monkeypatch):
@@ -204,6 +208,12 @@ def test_systems_are_chosen_by_name(ablation):
     for name in (None, "x"):
         with pytest.raises(InputError, match="--system"):
             choose_system(ablation, name)
+
+
+def test_the_actor_of_a_header_is_the_tenant_if_there_is_any(record_of):
+    for tenant, team in ((None, "casebook"), ("acme", "acme")):
+        header = repeat.ir_metadata(record_of("r", METRICS, labels=LABELS, tenant=tenant), "tag")
+        assert header["actor"] == {"team": team, "role": "experimenter"}
 
 
 def test_trec_with_a_header_is_read_by_us_and_its_body_by_trec_eval(ablation, tmp_path):

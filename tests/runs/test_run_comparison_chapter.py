@@ -7,6 +7,7 @@ import warnings
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from toy_records import rewrite_record
 
 from casebook import paths
 
@@ -23,11 +24,9 @@ def add_report(results, name, day, **labels):
             copy = shutil.copytree if source.is_dir() else shutil.copyfile
             copy(source, target)
     path = results / name / "runs" / CELL / "run.json"
-    record = json.loads(path.read_text())
-    record["RunId"] = f"{name}-{day}"
-    record["StartedAtUtc"] = record["CompletedAtUtc"] = f"2026-01-{day:02d}T00:00:00Z"
-    record["Labels"] |= labels
-    path.write_text(json.dumps(record))
+    moment = f"2026-01-{day:02d}T00:00:00Z"
+    labels = json.loads(path.read_text())["Labels"] | labels
+    rewrite_record(path, RunId=f"{name}-{day}", StartedAtUtc=moment, CompletedAtUtc=moment, Labels=labels)
 
 
 @pytest.fixture
@@ -77,7 +76,6 @@ def test_the_matrix_shows_one_run_of_each_data_set(results, chapter):
     record = json.loads(path.read_text())
     gone = {name for name in record["Metrics"] if ".bm25" in name.lower()}
     assert gone
-    record["Metrics"] = {name: value for name, value in record["Metrics"].items() if name not in gone}
-    path.write_text(json.dumps(record))
+    rewrite_record(path, Metrics={name: value for name, value in record["Metrics"].items() if name not in gone})
     table = chapter()["datasets_by_systems"]("query_length", {})
     assert not table.empty and not [name for name in table if "bm25" in name]

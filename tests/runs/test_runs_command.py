@@ -27,8 +27,13 @@ def add(registry):
 
 def test_from_the_first_run_to_a_rollback(casebook, add):
     add("one", WEAK)
+    reminder = "nothing was promoted: --apply promotes this run"
+    code, out, _ = casebook("runs", "decide")
+    assert code == 0 and "action: Promote" in out and reminder in out
+    assert casebook("runs", "history", "--json")[1] == "[]\n"
     code, out, _ = casebook("runs", "decide", "--apply")
-    assert code == 0 and "action: Promote" in out
+    assert code == 0 and "action: Promote" in out and reminder not in out
+    assert reminder not in casebook("runs", "decide")[1]  # it is promoted already
     add("two", np.maximum(1, WEAK - 2))
     code, out, _ = casebook("runs", "decide", "-m", "NDCG@3", "--apply", "--json")
     assert code == 0

@@ -194,8 +194,10 @@ def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     assert coverage(study.edges["bm25"], 4)["assessed"].sum() == 0
 
 
-class Unscored:
-    """A retriever that ranks by the number of common words and gives no score."""
+class Counting:
+    """A retriever that ranks by the number of common words and gives ranks for scores."""
+
+    score = staticmethod(lambda rank: 1.0 / rank)
 
     def __init__(self, documents):
         self.ids = documents["doc_id"].tolist()
@@ -206,16 +208,23 @@ class Unscored:
         for query in queries:
             common = [-len(words & set(query.lower().split())) for words in self.words]
             lists.append([self.ids[at] for at in np.argsort(common, kind="stable")[:k]])
-        return lists, [[float("nan")] * len(ids) for ids in lists]
+        return lists, [[self.score(rank) for rank in range(1, len(ids) + 1)] for ids in lists]
+
+
+class Unscored(Counting):
+    score = staticmethod(lambda rank: float("nan"))
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_scores_that_are_no_numbers_do_not_matter(few):
-    name = f"{__name__}:Unscored"
-    study = run_study(few, [name], TreeSettings(1, 4, placebo_draws=1), n_boot=200)
+def test_scores_that_are_no_numbers_are_refused(few):
+    """F62: they were taken in silence."""
+    settings = TreeSettings(1, 4, placebo_draws=1)
+    with pytest.raises(InputError, match=r"Unscored: .* scores are not finite"):
+        run_study(few, [f"{__name__}:Unscored"], settings, n_boot=200)
+    name = f"{__name__}:Counting"
+    study = run_study(few, [name], settings, n_boot=200)
     assert (study.edges[name]["status"] == "ok").any()
     assert study.edges[name]["footrule"].notna().all()
-    assert {score for tree in study.trees[name] for score in tree.root.found.scores} == {None}
 
 
 def test_questions_without_a_fact_are_no_cases():
@@ -372,7 +381,7 @@ def test_only_near_mutual_neighbours_with_one_answer_pair(dataset):
 
 
 def test_a_retriever_of_ones_own_reads_both_wordings(dataset):
-    name = f"{__name__}:Unscored"
+    name = f"{__name__}:Counting"
     rows = invariance(wording_pairs(dataset, Words()), dataset.documents, [name], k=5)
     assert set(rows["system"]) == {name} and rows["footrule"].notna().all()
 

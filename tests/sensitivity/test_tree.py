@@ -11,6 +11,7 @@ from casebook.sensitivity.plausibility import REJECT, Decision
 from casebook.sensitivity.tree import (
     MEASURES,
     CaseSearch,
+    Found,
     TreeSettings,
     edge_frame,
     grow_tree,
@@ -160,17 +161,38 @@ def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):
     assert (edges["status"] == "ok").any()
 
 
+def test_an_edit_after_which_nothing_is_found_moved_everything(planted, search, inert):
+    """Only two empty lists leave nothing to compare."""
+
+    class Emptied(CaseSearch):
+        def _batch(self, keys):
+            lists = super()._batch(keys)
+            return [Found() if "IPC-303" in query else found for (query, _), found in zip(keys, lists, strict=True)]
+
+    record = {
+        "case_id": "x",
+        "parties": {"petitioner_type": "Minor"},
+        "sections_cited": ["IPC-302"],
+        "numerical_facts": {"ages": [{"value": 17}]},
+    }
+    tree = grow_tree(from_dict(record), Emptied(search.retriever, 10), neighbours=planted.neighbours, inert=inert)
+    edges = edge_frame([tree])
+    emptied = edges[(edges["new"] == "IPC-303") & (edges["parent"] == "r")]
+    assert len(emptied) and set(emptied["status"]) == {"ok"}
+    # Ten cases, each to rank 11: half of what ten that go and ten that come would move.
+    assert emptied["footrule"].tolist() == [0.5] * len(emptied)
+
+
 def test_several_documents_of_a_case_count_once(planted):
     documents = planted.documents.head(60).copy()
     documents["case_id"] = [f"c{number // 3}" for number in range(60)]
     search = CaseSearch(HybridRetriever(documents, mode="bm25"), 10)
     query = "IPC-302 IPC-303 IPC-304 Witness Tenant Minor years premises ward"
-    found = search([query], ["c0"])[0]
-    assert len(found.cases) == len(set(found.cases)) == 10
-    assert "c0" not in found.cases
     whole = HybridRetriever(documents, mode="bm25").retrieve_many([query], depth=60)
     order = [documents["case_id"].iloc[i] for i in whole.final.ids[0]]
-    assert list(found.cases) == [c for c in dict.fromkeys(order) if c != "c0"][:10]
+    found = search([query], [order[0]])[0]
+    assert len(found.cases) == len(set(found.cases)) == 10
+    assert list(found.cases) == [c for c in dict.fromkeys(order) if c != order[0]][:10]
 
 
 def test_too_few_documents_and_empty_sheets_are_refused(planted, search):

@@ -236,6 +236,11 @@ def test_folds_share_no_group_and_make_the_whole(smoke, seed, k):
     assert all(parts)
 
 
+def test_one_fold_holds_nothing_out(smoke):
+    with pytest.raises(InputError, match="k must be an integer of at least 2, not 1"):
+        folds(smoke, 1)
+
+
 def test_shares_are_kept_as_far_as_groups_allow(smoke):
     division, again, other = divide(smoke), divide(smoke), divide(smoke, seed=1)
     assert division == again != other

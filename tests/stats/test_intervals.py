@@ -231,6 +231,8 @@ def test_clustered_shares():
     found = clustered_wilson([10] * 15 + [0] * 5, np.full(20, 10))
     assert bounds(found) == pytest.approx(bounds(wilson(0.75 * 19, 19)), abs=1e-9)
     assert (found.estimate, found.n) == (0.75, 200)
+    empty = clustered_wilson([0, 0], [0, 0])
+    assert (empty.estimate, empty.n, empty.reason) == (None, 0, "no_units")
     sizes = [7, 3, 0, 5, 1, 2, 4]
     assert bounds(clustered_wilson(sizes, sizes)) == (pytest.approx(wilson(6, 6).low), 1.0)
 

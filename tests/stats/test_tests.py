@@ -297,7 +297,7 @@ def test_mcnemar_of_published_tables():
 # Power.
 
 
-@pytest.mark.parametrize(("n", "alpha"), [(5, 0.01), (40, 0.05), (300, 0.05)])
+@pytest.mark.parametrize(("n", "alpha"), [(2, 0.05), (5, 0.01), (40, 0.05), (300, 0.05)])
 def test_detectable_effect_has_the_power_that_statsmodels_says(n, alpha):
     effect = minimal_detectable_effect(3, n, alpha=alpha)
     assert TTestPower().power(effect / 3, nobs=n, alpha=alpha) == pytest.approx(0.8, abs=1e-9)

@@ -1,79 +1,69 @@
-"""Change the library in random places, one at a time, and see whether a test notices.
+"""Change the library in random places, one at a time, and see whether anything notices.
 
-``python tests/validation/mutants.py --count 100`` works in a copy of the checkout. Each
-mutant flips a comparison, drops a ``not``, swaps a sign or shifts a constant; the tests
-that import the module run first, then those that import it through others, then the
-chapters of the smoke run. Survivors are printed with their place.
+``python tests/validation/mutants.py --count 150 --log mutants.jsonl`` works in a copy of
+the checkout. The kinds of changes are tried in turn, so that each has its share:
+
+flip, boundary  ``<`` becomes ``>=``; ``<`` becomes ``<=``
+logic, not      ``and`` becomes ``or``; a ``not`` goes
+swap, shift     ``+`` becomes ``-``; a number grows by 1
+boolean         ``True`` becomes ``False``; a condition is always or never true
+delete          a call, a ``raise`` or an assignment that changes what is there becomes ``pass``
+return          a function gives None, or does nothing
+
+The tests that import the module run first, then those that import it through others, then
+the chapters of the smoke run that use it and ``tests/reference.py``. A mutant that none of
+them notices survives. What survives and cannot matter is named in ``mutants.yml`` with its
+reason and does not count.
+
+The log has a line for each mutant. A further call with the same log goes on where it ended,
+``--again`` tries the survivors once more, and ``--minutes 0`` only prints the score.
 """
 
 import argparse
 import ast
+import contextlib
+import itertools
+import json
+import math
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+
+import pandas as pd
+import yaml
+from mutations import is_constant, places
 
 import casebook
 
 ROOT = Path(__file__).resolve().parents[2]
-FLIPPED = {
-    ast.Lt: ">=",
-    ast.GtE: "<",
-    ast.Gt: "<=",
-    ast.LtE: ">",
-    ast.Eq: "!=",
-    ast.NotEq: "==",
-    ast.In: "not in",
-    ast.NotIn: "in",
-    ast.Is: "is not",
-    ast.IsNot: "is",
-}
+REASONS = ROOT / "tests/validation/mutants.yml"
 PUBLIC = casebook._MODULE
-SWAPPED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py(?:::\w+)*|\S+\.ipynb)", re.MULTILINE)
+FAST = "not faults and not slow and not browser"
+SLOW = "not faults and (slow or browser)"
+PATIENCE = 300  # seconds after which a round of tests has failed
 
 
-def sites(path):
-    """Yield (line, old line, new line, what) of every place that can be changed."""
-    source = path.read_text(encoding="utf-8")
-    lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        found = change(node, source)
-        if found is None or node.lineno != node.end_lineno:
-            continue
-        what, new = found
-        line = lines[node.lineno - 1].encode()
-        changed = line[: node.col_offset] + new.encode() + line[node.end_col_offset :]
-        if changed != line:
-            yield node.lineno, line.decode(), changed.decode(), what
+def chosen(seed):
+    """Give all places of the library in random order, the kinds in turn."""
+    kinds = {}
+    for path in sorted((ROOT / "lib/casebook").rglob("*.py")):
+        for place, change in places(path.read_bytes()):
+            named = {"place": f"{path.relative_to(ROOT)}:{place.pop('line')}"} | place
+            kinds.setdefault(place["kind"], []).append((named, change))
+    draw = random.Random(seed)
+    shuffled = [draw.sample(kinds[kind], len(kinds[kind])) for kind in sorted(kinds)]
+    return [entry for turn in itertools.zip_longest(*shuffled) for entry in turn if entry]
 
 
-def change(node, source):
-    """Give what is done to a node and its new text, or None."""
-
-    def text(part):
-        return ast.get_source_segment(source, part)
-
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        sign = FLIPPED[type(node.ops[0])]
-        return "flip", f"({text(node.left)} {sign} {text(node.comparators[0])})"
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return "drop not", f"({text(node.operand)})"
-    if isinstance(node, ast.BinOp) and type(node.op) in SWAPPED:
-        words = (ast.JoinedStr, ast.List, ast.Tuple)
-        if any(isinstance(x, words) or is_text(x) for x in (node.left, node.right)):
-            return None
-        sign = SWAPPED[type(node.op)]
-        return "swap", f"({text(node.left)} {sign} {text(node.right)})"
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return "shift", repr(node.value + 1)
-    return None
-
-
-def is_text(node):
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+# ---- which tests reach a module
 
 
 def imported(tree):
@@ -81,6 +71,8 @@ def imported(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg == "casebook":  # the fixture that runs commands
             yield "casebook.cli"
+        if is_constant(node, str) and node.value.startswith("casebook."):  # named, and imported when it is asked for
+            yield node.value.partition(":")[0]
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -92,18 +84,22 @@ def imported(tree):
 
 def importers():
     """Map each module to the library modules, test files and notebooks that name it."""
-    found = {}
+    graph = {}
     library = ROOT / "lib"
     for path in [*library.rglob("*.py"), *(ROOT / "tests").rglob("test_*.py")]:
-        inside = path.is_relative_to(library)
-        own = module_of(path) if inside else str(path.relative_to(ROOT))
-        for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
-            found.setdefault(name, set()).add(own)
+        importer = module_of(path) if path.is_relative_to(library) else str(path.relative_to(ROOT))
+        text = path.read_text(encoding="utf-8")
+        fixtures = path.with_name("conftest.py")
+        if fixtures.is_file() and path.parent != ROOT / "tests":  # those of all tests say nothing of one
+            text += "\n" + fixtures.read_text(encoding="utf-8")
+        for name in imported(ast.parse(text)):
+            graph.setdefault(name, set()).add(importer)
     for path in (ROOT / "results/smoke/notebooks").glob("*.ipynb"):
-        for name in set(found):
-            if name in path.read_text(encoding="utf-8"):
-                found[name].add(str(path.relative_to(ROOT)))
-    return found
+        text = path.read_text(encoding="utf-8")
+        for name in graph:
+            if name in text:
+                graph[name].add(str(path.relative_to(ROOT)))
+    return graph
 
 
 def module_of(path):
@@ -111,76 +107,162 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def reaching(module, graph, most):
-    """Tests that reach a module: fewest steps between first, then those named after a part of it."""
-    seen, level, tests, parts = {module}, [module], [], module.split(".")[1:]
+def reaching(module, graph):
+    """Tests and chapters that reach a module: fewest steps first, then those named after parts of it."""
+    seen, level, reached, parts = {module}, [module], [], module.split(".")[1:]
 
     def distance(name):
-        return -sum(part in name for part in parts), name
+        return -sum((part in name) + (part in Path(name).stem) for part in parts), name
 
     while level:
         above = sorted({x for name in level for x in graph.get(name, ())} - seen, key=distance)
         seen |= set(above)
-        tests += [x for x in above if "/" in x]
+        reached += [x for x in above if "/" in x]
         level = [x for x in above if "/" not in x]
-    return sorted(tests, key=lambda x: x.endswith(".ipynb"))[:most]
+    chapters = [x for x in reached if x.endswith(".ipynb")]
+    return [x for x in reached if x not in chapters], chapters
 
 
-def passes(copy, tests, patience):
-    """Run the tests; True if all pass, False if one fails or they take too long."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    env = os.environ | {"PYTHONPATH": str(copy / "lib")}
-    try:
-        run = subprocess.run([*command, *tests], cwd=copy, env=env, capture_output=True, timeout=patience, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return run.returncode in (0, 5)  # 5: none of them is selected
+# ---- whether something notices
 
 
-def in_turn(tests):
-    """The nearest tests first, by themselves: most mutants end there."""
-    return [part for part in (tests[:4], tests[4:16], tests[16:]) if part]
+class Copy:
+    """A copy of the checkout, in which one file at a time is changed."""
+
+    def __init__(self, folder):
+        self.root = Path(folder) / ROOT.name
+        ignored = shutil.ignore_patterns(".git", ".venv", "_build", "report", "__pycache__")
+        shutil.copytree(ROOT, self.root, ignore=ignored)
+        (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
+        for command in (["init", "-q"], ["add", "results"], ["commit", "-q", "-m", "The reference"]):
+            self.git("-c", "user.name=mutants", "-c", "user.email=mutants@localhost", *command)
+
+    def git(self, *command):
+        subprocess.run(["git", *command], cwd=self.root, check=True, stdout=subprocess.DEVNULL)
+
+    def run(self, *command):
+        """Give exit code and output; a command that takes too long has failed."""
+        env = os.environ | {"PYTHONPATH": str(self.root / "lib"), "CASEBOOK_PROJECT": str(self.root)}
+        with tempfile.TemporaryFile("w+") as output:
+            given = {"cwd": self.root, "env": env, "stdout": output, "stderr": subprocess.STDOUT}
+            process = subprocess.Popen([sys.executable, *command], start_new_session=True, **given)
+            try:
+                code = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                code = "too long"
+            with contextlib.suppress(ProcessLookupError):  # what it has started ends with it
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            output.seek(0)
+            return code, output.read()
+
+    def failing(self, tests, marked="not faults", *options):
+        """Give the tests that fail; something stands for them if pytest names none."""
+        if not tests:
+            return []
+        code, output = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marked, *options, *tests)
+        if code in (0, 5):  # 5: none of them is selected
+            return []
+        return FAILED.findall(output) or [str(code)]
+
+    def differing(self, chapters):
+        """Give the chapters that fail, or say that their results are not those of the reference."""
+        failures = self.failing(chapters, "not faults", "-x")
+        if chapters and not failures and self.run("tests/reference.py")[0]:
+            failures = [f"tests/reference.py after {' '.join(chapters)}"]
+        self.git("checkout", "-q", "--", "results")
+        self.git("clean", "-qfd", "results")
+        return failures
+
+    def notices(self, tests, chapters, seconds):
+        """Give what notices a change, or "": no further round begins after some seconds."""
+        begun = time.monotonic()
+        rounds = [
+            lambda: self.failing(tests[:4], FAST, "-x"),
+            lambda: self.failing(tests[4:8], FAST, "-x"),
+            lambda: self.differing(chapters[:2]),
+            lambda: self.failing(tests[:12], SLOW, "-x"),
+            lambda: self.failing(tests[8:24], FAST, "-x"),
+        ]
+        for attempt in rounds:
+            if failures := attempt():
+                return failures[0]
+            if time.monotonic() - begun > seconds:
+                break
+        return ""
+
+
+def measure(entries, options):
+    """Try places, and write a line of the log for each; name the tests that fail without a mutant too."""
+    graph = importers()
+    end = time.monotonic() + 60 * options.minutes
+    killers = set()
+    with tempfile.TemporaryDirectory() as folder, options.log.open("a", encoding="utf-8") as log:
+        copy = Copy(folder)
+        for place, (first, last, changed) in entries:
+            if time.monotonic() > end:
+                break
+            path = ROOT / place["place"].split(":")[0]
+            target = copy.root / path.relative_to(ROOT)
+            source = path.read_bytes()
+            target.write_bytes(source[:first] + changed + source[last:])
+            by = copy.notices(*reaching(module_of(path), graph), options.seconds)
+            target.write_bytes(source)
+            killers.add(by)
+            print("killed  " if by else "SURVIVED", place["kind"], place["place"], by, flush=True)
+            log.write(json.dumps(place | {"by": by}) + "\n")
+            log.flush()
+        tests = sorted(by for by in killers if "::" in by)
+        chapters = sorted({word for by in killers for word in by.split() if word.endswith(".ipynb")})
+        return [*copy.failing(tests), *copy.differing(chapters)]
+
+
+# ---- what it comes to
+
+
+def read(log):
+    """Give what a log holds by place and change: of several tries the last."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    tried = [json.loads(line) for line in lines]
+    return {(place["place"], place["kind"], place["old"], place["new"]): place for place in tried}
+
+
+def score(tried):
+    """Print how many mutants of each kind were killed, of those that count, and name the survivors."""
+    listed = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
+    reasons = {(entry["file"], entry["old"], entry["new"]): entry["reason"] for entry in listed}
+    table = pd.DataFrame(tried)
+    keys = zip(table["place"].str.rpartition(":")[0], table["old"], table["new"], strict=True)
+    table["reason"] = [reasons.get(key, "") for key in keys]
+    table["killed"] = table["by"] != ""
+    table["counted"] = table["killed"] | (table["reason"] == "")
+    sums = table.groupby("kind").agg(tried=("place", "size"), killed=("killed", "sum"), counted=("counted", "sum"))
+    sums.loc["all"] = sums.sum()
+    print(sums.assign(share=(sums["killed"] / sums["counted"]).round(3)).to_string())
+    for place in table[~table["killed"]].to_dict("records"):
+        print(f"{place['place']}  {place['kind']}  {place['reason']}\n  - {place['old']}\n  + {place['new']}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--most", type=int, default=40, help="test files a mutant")
-    parser.add_argument("--patience", type=int, default=900, help="seconds a mutant")
-    parser.add_argument("--skip", type=int, default=0, help="mutants that an earlier run has done")
-    parser.add_argument("--under", default="lib/casebook", help="folder to change")
+    parser.add_argument("--log", type=Path, required=True, help="results, a line of JSON for each mutant")
+    parser.add_argument("--again", action="store_true", help="try once more what survived")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="no mutant begins later")
+    parser.add_argument("--seconds", type=float, default=90, help="no round of tests of a mutant begins later")
     options = parser.parse_args()
-    graph = importers()
-    places = [(path, *site) for path in sorted((ROOT / options.under).rglob("*.py")) for site in sites(path)]
-    chosen = random.Random(options.seed).sample(places, options.count)[options.skip :]
-    killed, survivors, sound = 0, [], set()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / ROOT.name
-        ignore = shutil.ignore_patterns(".git", ".venv", "_build", "report")
-        shutil.copytree(ROOT, copy, ignore=ignore)
-        (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        for path, number, old, new, what in chosen:
-            tests = reaching(module_of(path), graph, options.most)
-            target = copy / path.relative_to(ROOT)
-            source = target.read_text(encoding="utf-8")
-            lines = source.split("\n")
-            lines[number - 1] = new
-            target.write_text("\n".join(lines), encoding="utf-8")
-            failing = next((part for part in in_turn(tests) if not passes(copy, part, options.patience)), None)
-            target.write_text(source, encoding="utf-8")
-            if failing and not sound.issuperset(failing):  # did they pass before?
-                if not passes(copy, failing, options.patience):
-                    sys.exit(f"without a mutant one of these fails: {' '.join(failing)}")
-                sound.update(failing)
-            alive = failing is None
-            killed += not alive
-            place = f"{path.relative_to(ROOT)}:{number}"
-            print("SURVIVED" if alive else "killed  ", what, place, flush=True)
-            if alive:
-                survivors.append(f"{place}\n  - {old.strip()}\n  + {new.strip()}")
-    print(f"{killed} of {len(chosen)} mutants were killed")
-    print("\n".join(survivors))
+    tried = read(options.log)
+    entries = chosen(options.seed)
+    if options.again:
+        survivors = {place for place, result in tried.items() if not result["by"]}
+        entries = [entry for entry in entries if tuple(entry[0].values()) in survivors]
+    else:
+        entries = [entry for entry in entries[: options.count] if tuple(entry[0].values()) not in tried]
+    unsound = measure(entries, options) if options.minutes else []
+    score(read(options.log).values())
+    if unsound:
+        sys.exit(f"these fail without a mutant too, so what they killed is not known: {', '.join(unsound)}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import os
 import re
 import time
 from collections import deque
@@ -13,7 +14,7 @@ from pathlib import Path
 from casebook.assistant.log import ALIASES, documents_of, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
-from casebook.models.language import Endpoint, NoAnswer
+from casebook.models.language import MAX_BYTES, Endpoint, NoAnswer
 from casebook.progress import track
 from casebook.readers import read_lines, read_records, suffix_of
 
@@ -31,6 +32,9 @@ PROMPTS = {
 """What the model is asked, with passages of the collection (RAG) and without (base)."""
 _PART = re.compile(r"\{(passages|question)\}")
 IN_A_ROW = 3  # failures after which the rest is not tried
+NO_SERVER = ("unreachable", "refused")  # causes that say nothing of the question, so that the log has no row of it
+_CAUSES = 5  # that the error names
+_DEAREST = 1e12  # of a million tokens, in any currency
 KEPT = ("reference", "relevant", "group")  # of a question, if it has them
 
 
@@ -51,7 +55,12 @@ def read_asked(path):
         if name in places:
             raise InputError.at(path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one")
         places[name] = place
-        asked.append({"id": name, "question": text} | {key: record[key] for key in KEPT if key in record})
+        question = {"id": name, "question": text} | {key: record[key] for key in KEPT if key in record}
+        try:
+            _line(question)
+        except InputError as error:
+            raise InputError.at(path, place, str(error)) from error
+        asked.append(question)
     if not asked:
         raise InputError(f"{path}: holds no questions")
     return asked
@@ -68,6 +77,7 @@ def answer_questions(
     mode="full",
     timeout=60.0,
     retries=4,
+    max_bytes=MAX_BYTES,
     max_tokens=512,
     temperature=0.0,
     seed=0,
@@ -78,7 +88,9 @@ def answer_questions(
 ):
     """Ask a model every question, with retrieval (if there is a corpus) and without, and give the log.
 
-    Each answer is written at once: a second call asks only what ``out`` lacks. ``prompt`` is a file that replaces the
+    Each answer is written at once: a second call asks only what ``out`` lacks. A reply that is no answer is a row with
+    the reason as ``no_answer``; a second call asks such questions again, after those that were never asked. ``timeout``
+    limits each reply as a whole, and ``max_bytes`` its size. ``prompt`` is a file that replaces the
     prompt with retrieval, or without a corpus that without: it holds ``{question}``, and ``{passages}`` where there is
     a corpus. ``parallel`` is the number of requests at a time. ``prices`` are those of a million tokens of prompt and
     of answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a `BatchFailed` at
@@ -86,9 +98,15 @@ def answer_questions(
     """
     out, asked = Path(out), read_asked(questions)
     refuse_overwriting(out, questions)
+    if not all(0 <= price <= _DEAREST for price in prices or ()):
+        raise InputError(f"prices {prices}: give numbers from 0 to {_DEAREST:g}")
+    if not math.isfinite(temperature):
+        raise InputError(f"temperature {temperature}: give a finite number")
+    if out.is_symlink():  # one file has one lock, and is replaced where it is
+        out = Path(os.path.realpath(out))
     if corpus is not None and out.name == "corpus.jsonl" and out.resolve().parent == Path(corpus).resolve():
         raise InputError(f"{out}: the folder's documents are read from a file of this name: name another file")
-    endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries)
+    endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries, max_bytes)
     documents = None if corpus is None else documents_of(corpus)
     kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
     prompts = dict(PROMPTS)
@@ -97,23 +115,32 @@ def answer_questions(
     texts = documents is not None and documents["text"].tolist()
     described = json.dumps([model, k, mode, max_tokens, temperature, seed, prompts, texts])
     settings = hashlib.sha256(described.encode()).hexdigest()[:12]
+    pairs = [(question, kind) for question in asked for kind in kinds]
+
+    def key(question, kind):
+        return question["id"], f"{model}, {kind}"
+
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
         try:
-            done = _done(out, settings)
-            left = [(one, kind) for one in asked for kind in kinds if (one["id"], f"{model}, {kind}") not in done]
+            rows = _rows(out, settings)
+            done = _answered(rows)
+            left = [pair for pair in pairs if key(*pair) not in done]
+            left.sort(key=lambda pair: key(*pair) in rows)  # what has failed comes last, so that no call ends there
             if done:
                 report(f"{out}: {len(done)} answers are there, {len(left)} are left")
             sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
             hits = _found(left, documents, k, mode)
             asker = _Asker(endpoint, model, prompts, hits, settings, sampling, prices)
             causes = _ask(left, asker, out, parallel, report)
-            missing = len(asked) * len(kinds) - len(_done(out, settings))
+            done = _answered(_rows(out, settings))
+            missing = sum(key(*pair) not in done for pair in pairs)
         finally:
             lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
     if causes:
+        more = f"; and {len(causes) - _CAUSES} other reasons" if len(causes) > _CAUSES else ""
         raise BatchFailed(
-            f"{missing} of {len(asked) * len(kinds)} answers are missing: {'; '.join(causes)}; "
+            f"{missing} of {len(pairs)} answers are missing: {'; '.join(causes[:_CAUSES])}{more}; "
             "the same command asks again"
         )
     log = read_log(out)
@@ -150,20 +177,33 @@ def _found(left, documents, k, mode):
     return {name: found.hits(row)[:k] for row, name in enumerate(texts)}
 
 
-def _done(out, settings):
-    """Questions and systems that a log has; a last line that broke off is taken out of a log of these settings."""
+def _rows(out, settings):
+    """Rows of a log by question and system, the last of each; what broke off or was asked again is taken out of it."""
     content = out.read_bytes() if out.exists() else b""
     if not content:
-        return set()
+        return {}
     if b"\n" not in content:  # nothing tells whose it is
         raise InputError.at(out, 1, "breaks off in its first line: remove the file, or name another one")
-    rows, broken = read_records(out, tolerate_truncation=True)
-    other = next((place for place, row in rows if row.get("settings") != settings), None)
+    lines, broken = read_records(out, tolerate_truncation=True)
+    other = next((place for place, row in lines if row.get("settings") != settings), None)
     if other is not None:
         raise InputError.at(out, other, "was made with another model, corpus, prompt or setting: name another file")
-    if broken or not content.endswith(b"\n"):
-        write_text(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for _, row in rows))
-    return {(row["id"], row["system"]) for _, row in rows}
+    rows = {(row["id"], row["system"]): row for _, row in lines}  # in the order of the first
+    if broken or len(rows) < len(lines) or not content.endswith(b"\n"):
+        write_text(out, "".join(map(_line, rows.values())))
+    return rows
+
+
+def _answered(rows):
+    """Questions and systems that have an answer."""
+    return {key for key, row in rows.items() if row.get("no_answer") is None}
+
+
+def _line(row):
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError as error:
+        raise InputError(f"question {row['id'][:60]!r}: holds NaN or an endless number, which no log can") from error
 
 
 @dataclass(frozen=True)
@@ -178,31 +218,34 @@ class _Asker:
     sampling: dict
     prices: tuple | None
 
-    def row(self, question, kind):
-        """Row of the log; `NoAnswer` if the model gives none."""
+    def ask(self, question, kind):
+        """Row of the log, and the failure if the model gave no answer."""
         hits = self.hits.get(question["id"], []) if kind == "retrieval" else []
         passages = "\n\n".join(f"[{place}] {hit.text}" for place, hit in enumerate(hits, 1))
         texts = {"passages": passages, "question": question["question"]}
-        began = time.monotonic()
-        reply = self.endpoint.reply(_PART.sub(lambda part: texts[part[1]], self.prompts[kind]), **self.sampling)
-        answer, thinking = without_thinking(reply.text)
-        row = question | {"answer": answer, "system": f"{self.model}, {kind}"}
-        if thinking:
-            row["thinking"] = thinking
+        row = question | {"answer": None, "system": f"{self.model}, {kind}"}
         if kind == "retrieval":
             row |= {"contexts": [hit.text for hit in hits], "context_ids": [hit.doc_id for hit in hits]}
-        row |= {
-            "settings": self.settings,
-            "seconds": round(time.monotonic() - began, 3),
-            "cut_off": reply.cut_off,
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-        }
+        row["settings"] = self.settings
+        began = time.monotonic()
+        try:
+            reply = self.endpoint.reply(_PART.sub(lambda part: texts[part[1]], self.prompts[kind]), **self.sampling)
+        except NoAnswer as failure:
+            return row | {"no_answer": str(failure)}, failure
+        row["seconds"] = round(time.monotonic() - began, 3)
+        row["answer"], thinking = without_thinking(reply.text)
+        if thinking:
+            row["thinking"] = thinking
+        return row | self._used(reply), None
+
+    def _used(self, reply):
+        """What the log says of the tokens of a reply."""
         tokens = (reply.prompt_tokens, reply.completion_tokens)
+        used = {"cut_off": reply.cut_off, "prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
         if self.prices and None not in tokens:
             costs = (price * count for price, count in zip(self.prices, tokens, strict=True))
-            row["cost"] = math.fsum(costs) / 1e6
-        return row
+            used["cost"] = math.fsum(costs) / 1e6
+        return used
 
 
 def without_thinking(text):
@@ -216,7 +259,7 @@ def without_thinking(text):
 
 
 def _ask(left, asker, out, parallel, report):
-    """Ask what is left, write each answer in the order of the questions, and give the causes of those that failed."""
+    """Ask what is left, write each row in the order asked, and give the causes of what has no answer."""
     causes = []
     in_a_row = answered = 0
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -224,22 +267,23 @@ def _ask(left, asker, out, parallel, report):
         waiting, running = deque(left), deque()
         for question, _ in track(left, "answers"):
             while waiting and len(running) < parallel:
-                running.append(pool.submit(asker.row, *waiting.popleft()))
-            try:
-                row = running.popleft().result()
-            except NoAnswer as error:
-                causes.append(str(error))
-                in_a_row += 1
-                report(f"no answer to {question['id'][:60]!r}: {error}")
-                if in_a_row == IN_A_ROW:
-                    report(f"{IN_A_ROW} failures in a row: the rest is not asked")
-                    waiting.clear()
-                    break
+                running.append(pool.submit(asker.ask, *waiting.popleft()))
+            if not running:
+                break
+            row, failure = running.popleft().result()
+            if failure is None or failure.cause not in NO_SERVER:
+                stream.write(_line(row))
+                stream.flush()
+            if failure is None:
+                in_a_row = 0
+                answered += 1
                 continue
-            in_a_row = 0
-            answered += 1
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-            stream.flush()
+            causes.append(str(failure))
+            report(f"no answer to {question['id'][:60]!r}: {failure}")
+            in_a_row = 0 if failure.cause == "nonsense" else in_a_row + 1  # who talks nonsense is there
+            if in_a_row == IN_A_ROW:
+                report(f"{IN_A_ROW} failures in a row: the rest is not asked")
+                waiting.clear()  # what is being asked is waited for
     if left:
         report(f"{answered} of {len(left)} answers")
     if not out.stat().st_size:

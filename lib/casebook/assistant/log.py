@@ -14,6 +14,7 @@ import math
 import re
 import tokenize
 import zipfile
+from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -27,13 +28,13 @@ from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import DATA, data_folder
-from casebook.readers import OPENERS, parse_json, read_json, read_records, read_yaml, suffix_of, unreadable
+from casebook.readers import DAMAGED, OPENERS, parse_json, read_json, read_records, read_yaml, suffix_of, unreadable
 from casebook.text import UNSPACED
 
 NAMES = read_yaml(DATA / "assistant" / "names.yml")
 ALIASES = NAMES["columns"]
 """Each column and the names under which tools export it, ours first."""
-COLUMNS = (*ALIASES, "references")
+COLUMNS = (*ALIASES, "references", "no_answer")
 _TEXTS = ("question", "answer", "reference")
 _EXPORTS = NAMES["exports"]
 
@@ -66,6 +67,7 @@ _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", p
 _SCORES = re.compile(
     "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback|metrics"
 )
+_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*ALIASES.values())
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
@@ -87,7 +89,8 @@ def read_log(paths, collection=None):
     pandas.DataFrame
         A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of texts, None without
         retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids), ``system``, ``group`` (the question's id
-        where none is named), ``abstained``, ``seconds``, ``cost``, ``references`` (all, where a question has several).
+        where none is named), ``abstained``, ``seconds``, ``cost``, ``references`` (all, where a question has several),
+        ``no_answer`` (why a run failed that gave none; its ``answer`` is then empty and is not scored).
         ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]`` says what was not
         read, ``attrs["named"]`` whether questions have ids, and ``attrs["unread"]`` names a context that is an id where
         no collection was named.
@@ -127,7 +130,7 @@ def read_log(paths, collection=None):
     ids = given and not collection and not any(" " in text.strip() or UNSPACED.search(text) for _, text in given)
     for row in rows if ids else ():  # no text has a blank, though its script would put some
         row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
-    kept, copies = _distinct(rows)
+    kept, copies = _distinct(_last_tries(rows))
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
     log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "unread": given[0] if ids else None}
     log.attrs["notes"] = _notes(kept, copies)
@@ -138,13 +141,24 @@ def _notes(rows, copies):
     """What is to be said of a log: what was left out, and what is not read as somebody might think."""
     scores = sorted({name for row in rows for name in row["scores"]})
     turns, cut_off = (sum(row[name] for row in rows) for name in ("several_turns", "cut_off"))
-    notes = [f"{len(copies)} repeated rows are left out"] if copies else []
+    notes = not_answered(row["no_answer"] for row in rows)
+    notes += [f"{len(copies)} repeated rows are left out"] if copies else []
     notes += [f"the log's own scores are not read: {', '.join(scores)}"] if scores else []
     notes += [f"of {turns} conversations the last question and its answer are read"] if turns else []
     notes += [f"{cut_off} answers were cut off at the model's limit"] if cut_off else []
     if any(UNSPACED.search(row["answer"]) for row in rows):
         notes.append("COUNTERCASE's definition reads Latin letters only: it counts other sentences as grounded")
     return notes
+
+
+def not_answered(reasons):
+    """Say how many rows have a reason instead of an answer, and the commonest of them, in one line or none."""
+    counts = Counter(reason for reason in reasons if isinstance(reason, str))
+    if not counts:
+        return []
+    named = "; ".join(f"{count} × {reason[:100]}" for reason, count in counts.most_common(_REASONS))
+    more = f"; and {len(counts) - _REASONS} other reasons" if len(counts) > _REASONS else ""
+    return [f"not answered: {counts.total()} ({named}{more})"]
 
 
 def checked_log(paths, collection=None):
@@ -172,9 +186,6 @@ def check_parameters(values):
     for name in ("focus", "against") if "collection" in values else ():
         if values.get(name) and values[name] not in systems:
             raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
-    level = values.get("agreement_level")
-    if level is not None and not (isinstance(level, int | float) and 0 < level < 1):
-        raise InputError(f"agreement_level: give a token F1 between 0 and 1, not {level!r}")
     return "; ".join(log.attrs["notes"])
 
 
@@ -248,7 +259,7 @@ def _inspect_archive(path):
             return {"eval": content["eval"], "samples": [parse_json(archive.read(name)) for name in samples]}
     except OSError as error:
         raise unreadable(path, error) from error
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, ValueError, TypeError) as error:
+    except (*DAMAGED, zipfile.BadZipFile, KeyError, RuntimeError, ValueError, TypeError) as error:  # encrypted too
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'") from error
 
@@ -370,6 +381,7 @@ class _Answer(BaseModel):
     abstained: bool | None
     seconds: Amount
     cost: Amount
+    no_answer: str | None
 
 
 def _values(flat):
@@ -381,7 +393,9 @@ def _values(flat):
     output = flat.get("response.output")
     if not isinstance(output, str | None):
         row["answer"] = json.dumps(output, ensure_ascii=False)  # promptfoo reads the JSON of an answer
-    failed = flat.get("error") or flat.get("response.error")
+    failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
+    reason = "".join(sign if sign.isprintable() else " " for sign in str(failed))  # a server's words reach terminals
+    row["no_answer"] = None if row["answer"] or not failed else " ".join(reason.split())
     if not row["answer"] and (failed or any(flat.get(path) in ("", []) for path in PATHS["answer"])):
         row["answer"] = ""  # a run that failed has no answer
     if row["seconds"] is None and flat.get("latencyms") is not None:
@@ -460,6 +474,12 @@ def _contexts(where, given, ids, texts):
 
 
 # --- rows that belong together
+
+
+def _last_tries(rows):
+    """Rows without the failures of what was asked again later."""
+    last = {(row["id"], row["system"]): row for row in rows}
+    return [row for row in rows if row["no_answer"] is None or last[row["id"], row["system"]] is row]
 
 
 def _distinct(rows):

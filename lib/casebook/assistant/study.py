@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.log import NAMES, checked_log, read_log
+from casebook.assistant.log import NAMES, checked_log, not_answered, read_log
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
@@ -61,6 +61,15 @@ def shipped_log(name):
         return _published_answers(folder), name
     name = TEMPLATES if name == ANSWERED else name
     return _templates(name), name
+
+
+def check_systems(values):
+    """Refuse systems that have no answers in the shipped log of a data set."""
+    if values["focus"] or values["against"]:
+        systems = shipped_log(values["dataset"])[0]["system"].unique().tolist()
+        for name in ("focus", "against"):
+            if values[name] and values[name] not in systems:
+                raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
 
 
 def demonstration(name):
@@ -210,7 +219,8 @@ def score_answers(log, *, foreign=3, seed=0):
     rows = []
     for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
-        gone = abstains(row.answer) if row.abstained is None else row.abstained
+        failed = isinstance(getattr(row, "no_answer", None), str)  # there is no text that could be right or wrong
+        gone = failed or (abstains(row.answer) if row.abstained is None else row.abstained)
         known = {
             "id": row.id,
             "system": row.system,
@@ -220,12 +230,12 @@ def score_answers(log, *, foreign=3, seed=0):
             "seconds": row.seconds,
             "question repeated": faithfulness(row.question, own).score if own else None,
             "answered": not gone,
-            "words": len(_words(row.answer)),
+            "words": None if failed else len(_words(row.answer)),
         }
         if own is not None and not gone:
             known |= grounding(row.answer, own)
             known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
-        if row.reference is not None:
+        if row.reference is not None and not failed:
             known |= _agreement(row.answer, _references(row))
             known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
             known["words baseline"] = len(_words(row.reference))
@@ -384,7 +394,8 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     dict
         ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast per measure and system
         with its own verdict: the lower bound of the 95 % interval lies above minus the margin, or the upper one below)
-        and ``notes``.
+        and ``notes``. Of answers that failed only ``answered`` says anything: without it the logs are incomparable,
+        unless ``common``.
 
     Raises
     ------
@@ -405,15 +416,19 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
     logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
+    notes = [f"{name}: {note}" for name, log in logs.items() for note in not_answered(log["no_answer"])]
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
     systems = [log["system"].unique().tolist() for log in logs.values()]
     matched = _partners(*systems)
     paired = set(chain(*matched))
-    notes = [f"system {name!r} has no partner in the other log" for name in chain(*systems) if name not in paired]
+    notes += [f"system {name!r} has no partner in the other log" for name in chain(*systems) if name not in paired]
     incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
     if not matched:
         notes.append("no system is in both logs")
+        return incomparable
+    if measures and "answered" not in measures and any("not answered" in note for note in notes) and not common:
+        notes.append("no measure counts what was not answered: gate 'answered' too")
         return incomparable
     found = []
     for pair in matched:

@@ -289,7 +289,10 @@ def read_tables(path, n=None, positives=None):
     frame = pd.DataFrame(rows).astype(object).assign(file=str(path))
     for name, default in (("table", path.stem), ("n", n), ("positives", positives)):
         given = frame[name] if name in frame else pd.Series(None, frame.index, object)
-        frame[name] = given.where(given.notna() & (given != ""), default)
+        filled = given.notna() & (given != "")
+        if default is not None and name != "table" and filled.all():
+            raise InputError(f"--{name} has no effect: every row of {path} has its own: leave it out")
+        frame[name] = given.where(filled, default)
     named = next((name for name in ("row", "config", "system", "name") if name in frame), None)
     if named is None or not set(MEASURES) & set(frame):
         lacks = f"none of the columns {', '.join(MEASURES)}" if named else "no column 'row'"

@@ -15,32 +15,36 @@ import yaml
 from casebook import __version__
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
+from casebook.book.checksums import faults, write_checksums
 from casebook.book.concordance import concordance_page, documents
-from casebook.book.front import completed
+from casebook.book.crate import write_crate
+from casebook.book.front import citation, completed
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
-from casebook.files import locked, naming, write_text
+from casebook.files import exchange, locked, naming, sha256_file, write_text
 from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
+from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
 _PATIENCE = 300.0  # seconds that another builder may take
 
 
-def build_book(run, compare=None):
-    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again."""
+def build_book(run, compare=None, report=print):
+    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again, unless its site was changed."""
     found = {p.stem for p in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
     cells = [cell.name for cell in load_grid() if cell.name in found]
     cells += sorted(found - set(cells))
     if not cells:
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
+    require_report(run)
     target = OUTPUT / "_build" / valid_name(run, "run")
     with sole_builder(target):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="work-", dir=target, ignore_cleanup_errors=True) as work:
-            _build(run, cells, compare, target, Path(work))
+            _build(run, cells, compare, target, Path(work), report)
     return target / "html" / "index.html"
 
 
@@ -53,22 +57,43 @@ def sole_builder(target):
     return locked(target / ".lock", refusal, _PATIENCE)
 
 
-def _build(run, cells, compare, target, work):
+def site_faults(target):
+    """Give what was done to the site in a folder since it was built: name of a file to reason."""
+    _, digest = _stamp(target)
+    return faults(target / "html", digest)
+
+
+def _stamp(target):
+    """Give what a site was made from, and the hash of the list of its files; nothing where no build came to its end."""
+    path = target / "key"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    key, _, digest = text.partition(" ")
+    return key, digest
+
+
+def _build(run, cells, compare, target, work, report):
     """Render beside the site that is there, then put the new one in its place."""
-    stage, stamp, place = work / "stage", target / "key", target / "html"
+    stage = work / "stage"
+    place = target / "html"
     key = _stage(run, stage, cells, compare)
-    if (place / "index.html").is_file() and stamp.is_file() and key == stamp.read_text(encoding="utf-8"):
-        return
+    if key == _stamp(target)[0]:
+        changed = site_faults(target)
+        if not changed:
+            return
+        name, reason = next(iter(changed.items()))
+        more = f", and {len(changed) - 1} more files" if len(changed) > 1 else ""
+        report(f"{place / name}: {reason}{more}: the site is rendered again")
     site = rendered(stage, work)
-    finish(run, site)
     for path in (stage / "book" / "generated" / "items").glob("*.js"):
         _copy_file(path, site / "generated" / "items")
-    new_stamp = write_text(work / "key", key)  # while a full disk still does no harm
-    stamp.unlink(missing_ok=True)
+    checksums = finish(run, site)
+    stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")  # while a full disk still does no harm
     if place.exists():
-        place.rename(work / "old")
-    site.rename(place)
-    new_stamp.replace(stamp)
+        exchange(site, place)
+    else:
+        site.rename(place)
+    # Killed before this, a build leaves a key that is not that of the new site, which is then rendered again.
+    stamp.replace(target / "key")
 
 
 # --- what is staged
@@ -99,7 +124,7 @@ def _stage(run, stage, cells, compare):
                 for key, card in cards().items()
             ]
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
-    return digest([tree_digest(stage), lock_digest(), tree_digest(Path(__file__).parent, "**/*.py")])
+    return digest([tree_digest(stage), citation(), lock_digest(), tree_digest(Path(__file__).parent, "**/*.py")])
 
 
 def _experiments(run, cells, questions):
@@ -219,15 +244,20 @@ _UNUSED = (
 
 
 def finish(run, site):
-    """Add the downloads to a rendered site and drop what no page needs."""
-    for name in ("rows", "tables", "figures", "timings", "runs"):
+    """Add the downloads to a rendered site, drop what no page needs, describe it, and list its checksums last."""
+    for name in ("timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
-    for name in ("numbers.json", "contrasts.json"):
-        if (run_dir(run) / name).is_file():
-            _copy_file(run_dir(run) / name, site)
+    for path in sorted(require_report(run)):  # and nothing that an interrupted cell left
+        kind = path.parent.name
+        if kind in ("rows", "tables", "figures"):
+            (site / kind).mkdir(exist_ok=True)
+            _copy_file(path, site / kind)
+        elif path.parent == run_dir(run).resolve():
+            _copy_file(path, site)
     for path in [path for pattern in _UNUSED for path in (site / "_static").glob(pattern)]:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    (site / ".buildinfo").unlink(missing_ok=True)  # of Sphinx, for rendering in place
     day = completed(run, [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")])
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
@@ -244,3 +274,5 @@ def finish(run, site):
             if any('<figure class="drawn">' in line for line in output.get("data", {}).get("text/html", [])):
                 del output["data"]["text/html"]
         write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    write_crate(run, site)
+    return write_checksums(site)

@@ -13,9 +13,10 @@ from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
 from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.parameters import defaults
-from casebook.paths import NOTEBOOKS, data_folder, run_dir
+from casebook.paths import NOTEBOOKS, data_folder
 from casebook.run import stored_record
-from casebook.runs.outputs import read_numbers
+from casebook.runs.evidence import files_of
+from casebook.runs.outputs import read_numbers, recorded
 from casebook.runs.record import digest
 from casebook.tables import Markup
 
@@ -94,10 +95,11 @@ def _footer(run, cell):
     if title := items_title(run, cell):
         lines.append(f"- [{title}](../../generated/items/{cell}.md): the single results behind the means.")
     links = []
-    for folder, kind in {"rows": "rows", "tables": "table", "figures": "figure data"}.items():
-        for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
-            label = kind if folder == "rows" else f"{kind} {path.name.removeprefix(f'{cell}.')}"
-            links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
+    kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
+    for path in files_of(run, cell, recorded(run), kinds):
+        folder = path.parent.name
+        label = "rows" if folder == "rows" else f"{kinds[folder]} {path.name.removeprefix(f'{cell}.')}"
+        links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
     return "\n".join(lines)

@@ -14,7 +14,9 @@ from casebook.paths import run_dir
 from casebook.run import same_data
 from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, kept_decisions
+from casebook.runs.evidence import faults
 from casebook.runs.headlines import read_headlines
+from casebook.runs.outputs import recorded, require_report
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
@@ -34,8 +36,9 @@ FLIPPED = 20  # rows shown of each kind
 
 def comparison(run, other):
     """Write the page that compares a run with another one."""
-    if not (run_dir(other) / "runs").is_dir():
+    if not recorded(other):
         raise InputError(f"results/{other}: no such run to compare with")
+    require_report(other)
     found, silent = differences(run, other)
     title = f"# What changed from {other} to {run}\n\n"
     lead = (
@@ -60,7 +63,7 @@ def comparison(run, other):
 def differences(run, other):
     """Pair the rows of two runs: a frame of tested differences, and why cells are not compared."""
     pairs, silent = [], {}
-    cells = {name: {p.parent.name for p in (run_dir(name) / "runs").glob("*/run.json")} for name in (run, other)}
+    cells = {name: set(recorded(name)) for name in (run, other)}
     for cell in sorted(cells[run] | cells[other]):
         if cell not in cells[run] & cells[other]:
             silent[cell] = f"only in {run if cell in cells[run] else other}"
@@ -254,7 +257,7 @@ def _since(run, cell):
             record = read_record(path)
         except InputError:
             continue  # the comparison of runs lists what cannot be read
-        if record.completed and "Inputs" in record.labels:
+        if record.completed and "Inputs" in record.labels and not faults(path.parent, record):
             records[path.parents[2].name] = record
     if run not in records:
         return

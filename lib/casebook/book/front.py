@@ -37,9 +37,22 @@ def completed(run, cells):
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
 
 
+def citation():
+    """Read how the book is cited, from CITATION.cff; empty without one."""
+    path = ROOT / "CITATION.cff"
+    return read_yaml(path, "citation") if path.is_file() else {}
+
+
+def cite_as(cited):
+    """Write a citation in one line."""
+    who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
+    text = f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
+    return f"{text} https://doi.org/{cited['doi']}" if "doi" in cited else text
+
+
 def masthead(run, cells):
     """Write date, version, commit, repository, licence and how to cite."""
-    cited = read_yaml(ROOT / "CITATION.cff", "citation") if (ROOT / "CITATION.cff").is_file() else {}
+    cited = citation()
     day, commit = completed(run, cells), _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
     place = cited.get("repository-code") or web_address(_git("remote", "get-url", "origin") or "")
     parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
@@ -49,9 +62,7 @@ def masthead(run, cells):
         parts.append(f'<a href="{html.escape(place)}">Repository</a>')
     if cited:
         parts.append(f"Licence {html.escape(str(cited['license']))}")
-        who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
-        text = f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
-        parts[-1] += f"<br>Cite as: {html.escape(text)}"
+        parts[-1] += f"<br>Cite as: {html.escape(cite_as(cited))}"
     return f'<p class="masthead">{" · ".join(parts)}</p>'
 
 

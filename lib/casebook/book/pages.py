@@ -199,6 +199,7 @@ def provenance(run, cells):
                 # The reproduce lines of the front page lead to this row.
                 "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
                 "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
+                "Outputs": f"{len(record.outputs)} files, verified",  # or there would be no page: `require_report`
                 "Seconds": round(seconds.get(cell, 0)) or None,
                 **{name.capitalize(): parts[name] for name in ("data", "notebook")},
                 "Content key": record.labels["ContentKey"][:SHOWN],

@@ -5,10 +5,13 @@ import json
 from pathlib import Path
 
 from casebook import paths
-from casebook.book.build import sole_builder
+from casebook.book.build import site_faults, sole_builder
+from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
-from casebook.run import sole_writer
+from casebook.run import read_planned, sole_writer
+from casebook.runs.evidence import KINDS
+from casebook.runs.outputs import require_report
 
 MARKER = "published.json"
 _AT_WORK = "publishing.json"
@@ -25,18 +28,20 @@ def publish_run(run, url):
         raise InputError("publish needs a folder, or an address: s3://bucket/report")
     if not paths.run_dir(run).is_dir():
         raise InputError(f"results/{run}: no such run; 'casebook run' makes it")
+    if holds_secret(read_planned(run)):  # of an earlier version, which ran such parameters
+        why = "the address in a parameter holds a password or a key"
+        raise InputError(f"results/{run}/planned.json: {why}: remove results/{run}, and make the run again without it")
     store = Store(url)
-    _refuse_itself(store, run)
+    _refuse_itself(store)
     built = paths.OUTPUT / "_build" / run
     with sole_writer(run), sole_builder(built) if built.is_dir() else contextlib.nullcontext():
-        files, site = _files(run, built)
+        results, unlisted = _results(run)
+        site_files, site = _site(run, built, results)
+        files = results | site_files
         listed = {name: {"sha256": sha256_file(path), "bytes": path.stat().st_size} for name, path in files.items()}
         whole, known = _published(store, run)
-        kept = {
-            name: entry
-            for name, entry in listed.items()
-            if known.get(name) == entry and store.size(name) == entry["bytes"]
-        }
+        copied = [name for name, entry in listed.items() if known.get(name) == entry]
+        kept = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
         changed = [name for name in files if name not in kept]
         gone = [name for name in known if name not in files]
         if changed or gone or not whole:
@@ -48,7 +53,17 @@ def publish_run(run, url):
                 store.remove(name)
             _write(store, MARKER, run, listed)
         store.remove(_AT_WORK)
-    return {"url": str(url), "written": len(changed), "unchanged": len(kept), "removed": len(gone), "site": site}
+    counts = {"written": len(changed), "unchanged": len(kept), "removed": len(gone)}
+    restored = [name for name in copied if name not in kept]
+    return {"url": store.url, **counts, "site": site, "restored": restored, "left_out": unlisted}
+
+
+def _is_there(store, name, entry):
+    """Whether a file is as it was copied; of an object store only the size is known without reading all of it."""
+    if not store.is_folder:
+        return store.size(name) == entry["bytes"]
+    path = Path(store.path(name))
+    return path.is_file() and sha256_file(path) == entry["sha256"]
 
 
 def _write(store, name, run, files):
@@ -78,17 +93,26 @@ def _published(store, run):
     return False, {}
 
 
-def _files(run, built):
-    """List what is published, and say in words whether there is a site."""
-    files, remedy = _below(paths.run_dir(run), "results"), f"casebook build --run {run}"
+def _results(run):
+    """List the results of a run, and apart from them the files that no record lists: an interrupted cell left them."""
+    files = _below(paths.run_dir(run), "results")
     if not files:
         raise InputError(f"results/{run}: holds nothing to publish")
-    if not (built / "key").is_file():
-        return files, f"not built: {remedy}"
-    newest = max(path.stat().st_mtime for path in files.values())
+    evidence = require_report(run)
+    unlisted = [name for name, path in files.items() if path.parent.name in KINDS and path.resolve() not in evidence]
+    return {name: path for name, path in files.items() if name not in unlisted}, unlisted
+
+
+def _site(run, built, results):
+    """List the site of a run, and say in words whether there is one and how old it is."""
+    remedy = f"casebook build --run {run}"
+    if not (built / "html").exists():
+        return {}, f"not built: {remedy}"
+    for name, reason in site_faults(built).items():
+        raise InputError(f"{built / 'html' / name}: {reason}: '{remedy}' makes the site again")
+    newest = max(path.stat().st_mtime for path in results.values())
     old = (built / "key").stat().st_mtime < newest
-    files |= _below(built / "html", "site")
-    return files, f"older than the results: {remedy}" if old else "published"
+    return _below(built / "html", "site"), f"older than the results: {remedy}" if old else "published"
 
 
 def _below(folder, prefix):
@@ -106,10 +130,12 @@ def _below(folder, prefix):
     return found
 
 
-def _refuse_itself(store, run):
+def _refuse_itself(store):
     if not store.is_folder:
         return
     target = Path(store.path("")).resolve()
-    for folder in (paths.run_dir(run).resolve(), (paths.OUTPUT / "_build").resolve()):
-        if target.is_relative_to(folder):
-            raise InputError(f"{store.url}: lies in {folder}, which is to be published")
+    places = (paths.RESULTS, paths.OUTPUT / "_build", paths.NOTEBOOKS, paths.DATA, paths.ROOT / "book")
+    for folder in (place.resolve() for place in places):
+        if target.is_relative_to(folder) or folder.is_relative_to(target):
+            where = "lies in" if target.is_relative_to(folder) else "holds"
+            raise InputError(f"{store.url}: {where} {folder}, a folder of the project: name a folder of its own")

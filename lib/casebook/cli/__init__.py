@@ -28,12 +28,14 @@ from casebook.cli import (
     sensitivity,
     shift,
 )
-from casebook.cli.common import OLD_NAMES
+from casebook.cli.common import OLD_NAMES, echo, in_line
+from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError, MeasureNote
-from casebook.paths import check_folders
+from casebook.paths import check_folders, refuse_unusable
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
-_ROOM = ": make room; the same command again carries on"
+# Commands that keep what they have done; the same command again does what is left.
+_CARRY_ON = ("report", "run", "publish", "answer", "data pull", "corpus encode")
 
 app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 for command in (*report.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
@@ -80,10 +82,14 @@ def main(arguments=None):
 
 
 def _run(words):
+    again = "the same command again begins anew"
     try:
         check_folders()
+        _check_clock()
         _check_words(words)
         words = _our_command(words)
+        if {" ".join(words[:1]), " ".join(words[:2])} & {*_CARRY_ON}:
+            again = "the same command again carries on"
         with warnings.catch_warnings():
             warnings.simplefilter("always", MeasureNote)
             warnings.showwarning = _speaker()
@@ -101,15 +107,23 @@ def _run(words):
         raise
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        remedy = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        remedy = f": make room; {again}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         return _complain(f"{where}{error.strerror or error}{remedy}", 1)
     if code == _INTERRUPTED:
-        _complain("interrupted; the same command again carries on", code)
+        _complain(f"interrupted; {again}", code)
     return code
 
 
+def _check_clock():
+    """Refuse a wrong time before anything is done, for other libraries read the variable too."""
+    if os.environ.get("SOURCE_DATE_EPOCH"):
+        from casebook.runs.record import now
+
+        now()
+
+
 def _check_words(words):
-    """Refuse what no command can mean: nothing, an endless number, bytes of no text."""
+    """Refuse what no command can mean: nothing, an endless number, bytes of no text, a path that leads nowhere."""
     for before, word in itertools.pairwise(["", *words]):
         name, equals, value = word.partition("=")
         if not (equals and name.startswith("--")):
@@ -121,6 +135,8 @@ def _check_words(words):
             word.encode()
         except UnicodeEncodeError:
             raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
+        for place in dict.fromkeys((value, value.partition("=")[2])):  # NAME=FILE too
+            refuse_unusable(name, place)
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} must be a finite number, not {value}")
@@ -134,7 +150,7 @@ def _our_command(words):
         ours = f"runs {first.removeprefix('runs-')}"
     if ours is None:
         return words
-    typer.echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
+    echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
     return [*ours.split(), *words[1:]]
 
 
@@ -153,7 +169,7 @@ def _speaker():
         if issubclass(category, MeasureNote):
             shown = f"note: {message}\n"
         if shown not in said:
-            typer.echo(shown, err=True, nl=False)
+            echo(shown, err=True, nl=False)
         said.add(shown)
 
     return say
@@ -166,5 +182,5 @@ def _reader_left():
 
 
 def _complain(message, code):
-    typer.echo(f"casebook: {message}", err=True)
+    typer.echo(f"casebook: {in_line(without_secrets(message))}", err=True)
     return code

@@ -18,8 +18,9 @@ def answer(
     url: option(str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.") = None,
     k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
     mode: option(str, "Retrieval system.") = "full",
-    timeout: option(float, "Seconds for one answer.", min=0.1) = 60.0,
-    retries: option(int, "For a busy or broken server.", min=0) = 4,
+    timeout: option(float, "Seconds for a reply as a whole, of each try.", min=0.1) = 60.0,
+    retries: option(int, "Tries more, of a busy server or a broken connection; not of a slow one.", min=0) = 4,
+    max_bytes: option(int, "Of a reply; a longer one is no answer.", min=1) = 1_000_000,
     max_tokens: option(int, "Of an answer.", min=1) = 512,
     temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
     seed: option(int, "Of the model's sampling, where it has one.") = 0,
@@ -31,7 +32,8 @@ def answer(
 ):
     """Ask a model every question, with retrieval and without, and keep the answers as a log.
 
-    The API key comes from OPENAI_API_KEY. The same command again asks only what is missing; exit 3 if something is.
+    The API key comes from OPENAI_API_KEY. A reply that is no answer is a row with the reason. The same command again
+    asks only what is missing; exit 3 if something is.
 
     Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini --out answers.jsonl
     """
@@ -57,6 +59,7 @@ def answer(
             mode=mode,
             timeout=timeout,
             retries=retries,
+            max_bytes=max_bytes,
             max_tokens=max_tokens,
             temperature=temperature,
             seed=seed,

@@ -4,6 +4,7 @@ import functools
 import inspect
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import Annotated
@@ -56,7 +57,7 @@ def noted(measure):
 
 Json = option(bool, "Print JSON.", "--json")
 Seed = option(int, "Seed of all random choices.", min=0)
-Resamples = option(int, "Number of bootstrap resamples.", min=100)
+Resamples = option(int, "Number of bootstrap resamples.", min=100, max=1_000_000)
 Out = option(Path | None, "Write to this file.", "-o", "--out")
 Original = option(bool, "Use the original definitions of the evaluated system.", "--original")
 Measures = option(
@@ -68,7 +69,7 @@ DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 # Runs of the grid
 RunName = option(str, "Name of the run: results/<run>.", "--run")
 Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
-Scheduler = option(str | None, "Dask scheduler, such as tcp://host:8786.")
+Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
 Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
 
 # Records of runs
@@ -133,14 +134,38 @@ def pairs(texts, mark, form):
     return found
 
 
+_UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
+
+
+def visible(text, unseen=f"[{_UNSEEN}]"):
+    r"""Text whose control characters, and those that turn its direction, are seen, as \x1b, and do nothing."""
+    return re.sub(unseen, lambda char: char[0].encode("unicode_escape").decode(), text)
+
+
+def in_line(text):
+    """Text of others as part of one line: `visible`, new lines and tabs too."""
+    return visible(text, f"[\t\n{_UNSEEN}]")
+
+
+def echo(text, err=False, nl=True):
+    """Print text for people; what it quotes of the data does nothing to their terminal."""
+    typer.echo(visible(text), err=err, nl=nl)
+
+
+def echo_data(text):
+    """Print a format that programs read, CSV or TREC: the data are what they are, on a terminal too."""
+    typer.echo(text, nl=False, color=True)  # else what looks like a colour is left out of what is piped
+
+
 def say(line):
     """Tell how the work goes, on standard error: standard output is for results."""
-    typer.echo(line, err=True)
+    echo(line, err=True)
 
 
 def print_json(value):
     """Print JSON, see `plain`."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    typer.echo(re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text))  # JSON's own escapes
 
 
 def plain(value):
@@ -164,7 +189,7 @@ def csv_text(frame):
 def print_frame(frame, form="text", digits="z.4f"):
     """Print a table as text, Markdown, LaTeX or CSV; what is undefined is a dash."""
     if form == "csv":
-        typer.echo(csv_text(frame), nl=False)
+        echo_data(csv_text(frame))
         return
     sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
     shown = frame.astype(object).where(frame.notna(), "-")
@@ -175,7 +200,7 @@ def print_frame(frame, form="text", digits="z.4f"):
         text = shown.to_markdown(index=False, disable_numparse=True, colalign=sides)
     else:
         text = shown.to_string(index=False)
-    typer.echo(text)
+    echo(text)
 
 
 def show(value, as_json, *parts, digits="z.4f"):
@@ -188,7 +213,7 @@ def show(value, as_json, *parts, digits="z.4f"):
             print_frame(part, digits=digits)
             continue
         for line in part:
-            typer.echo(line)
+            echo(line)
 
 
 def show_report(report, as_json, out, *parts):
@@ -222,7 +247,7 @@ def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
     from casebook.runs.record import cell
 
-    grid = [list(columns), *([cell(row[name]) for name in columns] for row in rows)]
+    grid = [list(columns), *([in_line(cell(row[name])) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     for line in grid:
         yield "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()

@@ -1,12 +1,23 @@
 """``casebook corpus``: encode a collection in shards, and search them."""
 
 import contextlib
-import logging
 from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, Out, Scheduler, Workers, argument, command_group, exclusive, option, show
+from casebook.cli.common import (
+    Json,
+    Out,
+    Scheduler,
+    Workers,
+    argument,
+    command_group,
+    echo,
+    echo_data,
+    exclusive,
+    option,
+    show,
+)
 from casebook.files import refuse_overwriting
 
 app = command_group("corpus", "Encode and search a large collection in shards, on this machine or a cluster.")
@@ -37,8 +48,8 @@ def encode(
     ShardStore(out)  # an address that is none is refused before anything is read
     if workers > 1:
         workers = min(workers, -(-len(read_collection(folder)) // shard_size))
-    with _cluster(workers, scheduler) as client:
-        made = encode_folder(folder, out, encoder, shard_size, client, titles)
+    with _cluster(workers, scheduler) as cluster:
+        made = encode_folder(folder, out, encoder, shard_size, cluster, titles)
     line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
     show(made, as_json, [line.format_map(made)])
 
@@ -62,36 +73,26 @@ def search(
     from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
-    refuse_overwriting(out, queries)
+    refuse_overwriting(out, queries, *ShardStore(corpus).files())
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))
-    with _cluster(workers, scheduler) as client:
-        run = search_folder(corpus, queries, k, encoder, client)
+    with _cluster(workers, scheduler) as cluster:
+        run = search_folder(corpus, queries, k, encoder, cluster)
     if out is None:
-        typer.echo("".join(run_lines(run)), nl=False)
+        echo_data("".join(run_lines(run)))
     else:
         most = max(map(len, run.values()), default=0)
-        typer.echo(f"{write_run(out, run)}: {len(run)} queries, up to {most} documents each")
+        echo(f"{write_run(out, run)}: {len(run)} queries, up to {most} documents each")
 
 
-@contextlib.contextmanager
 def _cluster(workers, scheduler):
-    """A client of the scheduler, of worker processes here, or none."""
+    """Give the workers of a scheduler, processes here, or none."""
     if scheduler:
         from casebook.run import connected
 
-        with connected(scheduler) as client:
-            yield client
-    elif workers > 1:
-        from distributed import Client, LocalCluster
+        return connected(scheduler)
+    if workers > 1:
+        from casebook.workers import processes
 
-        # What goes wrong in the work comes back as an error; what Dask says of itself
-        # while its processes end is no news. They read the variable when they start.
-        quiet = {"DASK_LOGGING__DISTRIBUTED": "critical"}
-        cluster = LocalCluster(
-            workers, silence_logs=logging.CRITICAL, threads_per_worker=1, dashboard_address="127.0.0.1:0", env=quiet
-        )
-        with cluster, Client(cluster) as client:
-            yield client
-    else:
-        yield None
+        return processes(workers)
+    return contextlib.nullcontext()

@@ -1,8 +1,6 @@
 """``casebook data``: list, pull and check the data sets, and show their cards."""
 
-import typer
-
-from casebook.cli.common import Json, argument, command_group, show
+from casebook.cli.common import Json, argument, command_group, echo, show
 from casebook.errors import CheckFailed
 
 app = command_group("data", "List, pull and check the data sets.")
@@ -31,7 +29,7 @@ def pull(names: Names = None):
     from casebook.data.registry import pull
 
     for path in pull(names or None):
-        typer.echo(str(path))
+        echo(str(path))
 
 
 @app.command()
@@ -58,4 +56,4 @@ def card(name: argument(str, "Data set, see 'casebook data list'.")):
     from casebook.data.cards import as_markdown
     from casebook.data.registry import resolve
 
-    typer.echo(as_markdown(resolve(name)[0]))
+    echo(as_markdown(resolve(name)[0]))

@@ -117,9 +117,12 @@ def run(
     refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
     _refuse_unwritable(out)
     if log:
-        from casebook.assistant.log import read_log
+        from casebook.assistant.log import not_answered, read_log
 
-        checked = claims_of_answers(read_log(log))
+        answers = read_log(log)
+        checked = claims_of_answers(answers)
+        for note in not_answered(answers["no_answer"]):
+            say(f"note: {note}")
         if how["stance"] == "public" and not original:
             say(
                 "note: the default judge compares words and refutes many paraphrases; for the sentences of answers "
@@ -180,7 +183,7 @@ def _checker(documents, how, **more):
     from casebook.factcheck.pipeline import checker_of
 
     checker = checker_of(documents, **how, **more)
-    if not checker.passing and checker.config.three_stage:
+    if not checker.passing:
         gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
         say(
             f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
@@ -199,6 +202,7 @@ def _refuse_unwritable(out):
 @taking(how=CHECKER)
 def ablate(
     how,
+    context: typer.Context,
     claims: argument(Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own") = None,
     corpus: Corpus = None,
     rate: option(list[float] | None, "Share of documents with a planted contradiction; repeatable.") = None,
@@ -208,6 +212,8 @@ def ablate(
 ):
     """Measure what each part of the pipeline is worth: 16 combinations and the nine original configurations.
 
+    Exit 3 if some claims could not be checked: they count as wrong.
+
     Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
     from casebook.factcheck.ablation import ablate as ablation_of
@@ -216,11 +222,14 @@ def ablate(
 
     if corpus and claims is None:
         raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
+    if rate and not any(rate):
+        exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
     documents = documents_of(corpus or [OWN])
     checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
     checker = _checker(documents, how)
     with on_terminal(say):
         tables = ablation_of(checker, checked, rates=rate or (0.0, 1.0), seeds=range(seeds), seed=seed)
+    crashed = tables["crashed"]
     titles = {
         "parts": "The pipeline against itself without each part",
         "cells": "Cells",
@@ -232,3 +241,6 @@ def ablate(
         tables["effects"] = tables["effects"].query("kind in ('main', 'shapley')")
         tables = {title: _in_words(tables[name]) for name, title in titles.items()}
     show_tables(tables, as_json)
+    if len(crashed):
+        first = crashed["error"].iloc[0]
+        raise BatchFailed(f"{crashed['id'].nunique()} of {len(checked)} claims could not be checked, as {first}")

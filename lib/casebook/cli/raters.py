@@ -15,7 +15,9 @@ from casebook.cli.common import (
     argument,
     command_group,
     csv_text,
+    echo,
     exclusive,
+    given,
     option,
     pairs,
     plain,
@@ -41,8 +43,9 @@ OPENING = {
     "last_column": (option(bool, "Allow the last column as the key.", "--last-column"), False),
     "force": (option(bool, "Unblind although forms are missing.", "--force"), False),
 }
+LIKERT_FORMS = "on Likert forms"
 Against = option(str | None, "System to compare with, if there are several.")
-Permutations = option(int, "Permutations of the content audit.", min=19)
+Permutations = option(int, "Permutations of the content audit.", min=19, max=1_000_000)
 
 
 @app.command()
@@ -79,9 +82,10 @@ def forms(
     from casebook.raters.forms import Fields, Plan, answers_of_log, make_forms, make_likert_forms, read_answers
     from casebook.readers import read_records
 
-    drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin")
-    exclusive(context, "explanations", "log", *drawn, "win_rate", "guess", "stratify")
-    exclusive(context, "log", "id_field", "prompt_field", "answer_field")
+    drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin", "win_rate", "guess", "stratify")
+    fields = ("id_field", "prompt_field", "answer_field")
+    exclusive(context, "explanations", "log", *drawn, *fields, "common", "seed")
+    exclusive(context, "log", *fields)
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
@@ -101,8 +105,8 @@ def forms(
 
             answers, account = answers_of_log(read_log(log), system, common=common, stratum=stratify)
         else:
-            fields = Fields(id_field, prompt_field, answer_field, stratify)
-            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
+            places = Fields(id_field, prompt_field, answer_field, stratify)
+            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), places, common=common)
         plan = Plan(
             name,
             raters,
@@ -167,6 +171,7 @@ def _some(rows):
 
 @app.command()
 def simulate(
+    context: typer.Context,
     study: argument(Path, "Folder of a study."),
     folder: argument(Path, "Where the filled forms go."),
     effect: option(float, "Log odds for the system under study.") = 0.7,
@@ -182,18 +187,20 @@ def simulate(
     from casebook.raters.simulate import Truth, fill_forms
 
     truth = Truth(effect, ties=ties, blank=blank)
+    paired = read_key(study)["layout"] == "paired"
+    if not paired:
+        _idle(context, LIKERT_FORMS, "effect", "ties")
     for path in fill_forms(study, folder, truth, seed=seed):
-        typer.echo(str(path))
-    if read_key(study)["layout"] == "paired":
-        typer.echo(f"simulated, not judged: the true win rate is {truth.win_rate:.3f}")
-    else:
-        typer.echo("simulated, not judged: ratings around 3.6, whatever the system; --effect and --ties change nothing")
+        echo(str(path))
+    level = f"the true win rate is {truth.win_rate:.3f}" if paired else "ratings around 3.6, whatever the system"
+    echo(f"simulated, not judged: {level}")
 
 
 @app.command()
 @taking(opening=OPENING)
 def audit(
     opening,
+    context: typer.Context,
     files: Forms,
     against: Against = None,
     word: option(list[str] | None, "Further name that must not be seen; repeat.") = None,
@@ -209,13 +216,18 @@ def audit(
     from casebook.raters import analysis, blinding
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
 
+    exclusive(context, "key", "side_column", "last_column")
     mapped, names, tables = _mapping(columns), list(word or []), {}
     returned = read_forms(files, mapped)
     carried = opening["side_column"] or opening["last_column"]
     opening["key"] = opening["key"] or (None if carried else key_beside(returned))
     carried = carried or any(SIDE_COLUMN in form.rows for form in returned)
     judged = any(form.rows["preferred"].notna().any() for form in _paired(returned))
-    if judged and (opening["key"] or carried):
+    unblinded = judged and (opening["key"] or carried)
+    if not unblinded:
+        without = "where no judgements are audited"
+        _idle(context, without, "side_column", "last_column", "force", "against", "permutations", "seed")
+    if unblinded:
         votes = open_forms(returned, **opening)
         names += votes.systems
         panel = analysis.panel_of(votes, against)
@@ -257,11 +269,14 @@ def analyse_forms(
     from casebook.raters.analysis import analyse, answer
     from casebook.raters.read import open_forms, read_forms
 
-    exclusive(context, "original", "out", "against", "resamples", "seed")
+    exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
+    exclusive(context, "key", "side_column", "last_column")
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
     names = _mapping(columns)
     if original:
+        if not opening["key"]:
+            _idle(context, "without a key", "force")
         _documented(files, opening, names, as_json)
         return
     returned, found = read_forms(files, names), None
@@ -270,6 +285,7 @@ def analyse_forms(
         found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
         values, shown = {"answer": answer(found), "tables": found.tables}, {name: found.tables[name] for name in SHOWN}
     else:
+        _idle(context, LIKERT_FORMS, "against", "resamples", "permutations", "side_column", "last_column")
         values = _likert(returned, opening, seed)
         shown = values["tables"]
     if out:
@@ -278,10 +294,18 @@ def analyse_forms(
         print_json(values)
         return
     for line in values.get("answer", ()):
-        typer.echo(f"- {line}")
+        echo(f"- {line}")
     show_tables(shown, False)
     if found:
-        typer.echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
+        echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
+
+
+def _idle(context, where, *options):
+    """Refuse options that change nothing there."""
+    flags = {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
+    for name in options:
+        if given(context, name):
+            raise InputError(f"{flags[name]} has no effect {where}: leave it out")
 
 
 def _mapping(options):

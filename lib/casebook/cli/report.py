@@ -17,17 +17,19 @@ from casebook.cli.common import (
     Timeout,
     Workers,
     argument,
+    echo,
     exclusive,
     option,
     say,
     show,
     taking,
+    visible,
 )
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
-Grid = option(Path | None, "Grid file instead of notebooks/experiments.yml.")
+Grid = option(Path | None, "Grid file instead of notebooks/experiments.yml; it names notebooks, which are code.")
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
 Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
@@ -73,6 +75,8 @@ def run(
     Example: casebook run retrieval_ablation --run mine -p dataset=./my_folder
     """
     exclusive(context, "scheduler", "workers")
+    if experiments and all(name.endswith(".ipynb") for name in experiments):
+        exclusive(context, "experiments", "tag", but="notebooks of your own")
     from casebook.runs.headlines import read_headlines
 
     planned = _plan(run, tuple(experiments or ()), batch, _overrides(parameter or []))
@@ -80,12 +84,12 @@ def run(
         _execute(planned, run, batch)
         for item in planned if len(planned) <= MOST_ANSWERS else ():
             for headline in read_headlines(run, item.cell.name):
-                typer.echo(f"{headline.question}\n    {headline.sentence}")
-        typer.echo(f"results/{run}: next, casebook build --run {run}")
+                echo(f"{headline.question}\n    {headline.sentence}")
+        echo(f"results/{run}: next, casebook build --run {run}")
         return
     for item in planned:
         why = f"  {', '.join(item.changed)} changed" if item.changed else ""
-        typer.echo(f"{item.status:7} {item.cell.name}{why}")
+        echo(f"{item.status:7} {item.cell.name}{why}")
 
 
 def build(run: RunName = "report", compare: Compare = None):
@@ -95,10 +99,10 @@ def build(run: RunName = "report", compare: Compare = None):
     """
     from casebook.book import build_book
 
-    index = build_book(run, compare)
+    index = build_book(run, compare, say)
     pages = sum(1 for _ in index.parent.rglob("*.html"))
     size = sum(path.stat().st_size for path in index.parent.rglob("*") if path.is_file())
-    typer.echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
+    echo(f"report: {index} ({pages} pages, {size / 1e6:.1f} MB)")
 
 
 def publish(
@@ -108,13 +112,20 @@ def publish(
 ):
     """Copy results/<run> and its site to a folder or object store.
 
+    What is there already is compared by its content in a folder, by its size in an object store.
+
     Example: casebook publish mine s3://bucket/report
     """
     from casebook.book.publish import publish_run
 
     found = publish_run(run, url)
     line = "{url}: {written} files written, {unchanged} unchanged, {removed} removed"
-    show(found, as_json, [line.format_map(found), f"site: {found['site']}"])
+    lines = [line.format_map(found), f"site: {found['site']}"]
+    if found["restored"]:
+        lines.append(f"restored what others had altered or removed there: {', '.join(found['restored'])}")
+    if found["left_out"]:
+        lines.append(f"left out, because no finished cell wrote them: {', '.join(found['left_out'])}")
+    show(found, as_json, lines)
 
 
 def _pull(grid, tag):
@@ -147,18 +158,25 @@ def _pull(grid, tag):
 
 def _plan(run, names, batch, overrides):
     from casebook.grid import DEFAULT_GRID, load_grid, select
-    from casebook.parameters import path_parameters, resolved
-    from casebook.paths import NOTEBOOKS
-    from casebook.run import data_folders, plan
+    from casebook.parameters import path_parameters, refuse_secrets, resolved
+    from casebook.paths import NOTEBOOKS, home_path
+    from casebook.run import check_order, check_place, data_folders, plan
 
+    refuse_secrets(overrides)
+    check_place(run)
     taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
-    paths = {name: kind for cell in known for name, kind in path_parameters(NOTEBOOKS / cell.notebook).items()}
-    overrides = resolved(overrides, taken, paths)
+    notebooks = dict.fromkeys(cell.notebook for cell in known)
+    notebooks |= dict.fromkeys(str(home_path(name).resolve()) for name in names if name.endswith(".ipynb"))
+    paths = {notebook: path_parameters(NOTEBOOKS / notebook) for notebook in notebooks}
+    # A parameter that is a path in one notebook may be a name in another: each cell decides for itself.
+    either = {name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own}
+    overrides = resolved(overrides, taken, either)
     cells = [
-        replace(cell, parameters=resolved(cell.parameters, taken, paths))
+        replace(cell, parameters=resolved(cell.parameters, taken, paths[cell.notebook]))
         for cell in select(known, names, batch["tag"], overrides)
     ]
     planned = plan(cells, run, batch["force"])
+    check_order(planned)
     for item in planned:
         if item.note:
             say(f"note: {item.note}")
@@ -228,7 +246,7 @@ def _progress():
         task = bar.add_task("", start=True, total=None)
 
         def line(text):
-            bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            bar.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
         def show(done, total, running, seconds_left):
             end = seconds_left and time.monotonic() + seconds_left

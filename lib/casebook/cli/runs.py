@@ -16,6 +16,7 @@ from casebook.cli.common import (
     Timeout,
     argument,
     command_group,
+    echo,
     exclusive,
     filled_lines,
     given,
@@ -25,6 +26,7 @@ from casebook.cli.common import (
     table_lines,
     taking,
 )
+from casebook.credentials import without_secrets
 from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
 from casebook.files import refuse_overwriting, sha256_file
 from casebook.readers import read_json
@@ -164,6 +166,10 @@ def _headline(run, folder):
     if not path.is_file():
         score = run.metrics.get("ndcg@3")
         return None if score is None else f"{score:.3f} original:ndcg@3"
+    try:
+        runs.evidence.require_file(folder, path)
+    except InputError:
+        return "altered since the run wrote it"
     first = runs.headlines.Headline(**read_json(path)[0])
     return f"{first.effect} {first.measure} ({first.word})".strip()
 
@@ -267,7 +273,7 @@ def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, a
 
     Example: casebook runs active -m original:ndcg@3
     """
-    entry = runs.promotions.active(_log_root(scope), measure, profile)
+    entry = runs.promotions.active(_log_root(scope), measure, profile, checked=True)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(entry, as_json, lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"])
 
@@ -294,20 +300,40 @@ def history(
 
 @app.command()
 @taking(scope=SCOPE)
-def verify(scope, as_json: Json = False):
+def verify(
+    scope,
+    everything: option(bool, "Also read every output of every run, and say what was read.", "--all") = False,
+    as_json: Json = False,
+):
     """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
 
-    Example: casebook runs verify
+    Example: casebook runs verify --all
     """
-    root = _log_root(scope)
+    root = _registry(scope).root if everything else _log_root(scope)
     faults = runs.promotions.verify(root)
     entries = None if faults else len(runs.promotions.history(root))
     nothing = "no run has been promoted yet, so there is no log to check"
-    holds = f"{entries} entries, the chain holds" if entries else nothing
-    show({"entries": entries, "faults": faults}, as_json, faults or [holds])
+    lines = faults or [f"{entries} entries, the chain holds" if entries else nothing]
+    value = {"entries": entries, "faults": faults}
+    if everything:
+        rows, altered = _inventory(scope)
+        lines = [*table_lines(rows, list(rows[0])), *lines, *altered] if rows else [*lines, *altered]
+        faults = [*faults, *altered]
+        value = {"entries": entries, "faults": faults, "read": rows}
+    show(value, as_json, lines)
     if faults:
-        why = "the log or what it names was changed; restore it from a copy"
+        why = "what was written was changed; restore it from a copy"
         raise CheckFailed(f"{len(faults)} faults in {root}: {why}")
+
+
+def _inventory(scope):
+    """Read all runs of a registry, and the logs of the registries below it: what was read, and the faults."""
+    listing = _registry(scope)
+    rows, faults = runs.evidence.inventory(listing.root, [f"{run.path}/run.json" for run in listing.runs])
+    faults = [*faults, *(f"{listing.root / place}: {why}" for place, why in listing.unreadable.items())]
+    for below in runs.promotions.logs_below(listing.root):
+        faults += [f"{below}: {fault}" for fault in runs.promotions.verify(below)]
+    return rows, faults
 
 
 @app.command()
@@ -326,6 +352,7 @@ def decide(
     include_repo: Repo = False,
     level: option(float, "Confidence level of the interval.", callback=_share) = 0.95,
     seed: Seed = 0,
+    original: option(bool, "Decide on the two scores where a run keeps no rows, as EmbeddingShift does.") = False,
     as_json: Json = False,
 ):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
@@ -336,9 +363,8 @@ def decide(
     listing = _registry(scope, include_repo)
     rivals = _chosen(listing, **choice)
     named = runs.registry.find(listing, run) if run else None
-    found = runs.decide.decide(
-        listing, measure, runs=rivals, run=named, profile=profile, eps=eps, force=force, level=level, seed=seed
-    )
+    options = {"force": force, "level": level, "seed": seed, "original": original}
+    found = runs.decide.decide(listing, measure, runs=rivals, run=named, profile=profile, eps=eps, **options)
     if write:
         _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
@@ -385,7 +411,7 @@ def promote(
         target = runs.registry.order(chosen, measure)[rank - 1]
     else:
         target = runs.registry.best(chosen, measure, force)
-    before = runs.promotions.active(listing.root, measure, profile)
+    before = runs.promotions.active(listing.root, measure, profile, checked=bool(rules))
     rivals = {one.key for one in ([] if run or rank else chosen) if runs.registry.score_of(one, measure) is not None}
     rivals |= {before["comparabilityKey"]} if before else set()
     across = bool(rivals - {target.key})
@@ -465,7 +491,7 @@ def gate(
     margins = runs.decide.read_gate(rules) if rules else {runs.record.canonical(measure): margin}
     if against is None:
         first = next(iter(margins))
-        entry = runs.promotions.active(listing.root, first, profile)
+        entry = runs.promotions.active(listing.root, first, profile, checked=True)
         if entry is None:
             raise InputError(
                 f"no run is promoted for {first!r}: name one with --against, or promote one with "
@@ -540,7 +566,7 @@ def rerun(
     listing = _registry(scope)
     former = runs.registry.find(listing, run)
     arguments, settings, record = runs.repeat.request_of(listing.folder(former), name)
-    typer.echo(runs.repeat.request_line(arguments, settings))
+    echo(without_secrets(runs.repeat.request_line(arguments, settings)))
     if only_print:
         return
     log = listing.root / "_rerun" / f"rerun_{runs.decide.stamp()}.log"
@@ -552,15 +578,15 @@ def rerun(
         new = [found for found in _registry(scope).runs if found.path not in known]
         made = [listing.folder(found) for found in new if found.workflow == former.workflow]
     if len(made) != 1:
-        typer.echo(f"done; see {log}")
+        echo(f"done; see {log}")
         return
     before, after = (runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0]))
     found = runs.repeat.differences(before, after)
     for line in found:
-        typer.echo(line)
+        echo(line)
     if found:
         raise CheckFailed(f"{len(found)} metrics were not reproduced")
-    typer.echo(f"reproduced: {len(after.metrics)} metrics equal")
+    echo(f"reproduced: {len(after.metrics)} metrics equal")
 
 
 @app.command()
@@ -583,4 +609,4 @@ def export(
     refuse_overwriting(out, ranking, record_file)
     record = runs.record.read_record(record_file)
     runs.repeat.write_trec(out, read_run(ranking), record, runs.repeat.choose_system(record, system))
-    typer.echo(str(out))
+    echo(str(out))

@@ -11,6 +11,7 @@ from casebook.cli.common import (
     Measures,
     Seed,
     argument,
+    echo,
     exclusive,
     option,
     print_frame,
@@ -23,6 +24,7 @@ Qrels = argument(Path, "TREC qrels, plain or .gz.")
 
 
 def evaluate(
+    context: typer.Context,
     qrels: Qrels,
     run: argument(Path, "TREC run, plain or .gz."),
     measure: Measures = None,
@@ -40,6 +42,7 @@ def evaluate(
     from casebook.measures.ranking import evaluate
     from casebook.stats.intervals import bootstrap_mean, bounds_text
 
+    exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     names = measure or DEFAULT_MEASURES
     missing = "skip" if skip_missing else "zero"
     result = evaluate(qrels, run, names, judged_only=judged_only, missing=missing)
@@ -97,9 +100,9 @@ def compare(
     form = "latex" if latex else "markdown" if markdown else "csv" if csv else "text"
     for name, parts in found.items():
         for part, table in parts.items():
-            typer.echo(f"{name}: {part}")
+            echo(f"{name}: {part}")
             print_frame(table, form)
-            typer.echo("")
+            echo("")
 
 
 def agreement(
@@ -113,7 +116,7 @@ def agreement(
     id_column: option(str | None, "Column that names the items.", "--id") = None,
     no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
-    resamples: option(int, "Bootstrap resamples of items, at least 100; 0: no intervals.") = 1000,
+    resamples: option(int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000) = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):

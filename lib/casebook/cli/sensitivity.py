@@ -13,6 +13,7 @@ from casebook.cli.common import (
     Seed,
     argument,
     command_group,
+    echo,
     exclusive,
     option,
     plain,
@@ -39,6 +40,15 @@ Threshold = option(
     min=0,
 )
 Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
+
+
+def _check_encoder(context, mode):
+    """Refuse an encoder that the retrieval system does not have."""
+    from casebook.plugins import is_plugin
+    from casebook.retrieval.settings import uses_encoder
+
+    if is_plugin(mode) or not uses_encoder(mode):
+        exclusive(context, "mode", "encoder", but=f"--mode {mode}")
 
 
 @app.command()
@@ -82,6 +92,7 @@ def run(
     )
     from casebook.sensitivity.tree import EXPAND, TreeSettings
 
+    _check_encoder(context, mode)
     folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
     refuse_overwriting(out, case, folder)
     least = EXPAND if threshold is None else threshold
@@ -138,6 +149,7 @@ def evaluate(
     from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
+    _check_encoder(context, mode)
     refuse_overwriting(out, cases, corpus)
     if original:
         exclusive(context, "original", "placebos", "validator")
@@ -176,8 +188,8 @@ def report(
     if as_json:
         print_json(found["nodes"][0]["sensitivity_scores"])
     elif out is None:
-        typer.echo(as_markdown(found), nl=False)
+        echo(as_markdown(found), nl=False)
     else:
         refuse_overwriting(out, tree)
         write_text(out, as_markdown(found))
-        typer.echo(str(out))
+        echo(str(out))

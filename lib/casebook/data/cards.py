@@ -8,6 +8,7 @@ import pydantic
 from pydantic import AfterValidator, Field, StringConstraints
 
 from casebook import paths
+from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
@@ -74,6 +75,8 @@ class Source(_Strict):
     def _exactly_one(self):
         if sum(map(bool, (self.shipped, self.mirror, self.wheel, self.url))) != 1:
             raise ValueError("give exactly one of shipped, mirror, wheel, url")
+        if holds_secret(self.url):
+            raise ValueError("the url holds a password or a key, and cards are published: leave it out, use a mirror")
         if self.member and not self.wheel:
             raise ValueError("member belongs to a wheel")
         return self

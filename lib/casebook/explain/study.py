@@ -86,6 +86,9 @@ EXPLAINERS = {
 }
 
 
+KINDS = ("template", "gold", *EXPLAINERS)
+
+
 def explain(dataset, kind="template", *, limit=None, seed=0):
     """Make or read the explanations of a dataset, each of its best, first relevant document; at most `limit`, drawn.
 
@@ -98,8 +101,7 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
         how, why = "template: the question and a quotation", "no sentence to quote"
         found = [_quotation(row["text"], texts[document]) for row, document in pairs]
     elif kind == "gold":
-        if "gold_answer" not in dataset.queries:
-            raise InputError(f"{name} has no reference answers")
+        _check_gold(dataset)
         how, found = "reference answers", [row["gold_answer"] for row, _ in pairs]
         cited = {row["query_id"]: known[document] for row, document in pairs} if known else {}
     elif kind in EXPLAINERS:
@@ -157,7 +159,14 @@ def own_explanations(path, folder=None):
 
 def check_parameters(values):
     """Refuse explanations that the chapter cannot use, before a kernel starts."""
-    limited(own_explanations(values["explanations"], values.get("sources")), None, 0)
+    kind = values["explanations"]
+    if Path(kind).is_absolute():
+        limited(own_explanations(kind, values.get("sources")), None, 0)
+    elif kind not in KINDS and values["dataset"] != "pdpabench":
+        choices = f"{', '.join(KINDS)}, a file of your own, or with dataset=pdpabench a run of its answers"
+        raise InputError(f"explanations: {kind!r}: choose from {choices}")
+    elif kind not in KINDS and os.environ.get(MIRROR_VARIABLE):
+        _stored(kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +274,8 @@ def check_questions(dataset, values):
     """Refuse data of whose questions too few lead to a source of their own, before a kernel starts."""
     if Path(values["explanations"]).is_absolute():
         return
+    if values["explanations"] == "gold":
+        _check_gold(dataset)
     texts = _column(dataset, "text")
     _check_sources(dataset.name, {texts[document] for _, document in _first_relevant(dataset)})
 
@@ -302,14 +313,25 @@ def _sentences_of(explainer, row, document):
     return None if kinds <= {"nothing", "similarity"} else found.text
 
 
-def _stored_answers(dataset, run, pairs, texts, known):
-    """Answers of one stored run of PDPABench with the passages that the model was shown."""
+def _check_gold(dataset):
+    if "gold_answer" not in dataset.queries:
+        raise InputError(f"{dataset.name} has no reference answers: choose other explanations than gold")
+
+
+def _stored(run):
+    """File of one stored run of PDPABench's answers."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     if not mirror:
         raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
     path = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers") / "detailed_results.jsonl"
     if not path.is_file():
         raise InputError(f"{path}: no stored answers; choose from the folder's runs")
+    return path
+
+
+def _stored_answers(dataset, run, pairs, texts, known):
+    """Answers of one stored run of PDPABench with the passages that the model was shown."""
+    path = _stored(run)
     relevant = {row["query_id"]: [document] for row, document in pairs}
     explanations, sources, own, cited, left_out = {}, {}, {}, {}, Counter()
     for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):

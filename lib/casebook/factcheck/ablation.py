@@ -81,6 +81,7 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
         "parts": left_out,
         "effects": pd.concat(by_rate, names=["rate"]).reset_index("rate").reset_index(drop=True),
         "reported": reported(left_out),
+        "crashed": rows.loc[rows["error"].notna(), ["config", "id", "error"]].reset_index(drop=True),
     }
 
 
@@ -213,6 +214,7 @@ def run_configs(configs, base, stance, claims, *, share=True, memo=None):
             verdict=of_results(results, "verdict"),
             support=of_results(results, "support", float),
             input=[verdict_input(result, config.rule) for result in results],
+            error=of_results(results, "error"),
         )
         tables.append(found)
     rows = pd.concat(tables, ignore_index=True)

@@ -19,7 +19,7 @@ from casebook.data.registry import load
 from casebook.errors import InputError, MeasureNote
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.models.language import load_language_model
-from casebook.plugins import callable_plugin, is_plugin
+from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
 from casebook.stats.samples import check_choice
 
@@ -398,7 +398,7 @@ class PluginDecomposer:
         self._name, self._split = name, callable_plugin(name, "claim -> list of texts")
 
     def __call__(self, claim):
-        parts = self._split(checked_claim(claim))
+        parts = called(self._name, self._split, checked_claim(claim))
         if isinstance(parts, str) or not parts or not all(isinstance(part, str | SubClaim) for part in parts):
             raise InputError(f"{self._name} gave {parts!r}: give the texts of one part or more")
         return tuple(

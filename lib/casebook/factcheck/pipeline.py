@@ -24,9 +24,10 @@ from casebook.factcheck import stance as judges
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import content, names, numbers, sentences, words, yaml_table
 from casebook.factcheck.verdict import DOCUMENTED, INSUFFICIENT, Evidence, Rule, VerdictResult
-from casebook.models.encoders import load_encoder
+from casebook.models.encoders import load_encoder, locate_model
 from casebook.models.language import load_language_model
 from casebook.models.rerankers import EntailmentModel
+from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.readers import read_yaml
@@ -505,7 +506,7 @@ def documents_of(names):
 
 def folder_of(name):
     """A folder of documents, None if a name of ours is meant; other than a data set it may have any name."""
-    path = Path(name).expanduser()
+    path = home_path(name)
     ours = name == OWN or name in cards()
     return path if not ours and (path.is_dir() or {"/", os.sep} & set(str(name))) else None
 
@@ -530,6 +531,15 @@ def judge_of(name, base):
         return judges.PluginStance(name)
     known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
     raise InputError(f"unknown stance {name!r}: give {known}")
+
+
+def check_stance(name):
+    """Refuse a name that `judge_of` would refuse, without a judge that takes long to make."""
+    kind, _, model = name.partition(":")
+    if kind == "entailment" and model:
+        locate_model(model)
+    elif name not in ("features", "features+maxsim"):
+        judge_of(name, None)
 
 
 def checker_of(documents, *, mode="bm25_stemmed", stance="public", documented=False, ratings=None, **settings):

@@ -35,6 +35,9 @@ LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency":
 TITLES = yaml_table("names")["run"]
 
 
+_OURS = ("label", "gold", "predicted", "confidence", "said", "row")  # of the joined rows: no groups
+
+
 def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labels=None, **options):
     r"""Score a file of predictions against a file of gold labels.
 
@@ -74,8 +77,12 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     1.0
     """
     frame = read_labels(gold)
-    if unknown := sorted({*groups, cluster or "id"} - set(frame)):
-        raise InputError(f"{gold}: no column {unknown[0]!r}: it has {', '.join(frame)}")
+    fields = [name for name in frame if name not in _OURS]
+    for name in (*groups, cluster or "id"):
+        if name not in fields:
+            raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(fields)}")
+        if frame[name].map(lambda value: isinstance(value, list | dict)).any():
+            raise InputError(f"{gold}: column {name!r} holds lists or objects, which are no groups")
     wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD)]
     if len(wrong):
         problem = (
@@ -113,7 +120,7 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     position.
     """
     rows, told = (_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True))
-    rows = rows.rename(columns={"label": "gold"}).drop(columns=["predicted", "confidence"], errors="ignore")
+    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore").rename(columns={"label": "gold"})
     told = told.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
     missing, extra = rows["id"][~rows["id"].isin(told["id"])], told["id"][~told["id"].isin(rows["id"])]
     if len(missing) == len(rows):

@@ -31,7 +31,7 @@ from casebook.factcheck.claims import (
 )
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
 from casebook.models.logistic import logistic_regression, settled
-from casebook.plugins import plugin
+from casebook.plugins import called, plugin
 from casebook.readers import read_yaml
 
 #: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
@@ -384,7 +384,7 @@ class PluginStance:
 
     def __init__(self, name):
         found = plugin(name)
-        found = found() if isinstance(found, type) else found
+        found = called(name, found) if isinstance(found, type) else found
         self._name, self._judge = name, getattr(found, "judge", found)
         if not callable(self._judge):
             raise InputError(f"{name} is no judge: give a function (claim, passages) or an object with 'judge'")
@@ -392,7 +392,8 @@ class PluginStance:
     def judge(self, claim, passages):
         if not passages:
             return []
-        answers = [(one, None) if isinstance(one, str) else tuple(one) for one in self._judge(claim, passages)]
+        given = called(self._name, self._judge, claim, passages)
+        answers = [(one, None) if isinstance(one, str) else tuple(one) for one in given]
         if len(answers) != len(passages):
             raise InputError(f"{self._name} gave {len(answers)} answers for {len(passages)} passages")
         for one in answers:

@@ -27,7 +27,7 @@ from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
-from casebook.stats.samples import number_or_none
+from casebook.stats.samples import check_choice, number_or_none
 
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
 GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
@@ -179,10 +179,19 @@ def run_study(
             options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
             ablated = ablate(own.checker, own.test, memo=own.memo, **options)
         return _own_claims(own, ablated, folds, seed)
-    if dataset not in BUILDERS:
-        raise InputError(f"no verdicts for {dataset!r}: choose from {', '.join([OWN, *BUILDERS])}")
+    check_choice("dataset", dataset, (OWN, *BUILDERS))
     build, kind = BUILDERS[dataset]
     return build(load(dataset, kind=kind), folds, seed)
+
+
+def check_parameters(values):
+    """Refuse a data set without verdicts, and settings of the pipeline for one that is judged without it."""
+    check_choice("dataset", values["dataset"], (OWN, *BUILDERS))
+    for name, usual in (("stance", "public"), ("decomposition", "rules")):
+        if values[name] != usual:
+            raise InputError(
+                f"{name} has no effect with dataset={values['dataset']}, which holds the evidence: leave it out"
+            )
 
 
 #: One passage of a document behind a verdict; ``together``: how many passages its stance was read from.

@@ -475,6 +475,8 @@ def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
 # A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
 
 MOST_CATEGORIES = 2000
+MOST_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
+MOST_RATINGS = 10**9  # of one item
 
 
 class UnfitRatings(InputError):
@@ -595,6 +597,8 @@ def from_counts(counts, categories=None):
     table = np.asarray(counts, dtype=float)
     if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
         raise InputError("counts must be items x categories, finite and not negative")
+    if (table > MOST_RATINGS).any() or (table.sum(axis=1) > MOST_RATINGS).any():
+        raise InputError(f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?")
     rated = table.sum(axis=1) > 0
     return Panel(_scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum()))
 
@@ -604,6 +608,8 @@ def from_table(table, categories=None):
     cells = np.asarray(table, dtype=float)
     if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
+    if (cells > MOST_ITEMS).any() or cells.sum() > MOST_ITEMS:
+        raise InputError(f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them")
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     scale = _scale(categories, len(cells))
     n = len(codes)

@@ -21,7 +21,8 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.files import sha256_file
 from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper, TokenVectors, checked_texts, unit_rows
-from casebook.plugins import called, is_plugin, plugin, source_of
+from casebook.paths import home_path
+from casebook.plugins import called, is_plugin, numbers_of, plugin, source_of
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -194,7 +195,7 @@ class PluggedEncoder(EncoderWrapper):
         texts = checked_texts(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            vectors = np.asarray(tower(new), dtype=np.float32)
+            vectors = numbers_of(called(self.name, tower, new), np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts")
             known.update(zip(new, unit_rows(vectors), strict=True))
@@ -206,7 +207,7 @@ def locate_model(name):
     text = os.fspath(name)
     if text == PACKAGED:
         return _packaged_folder()
-    folder = Path(text).expanduser()
+    folder = home_path(text)
     if folder.is_dir():
         if not any((folder / n).is_file() for n in ("config.json", "modules.json")):
             raise InputError(f"{folder} is no model folder: it holds no config.json or modules.json")

@@ -11,9 +11,11 @@ from casebook.assistant.answer import read_asked
 from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_results, agreement_table, leave_one_rater_out
+from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
-from casebook.raters.forms import SCALES, answers_of_log
+from casebook.raters.documented import votes_of
+from casebook.raters.forms import SCALES, Plan, answers_of_log, check_plan
 from casebook.raters.power import power_table
 from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import Votes, defect_table, open_forms, read_forms
@@ -23,6 +25,7 @@ from casebook.stats.tests import holm
 from casebook.tables import reason_text
 
 VOTES = (-1, 0, 1)
+LEVEL = 0.05  # of the tests, unless another one was registered
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
 COEFFICIENTS = (
     "percent_agreement",
@@ -67,14 +70,21 @@ class Panel:
         return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013 - one rating a row
 
 
-def panel_of(votes, other=None):
-    """Arrange the judgements on the focus and one other system."""
-    focus = votes.focus
-    others = [system for system in votes.systems if system != focus]
+def opponent(focus, systems, other=None):
+    """Give the system that the focus is held against: the only one, or that of this name."""
+    others = [system for system in systems if system != focus]
     if other is None and len(others) == 1:
         other = others[0]
     if other not in others:
-        raise InputError(f"say which system {focus} is held against: {others}")
+        choices = ", ".join(others)
+        raise InputError(f"against: {other!r}: say which system {focus} is held against: choose from {choices}")
+    return other
+
+
+def panel_of(votes, other=None):
+    """Arrange the judgements on the focus and one other system."""
+    focus = votes.focus
+    other = opponent(focus, votes.systems, other)
     sides = votes.frame[["left", "right"]].isin([focus, other])
     rows = votes.frame[sides.all(axis=1)]
     if rows.empty:
@@ -107,17 +117,25 @@ def check_parameters(values):
         for name in names if not values.get(other) else ():
             if values.get(name):
                 raise InputError(f"{name} has no effect without {other}: give {other} too, or leave it out")
+    if values.get("systems") and not (values.get("log") or values.get("questions")):
+        raise InputError("systems has no effect without log: give log too, or leave it out")
     if values.get("forms"):
         forms = read_forms(values["forms"], values.get("columns"))
         panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
     elif values.get("log"):
-        answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+        answers, _ = answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
+        systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+        opponent(systems[0], systems, values.get("against"))
+        check_plan(Plan(values["cell"], values["raters"]), systems)
     elif values.get("questions"):
         if not (values.get("corpus") and values.get("model")):
             raise InputError(
                 "questions: two systems answer them, with and without retrieval: give corpus and model too"
             )
         read_asked(values["questions"])
+        Endpoint(values["model"], values.get("url"))
+    elif values.get("against"):
+        panel_of(votes_of(values["dataset"])[0], values["against"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +159,7 @@ class Analysis:
         return _position(self.panel, self.panel.raters)
 
 
-def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, permutations=200, seed=0):
+def analyse(votes, other=None, *, margin=None, alpha=None, resamples=10_000, permutations=200, seed=0):
     """Analyse the judgements of a panel on two systems.
 
     Parameters
@@ -152,8 +170,8 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
         System to hold the focus against; needed if there are several.
     margin : tuple of float, optional
         Win rates that count as no difference; by default those that were registered, else 0.45 to 0.55.
-    alpha : float, default 0.05
-        Level of the tests.
+    alpha : float, optional
+        Level of the tests; by default the one that was registered, else 0.05.
     resamples, permutations : int
         Bootstrap draws, and exchanges of the labels in the audit of texts.
     seed : int, default 0
@@ -184,6 +202,7 @@ def analyse(votes, other=None, *, margin=None, alpha=0.05, resamples=10_000, per
     0.13
     """
     panel = panel_of(votes, other)
+    alpha = alpha or votes.alpha or LEVEL
     level = 1 - alpha
     boot = {"n_boot": resamples, "seed": seed}
     flips = {"n_resamples": resamples, "seed": seed}
@@ -432,6 +451,8 @@ def answer(analysis):
         f"these raters, {bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; 0 is chance, 1 is "
         "complete agreement.",
     ]
+    if not analysis.votes.registered:
+        lines.append("Nothing was registered: these votes came without a sealed key and its pre-registration.")
     for row in tables["rating_tests"].to_dict("records"):
         if row["n"]:
             low, high = (

@@ -48,6 +48,11 @@ def text_hash(text):
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def seal(secret, content):
+    """Sign what everybody may read, so that nobody without the secret can alter it."""
+    return _digest(secret, ("seal", json.dumps(content, sort_keys=True))).hex()
+
+
 def draw_items(items, count=None, strata=None, seed=0):
     """Draw items at random, in proportion to the strata if there are any; one row per item, drawn or not."""
     count = len(items) if count is None else count

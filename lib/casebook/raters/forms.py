@@ -18,13 +18,23 @@ from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
 from casebook.paths import DATA, valid_name
-from casebook.raters.design import balance, draw_items, hidden_chance, make_design, new_secret, opaque_id, text_hash
+from casebook.raters.design import (
+    balance,
+    draw_items,
+    hidden_chance,
+    make_design,
+    new_secret,
+    opaque_id,
+    seal,
+    text_hash,
+)
 from casebook.raters.power import PRIMARY, simulated_power
 from casebook.readers import read_records, read_yaml
 
 FORMS, SEALED = "for_raters", "sealed"
 KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"
-KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-1", "casebook-preregistration-1"
+KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-2", "casebook-preregistration-2"
+KEY_DIGEST = "SHA-256 of the sealed key"  # so it is called in what raters get
 SHEET, RUBRIC_SHEET, ABOUT_SHEET = "ratings", "rubric", "about"
 RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
@@ -169,7 +179,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         raise InputError(f"focus {focus!r} is no system: {', '.join(systems)}")
     if plan.guess and len(systems) > 2:
         raise InputError("the guess column needs exactly two systems")
-    _check(plan, systems)
+    check_plan(plan, systems)
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
     items = draw.loc[draw["drawn"], "item_id"].tolist()
     design = make_design(
@@ -206,7 +216,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     return report | {"preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)}
 
 
-def _check(plan, systems):
+def check_plan(plan, systems):
     """Refuse a plan that cannot be, and names of study and raters that are not safe, or that tell a system."""
     try:
         TypeAdapter(Plan).validate_python(vars(plan))
@@ -317,7 +327,7 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
     study = Plan(study, raters, formats=formats)
-    _check(study, key["systems"])
+    check_plan(study, key["systems"])
     return report | {"preregistration": _write(folder, study, LIKERT, pd.concat(forms), key, plan, report)}
 
 
@@ -339,8 +349,9 @@ def _write(folder, plan, layout, forms, key, registered, report):
     }
     common = {"study": plan.study, "layout": layout.name}
     with new_folder(folder) as temporary:
-        path = write_json(temporary / SEALED / KEY, {"schema": KEY_SCHEMA, "forms": sealed, **common, **key})
-        digest = {"SHA-256 of the sealed key": sha256_file(path)}
+        content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
+        path = write_json(temporary / SEALED / KEY, content, private=True)
+        digest = {KEY_DIGEST: sha256_file(path)}
         for rater, rows in forms.groupby("rater", sort=False):
             place = temporary / FORMS / f"{plan.study}_{rater}"
             rows = rows.reindex(columns=layout.names)
@@ -356,10 +367,12 @@ def _write(folder, plan, layout, forms, key, registered, report):
             lines = [*layout.told(kind, plan.guess), (), ("study", plan.study), *digest.items()]
             text = "".join("  ".join(line) + "\n" for line in lines)
             write_text(temporary / FORMS / f"{plan.study}_rubric_{kind}.txt", text)
-        write_json(temporary / SEALED / REPORT, report)
+        write_json(temporary / SEALED / REPORT, report, private=True)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
-        known = {"key_sha256": digest["SHA-256 of the sealed key"], "forms_sha256": hashes}
+        known = {"key_sha256": digest[KEY_DIGEST], "forms_sha256": hashes}
         registered = {"schema": PLAN_SCHEMA, **common, **known, **registered}
+        # The key's hash holds the key, the seal all that was registered: neither is used without the other.
+        registered["seal"] = seal(key["secret"], registered)
         write_json(temporary / PREREGISTRATION, registered)
     return registered
 
@@ -476,6 +489,7 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
     table = log.assign(item=log["id"], prompt=log["question"], stratum=log[stratum].astype(str) if stratum else "all")
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
+    table["answer"] = table["answer"].mask(table["no_answer"].notna())  # a run that failed has nothing to rate
     table = pd.concat([table[table["system"] == name] for name in systems or known])
     joined, account = _joined_answers(table, dict.fromkeys(systems or known, "the log"), common)
     empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)

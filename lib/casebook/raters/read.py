@@ -1,26 +1,32 @@
 """Returned forms: every cell read, every defect named, nothing left out unsaid; then joined with the key."""
 
+import hmac
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.raters.design import text_hash
+from casebook.raters.design import seal, text_hash
 from casebook.raters.forms import (
     ABOUT_SHEET,
     GUESS,
     KEY,
+    KEY_DIGEST,
     KEY_SCHEMA,
     LIKERT,
     PAIRED,
     PAIRED_WITH_GUESS,
+    PLAN_SCHEMA,
     PREREGISTRATION,
     RUBRIC_SHEET,
     SCALES,
@@ -34,7 +40,7 @@ NOTE, REPAIRED, LOST = "note", "repaired", "lost"
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 SIDE_COLUMN = "_rag_side_for_analysis"
 RAG, BASE = "RAG", "BASE"
-_KEY_FIELDS = {"schema", "study", "layout", "secret", "systems", "forms"}
+_UNSEALED = "casebook-rater-key-1"  # schema of keys whose pre-registration has no seal
 
 
 class Defect(NamedTuple):
@@ -68,6 +74,7 @@ class ReturnedForm:
     sheet: str
     rows: pd.DataFrame
     ours: bool  # made by `casebook raters forms`: a workbook that says so
+    key_sha256: str | None  # of the key with which it was made, as a workbook says
     defects: tuple
 
 
@@ -78,7 +85,8 @@ def read_forms(paths, columns=None):
     folder where several have one name.
     """
     files = expand(paths)
-    twice = [str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1]
+    # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
+    twice = [path for path, count in Counter(map(os.path.realpath, files)).items() if count > 1]
     if twice:
         raise InputError(f"{twice[0]}: is given twice")
     names = Counter(path.stem for path in files)
@@ -116,9 +124,20 @@ def read_form(path, columns=None):
         _report(defects, book.path, "", None, None, kind, text)
     sheet, layout = _ratings(book.path, sheets, defects)
     rows = _rows(book.path, sheet, layout, partial(_report, defects, book.path, sheet.name))
-    ours = any(own.name == ABOUT_SHEET and own.head for own in sheets)
+    about = next((own for own in sheets if own.name == ABOUT_SHEET and own.head), None)
+    made_with = _key_digest(about) if about else None
     defects.sort(key=lambda defect: defect.row or 0)
-    return ReturnedForm(book.path, book.path.stem, layout, sheet.name, rows, ours, tuple(defects))
+    return ReturnedForm(
+        book.path, book.path.stem, layout, sheet.name, rows, about is not None, made_with, tuple(defects)
+    )
+
+
+def _key_digest(about):
+    """Find the SHA-256 of the key on the sheet that says what a form is."""
+    for name, *cells in about.table.to_numpy():
+        if name == KEY_DIGEST and cells:
+            return str(cells[0])
+    return None
 
 
 def renamed(path, sheets, columns):
@@ -242,6 +261,60 @@ def _without_duplicates(rows, layout, report):
 # --- the key ------------------------------------------------------------------
 
 
+class _Sealed(BaseModel, strict=True):
+    """What is sealed of one row of a form."""
+
+    id: str
+    item: str | int | float
+    texts: dict[str, str]
+
+
+class _Pair(_Sealed):
+    texts: dict[Literal[*PAIRED.texts], str]
+    left: str
+    right: str
+
+
+class _Explanation(_Sealed):
+    texts: dict[Literal[*LIKERT.texts], str]
+    chunk: str
+    system: str
+
+
+_Row = TypeVar("_Row")
+
+
+class _Form(BaseModel, Generic[_Row], strict=True):
+    rows: Annotated[list[_Row], Field(min_length=1)]
+
+
+class _Key(BaseModel, Generic[_Row], strict=True):
+    """What every key holds."""
+
+    study: str
+    secret: Annotated[str, Field(min_length=32)]
+    systems: list[str]
+    forms: Annotated[dict[str, _Form[_Row]], Field(min_length=1)]
+
+
+class _Drawn(BaseModel, strict=True):
+    item_id: str | int | float
+    stratum: str | int | float | None
+
+
+class _PairedKey(_Key[_Pair]):
+    layout: Literal["paired"]
+    focus: str
+    draw: list[_Drawn]
+
+
+class _LikertKey(_Key[_Explanation]):
+    layout: Literal["likert"]
+
+
+_KEY = TypeAdapter(Annotated[_PairedKey | _LikertKey, Field(discriminator="layout")])
+
+
 @dataclass(frozen=True, eq=False)
 class Votes:
     """Judgements of a panel with the systems behind them."""
@@ -252,7 +325,9 @@ class Votes:
     raters: tuple
     defects: tuple
     absent: tuple = ()
+    registered: bool = False  # whether a pre-registration, which nobody has altered, came with the key
     margin: tuple | None = None  # win rates that count as no difference, if they were registered
+    alpha: float | None = None  # level of the primary test, if it was registered
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
@@ -265,8 +340,13 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     for form in forms:
         if form.layout.name != "paired":
             raise InputError(f"{form.path}: is a Likert form; give forms that ask for a preference")
+    if key and (side_column or last_column):
+        name = "side_column" if side_column else "last_column"
+        raise InputError(f"{name} has no effect with a sealed key: leave one of them out")
     if not (side_column or last_column):
         key = key or key_beside(forms)
+    if force and key is None:
+        raise InputError("force has no effect on forms without a sealed key: leave it out")
     if key is not None:
         votes = unblind(forms, read_key(key), force=force)
     elif any(form.ours for form in forms) and not side_column:
@@ -288,19 +368,48 @@ def key_beside(forms):
 
 
 def read_key(path):
-    """Read the key of a study, a file or in its folder, and hold it against the pre-registration beside it."""
+    """Read the key of a study, a file or in its folder, with what was registered; one is not used without the other.
+
+    The pre-registration lies beside the key, or in the folder above. It holds the SHA-256 of the key, and a seal that
+    only the secret in the key can make.
+    """
     path = Path(path)
     file = path / SEALED / KEY if path.is_dir() else path
     key = read_json(file)
-    registration = file.parent.parent / PREREGISTRATION
-    if not isinstance(key, dict) or key.get("schema") != KEY_SCHEMA or _KEY_FIELDS - set(key):
+    if not isinstance(key, dict) or key.get("schema") not in (KEY_SCHEMA, _UNSEALED):
         raise InputError(f"{file}: is no key of a rater study; give key.json")
-    if not registration.is_file():
-        return key
-    registered = read_json(registration)
-    if not isinstance(registered, dict) or registered.get("key_sha256") != sha256_file(file):
-        raise InputError(f"{file}: is not the key that was registered: its SHA-256 is not that in {registration}")
-    return key | {"no_difference": registered.get("primary", {}).get("no_difference")}
+    if key["schema"] == _UNSEALED:
+        why = "an earlier version made it, and its pre-registration could be altered unnoticed"
+        raise InputError(f"{file}: {why}: analyse the forms with that version")
+    try:
+        _KEY.validate_python(key)
+    except ValidationError as error:
+        raise InputError(f"{file}: is no key of a rater study, or is damaged: {first_problem(error)}") from None
+    registered = _registration(file, key["secret"])
+    primary = registered["primary"]
+    return key | {
+        "key_sha256": registered["key_sha256"],
+        "no_difference": primary.get("no_difference"),
+        "alpha": primary.get("alpha"),
+    }
+
+
+def _registration(key_file, secret):
+    """Read the pre-registration of a key, and refuse either if it was altered since the forms were made."""
+    places = [folder / PREREGISTRATION for folder in (key_file.parent, key_file.parent.parent)]
+    file = next((place for place in places if place.is_file()), None)
+    if file is None:
+        remedy = "put it beside the key, or give the folder of the study"
+        raise InputError(f"{key_file}: is used only with its {PREREGISTRATION}: {remedy}")
+    registered = read_json(file)
+    if not isinstance(registered, dict) or registered.get("schema") != PLAN_SCHEMA:
+        raise InputError(f"{file}: is no pre-registration of a rater study")
+    if registered.get("key_sha256") != sha256_file(key_file):
+        raise InputError(f"{key_file}: is not the key that was registered: its SHA-256 is not that in {file}")
+    sealed = str(registered.pop("seal", None)).encode()
+    if not hmac.compare_digest(sealed, seal(secret, registered).encode()):
+        raise InputError(f"{file}: was altered since the forms were made: it does not fit the seal in it")
+    return registered
 
 
 def unblind(forms, key, *, force=False):
@@ -308,10 +417,17 @@ def unblind(forms, key, *, force=False):
     rows, defects, absent = _opened(forms, key, "paired", force)
     strata = {row["item_id"]: row["stratum"] for row in key["draw"]}
     rows["stratum"] = rows["item_id"].map(strata).fillna("all")
-    raters = tuple(rater for rater in key["forms"] if rater not in absent)
-    margin = key.get("no_difference")
-    known = (tuple(key["systems"]), key["focus"], raters, defects, absent)
-    return Votes(judgements(rows), *known, margin and tuple(margin))
+    return Votes(
+        judgements(rows),
+        tuple(key["systems"]),
+        key["focus"],
+        raters=tuple(rater for rater in key["forms"] if rater not in absent),
+        defects=defects,
+        absent=absent,
+        registered=True,
+        margin=tuple(key["no_difference"]),
+        alpha=key["alpha"],
+    )
 
 
 def unblind_likert(forms, key, *, force=False):
@@ -325,6 +441,9 @@ def _opened(forms, key, layout, force):
     """Rows of all forms with what is sealed of them, the defects, and raters whose form is not in."""
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
+    for form in forms:
+        if form.key_sha256 not in (None, key["key_sha256"]):
+            raise InputError(f"{form.path}: was made with another key: its sheet {ABOUT_SHEET!r} has another SHA-256")
     rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
     owners = {}
     for form in forms:  # whatever the name of its file

@@ -14,7 +14,7 @@ from casebook.errors import InputError
 from casebook.frames import compare_systems, contrasts, estimates, tie_classes
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
-from casebook.plugins import callable_plugin, instance
+from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
@@ -84,23 +84,32 @@ def retrieve(dataset, system):
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    name = getattr(system, "__qualname__", type(system).__name__)
-    answer = system(texts, DEPTH)
-    try:
-        answers = [list(zip(ids, map(float, scores), strict=True)) for ids, scores in zip(*answer, strict=True)]
-        rows = list(map(dict, answers))
-    except (TypeError, ValueError):
-        rows = []
-    if len(rows) != len(texts):
-        wanted = f"ids and scores of equal lengths for each of {len(texts)} questions"
-        raise InputError(f"{name}: expected two lists: {wanted}")
-    if list(map(len, rows)) != list(map(len, answers)):
-        raise InputError(f"{name}: a document is given twice for one question")
-    unknown = set().union(*rows) - set(dataset.documents["doc_id"])
-    if unknown:
-        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}")
+    rows = own_answers(system, texts, DEPTH, set(dataset.documents["doc_id"]))
     pools = map(set, pools or rows)
     return Answers([{doc: row[doc] for doc in row if doc in pool} for row, pool in zip(rows, pools, strict=True)])
+
+
+def own_answers(system, queries, depth, known):
+    """Ask a retriever of the user's own: scores by document for each query, of known documents, each once, finite."""
+    name = getattr(system, "__qualname__", type(system).__name__)
+    answer = called(name, system, queries, depth)
+    try:
+        pairs = [list(zip(ids, map(float, scores), strict=True)) for ids, scores in zip(*answer, strict=True)]
+        rows = list(map(dict, pairs))
+    except (TypeError, ValueError, OverflowError):
+        rows = []
+    if len(rows) != len(queries):
+        wanted = f"ids and scores of equal lengths for each of {len(queries)} questions"
+        raise InputError(f"{name}: expected two lists: {wanted}")
+    if list(map(len, rows)) != list(map(len, pairs)):
+        raise InputError(f"{name}: a document is given twice for one question")
+    unknown = set().union(*rows) - known
+    if unknown:
+        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}")
+    wrong = [doc for row in rows for doc, value in row.items() if not math.isfinite(value)]
+    if wrong:
+        raise InputError(f"{name}: {len(wrong)} scores are not finite, such as that of {wrong[0]!r}")
+    return rows
 
 
 def load_retriever(name, documents=None):

@@ -127,6 +127,12 @@ def named(system):
     return NAMES.get(system, system)
 
 
+def uses_encoder(mode):
+    """Whether a named system embeds texts, so that the choice of the encoder counts."""
+    config = config_for(mode)
+    return "dense" in config.lists or config.mmr or config.reranker is not None
+
+
 def config_for(mode, **settings):
     """Settings of a named system; what the mode changes wins."""
     if mode in _RENAMED:

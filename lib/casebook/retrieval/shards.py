@@ -34,9 +34,10 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD, client=None, titles
     """Encode the documents of a BEIR folder into shards at an address."""
     documents, work = read_collection(folder, titles), DocumentEncoder(encoder)
     about = {"encoder": encoder, "model": work.model_hash, "ids": documents["doc_id"].tolist()}
-    entries = encode_shards(documents["text"].tolist(), work, ShardStore(url), size, client, about)
+    store = ShardStore(url)
+    entries = encode_shards(documents["text"].tolist(), work, store, size, client, about)
     counts = {"documents": len(documents), "shards": len(entries), "dims": entries[0]["dims"]}
-    return counts | {"encoder": encoder, "url": str(url)}
+    return counts | {"encoder": encoder, "url": store.url}
 
 
 def search_folder(url, questions, depth, encoder=None, client=None):
@@ -45,10 +46,10 @@ def search_folder(url, questions, depth, encoder=None, client=None):
     index = store.index()  # once: all that follows belongs to one list of shards
     name = encoder or index.get("encoder")
     if name is None:
-        raise InputError(f"{url}: does not say which encoder made it: name one")
+        raise InputError(f"{store.url}: does not say which encoder made it: name one")
     model = _loaded(name)
     if index.get("model", model.model_hash) != model.model_hash:
-        raise InputError(f"{url}: was encoded by another model than {name!r} is here ({model.model_hash[:12]})")
+        raise InputError(f"{store.url}: was encoded by another model than {name!r} is here ({model.model_hash[:12]})")
     lists = search_shards(store, model.encode_queries(asked["text"].tolist()), depth, client, index)
     return to_run(lists, asked["query_id"].tolist(), index["ids"])
 
@@ -118,17 +119,17 @@ def _mapped(client, function, items, *arguments):
     """Results in order: one after the other here, or from a cluster."""
     if client is None:
         return [function(item, *arguments) for item in items]
-    return client.gather([client.submit(function, item, *arguments, pure=False) for item in items])
+    return client.gather([client.submit(function, item, *arguments) for item in items])
 
 
 class ShardStore:
     """Shards below one address."""
 
     def __init__(self, url):
-        self.url = str(url)
-        if not self.url.strip():
+        if not str(url).strip():
             raise InputError("shards need an address: a folder, or such as s3://b/c")
         self._store = Store(url)
+        self.url = self._store.url
 
     def write(self, start, vectors, key):
         """Write one shard; a reader never sees half of it."""
@@ -156,7 +157,7 @@ class ShardStore:
         data = self._store.read(name) or b""
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             remedy = "encode it again, or search again if that was just done"
-            raise InputError(f"{self._store.path(name)}: gone, or changed since it was encoded: {remedy}")
+            raise InputError(f"{self._store.place(name)}: gone, or changed since it was encoded: {remedy}")
         return np.load(io.BytesIO(data), allow_pickle=False)
 
     def commit(self, entries, about=None):
@@ -165,7 +166,7 @@ class ShardStore:
         gone = kept - {*self._store.names()}
         if gone:
             raise InputError(
-                f"{self._store.path(min(gone))}: removed while the corpus was encoded, "
+                f"{self._store.place(min(gone))}: removed while the corpus was encoded, "
                 "by another process at the same place: name another one, or try again"
             )
         about = {**(about or {}), "shards": entries}
@@ -174,21 +175,27 @@ class ShardStore:
             if (_OURS.fullmatch(name) and name not in kept) or _PARTIAL.fullmatch(name):
                 self._store.remove(name)
 
+    def files(self):
+        """Files of this machine that the corpus is."""
+        ours = [name for name in self._store.names() if name == INDEX or _OURS.fullmatch(name)]
+        return [self._store.path(name) for name in ours] if self._store.is_folder else []
+
     def index(self):
         """What `commit` was told of a whole corpus, with its ``shards``."""
         found = self._json(INDEX)
-        if not isinstance(found, dict) or "shards" not in found:
+        if found is None or "shards" not in found:
             raise InputError(f"{self.url}: no {INDEX}: the corpus is not encoded to its end")
         if found.pop("seal", None) != _seal(found):
             raise InputError(f"{self.url}: {INDEX}: changed by hand, or of an older version: encode it again")
         return found
 
     def _json(self, name):
-        """Content of a file of JSON; None if it is not there, or damaged."""
+        """Object in a file of JSON; None if it is not there, or damaged."""
         try:
-            return json.loads(self._store.read(name) or b"null")
-        except ValueError:
+            found = json.loads(self._store.read(name) or b"null")
+        except (ValueError, RecursionError):
             return None
+        return found if isinstance(found, dict) else None
 
 
 def _name(start, stop, key):

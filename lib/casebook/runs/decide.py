@@ -4,7 +4,8 @@ With rows per query a verdict rests on the interval of the paired mean differenc
 the whole interval lies above the margin, fails if all of it lies below, and is undecided if the margin lies inside.
 With fewer than six groups it is undecided too: the interval over their queries, which is reported, says nothing about
 new groups. Two runs that give every query the same score are the same: there is nothing to decide. Without rows only
-the two scores are left, which cannot be undecided and say nothing about chance; the notes then say so.
+the two scores are left, which say nothing about chance: nothing is decided on them, unless EmbeddingShift's own rule is
+asked for. Evidence that is gone or was altered is refused.
 """
 
 import datetime
@@ -15,6 +16,7 @@ from pathlib import Path
 from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.files import write_json, write_text
 from casebook.readers import read_json, read_yaml
+from casebook.runs.evidence import require
 from casebook.runs.promotions import active, check_place, promote
 from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
 from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, ordered, score_of, short_key
@@ -67,8 +69,11 @@ def judge(low, high, margin, inclusive=False):
     return UNDECIDED
 
 
-def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, **options):
-    """Weigh one run against another on one metric; `options` go to `compare_runs`."""
+def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, original=False, **options):
+    """Weigh one run against another on one metric; `options` go to `compare_runs`.
+
+    Without rows nothing is decided; ``original`` then decides on the two scores, as EmbeddingShift does.
+    """
     from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
 
     found = evidence_of(INCOMPARABLE)
@@ -85,6 +90,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
         notes.append("MISSING: a run failed or does not hold the metric")
         return found | {"verdict": FAIL}
     folders = listing.folder(candidate), listing.folder(reference)
+    records = [require(folder) for folder in folders]
+    if not all(record.outputs for record in records):
+        notes.append("a run lists no checksums of its files: that they were not altered is on trust")
     try:
         pairs = compare_runs(*folders, metric, force=force, **options)
     except Incomparable as reason:
@@ -93,7 +101,10 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
     except NoRows as reason:
         notes.append(f"no interval, only the two scores: {reason}")
         differ = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
-        found |= {"basis": "eps", "improvement": differ, "verdict": judge(differ, differ, margin, inclusive)}
+        found |= {"basis": "eps", "improvement": differ}
+        if not original:
+            return found | {"verdict": UNDECIDED}
+        found["verdict"] = judge(differ, differ, margin, inclusive)
     else:
         if pairs["incomparable"]:
             notes.append(pairs["incomparable"])
@@ -183,7 +194,7 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, f
     """Decide whether the best of some runs, or one that is named, should become the active one."""
     if not 0 <= eps < math.inf:
         raise InputError(f"eps must be at least 0 and finite, not {eps}")
-    present = active(listing.root, metric, profile)
+    present = active(listing.root, metric, profile, checked=True)
     standing = None  # the active run as it is now, unless it has gone
     if present is not None:
         standing = next((r for r in listing.runs if r.path == present["path"]), None)

@@ -5,6 +5,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from casebook.paths import run_dir
+from casebook.runs.evidence import require_file
 from casebook.stats.intervals import bounds_text
 from casebook.verdicts import (
     BETTER,
@@ -161,6 +162,7 @@ def headlines_text(headlines):
 
 
 def read_headlines(run, cell):
-    """Read the headlines of a cell; none if it has none."""
+    """Read the headlines of a cell; none if it has none. Those of a finished cell are what its record says."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
+    require_file(run_dir(run) / "runs" / cell, path)
     return [Headline(**each) for each in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []

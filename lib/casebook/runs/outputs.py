@@ -12,6 +12,8 @@ from casebook.errors import InputError
 from casebook.figures import Figure, as_svg, inline
 from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
+from casebook.readers import read_json
+from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import headlines_text
 
 DIGITS = 6  # of every stored number: far below any interval, above float noise
@@ -174,30 +176,70 @@ def _stored(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-def merge_numbers(run):
-    """Join the numbers of all cells of a run into ``numbers.json``; two cells may not disagree on one."""
-    merged, owners = {}, {}
-    for path in sorted((run_dir(run) / "numbers").glob("*.json")):
-        for names, number in each_number(_stored(path)):
-            place = merged
+MERGED = ("numbers.json", "contrasts.json")  # what the chapters of a run report, joined
+
+
+def recorded(run):
+    """Name the cells of a run that have a record: those that ran to their end."""
+    return sorted(path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}"))
+
+
+def merged(run):
+    """Join numbers and contrasts of all finished cells, by file name; two cells may not disagree on a number."""
+    numbers, owners, contrasts = {}, {}, {}
+    for cell in recorded(run):
+        for names, number in each_number(read_numbers(run, cell)):
+            place = numbers
             for name in names[:-1]:
                 place = place.setdefault(name, {})
             if place.setdefault(names[-1], number) != number:
-                former = owners[names]
+                former, latter = (run_dir(run) / "runs" / each for each in (owners[names], cell))
                 raise InputError(
-                    f"results/{run}: the cells {former.stem} and {path.stem} both report {' / '.join(names)}, with "
-                    f"other values, so the run has no such number: keep them apart with --run, and remove {path} or "
+                    f"results/{run}: the cells {former.name} and {latter.name} both report {' / '.join(names)}, with "
+                    f"other values, so the run has no such number: keep them apart with --run, and remove {latter} or "
                     f"{former}"
                 )
-            owners.setdefault(names, path)
-    write_json(run_dir(run) / "numbers.json", merged)
-    contrasts = {}
-    for path in sorted((run_dir(run) / "contrasts").glob("*.json")):
-        for experiment, datasets in _stored(path).items():
+            owners.setdefault(names, cell)
+        for experiment, datasets in read_contrasts(run, cell).items():
             contrasts.setdefault(experiment, {}).update(datasets)
-    if contrasts:
-        write_json(run_dir(run) / "contrasts.json", contrasts)
-    return merged
+    return {"numbers.json": numbers} | ({"contrasts.json": contrasts} if contrasts else {})
+
+
+def merge_numbers(run):
+    """Write what `merged` joins; gives the numbers."""
+    files = merged(run)
+    for name in MERGED:
+        path = run_dir(run) / name
+        if name in files:
+            write_json(path, files[name])
+        else:  # of cells that have failed since
+            path.unlink(missing_ok=True)
+    return files["numbers.json"]
+
+
+def require_report(run):
+    """Refuse a report in which a chapter has no record, or an output of one is gone or was altered.
+
+    Gives the files that the records list. What an interrupted cell left is none of them.
+    """
+    remedy = f"'casebook run --run {run}' makes it again"
+    files = set()
+    for cell in recorded(run):
+        folder = run_dir(run) / "runs" / cell
+        record = require(folder, remedy)
+        if not record.outputs:
+            raise InputError(f"{folder / RECORD}: lists no outputs: it is of an earlier version: {remedy}")
+        files |= {(folder / name).resolve() for name in record.outputs}
+    for path in sorted((run_dir(run) / "notebooks").glob("[!.]*.ipynb")):
+        if path.resolve() not in files:
+            raise InputError(f"{path}: is in no run record, so nothing says what made it: {remedy}, or remove it")
+    expected = merged(run)
+    for name in MERGED:
+        path = run_dir(run) / name
+        content = read_json(path) if path.is_file() else None
+        if content != expected.get(name):
+            raise InputError(f"{path}: is not what the chapters report: {remedy}")
+    return files | {(run_dir(run) / name).resolve() for name in expected}
 
 
 def each_number(tree, names=()):

@@ -22,6 +22,7 @@ from casebook.errors import InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.paths import valid_name
 from casebook.readers import parse_json
+from casebook.runs.evidence import RECORD, faults, require
 from casebook.runs.record import canonical, check_text, file_part, utc
 from casebook.runs.registry import TENANTS, child_folder, score_of
 
@@ -46,10 +47,14 @@ def history(root, metric=None, profile=None):
     return [entry for entry in entries if (entry.get("metric"), entry.get("profile")) == wanted]
 
 
-def active(root, metric, profile=None):
-    """Give the entry that made the active run of a metric so, or None."""
+def active(root, metric, profile=None, *, checked=False):
+    """Give the entry that made the active run of a metric so, or None; ``checked`` refuses a run that was changed."""
     entries = history(root, metric, profile)
-    return entries[-1] if entries else None
+    entry = entries[-1] if entries else None
+    fault = checked and entry and run_fault(root, entry)
+    if fault:
+        raise InputError(f"{root}: {fault}: restore it from a copy, promote another run by name, or roll back")
+    return entry
 
 
 def promote(
@@ -65,6 +70,7 @@ def promote(
     if score is None:
         why = f"does not hold {canonical(metric)!r}" if run.success else "failed"
         raise InputError(f"run {run.run_id} {why}: it cannot become active")
+    require(listing.folder(run))
     record = sha256_file(listing.folder(run) / "run.json")
     target = (run.run_id, run.workflow, run.path, score, record, run.key, incomparable)
 
@@ -91,6 +97,8 @@ def rollback(root, metric, reason, profile=None):
         if len(standing) < 2:
             which = "one promoted run and none before" if standing else "no promoted run"
             raise InputError(f"nothing to roll back to: {canonical(metric)!r} has {which}")
+        if fault := run_fault(root, standing[-2]):
+            raise InputError(f"cannot roll back: {fault}: restore it from a copy, or promote another run by name")
         return {name: standing[-2].get(name) for name in _TARGET}
 
     return _record(root, "rollback", metric, profile, reason, choose, {"gateSha256": None, "decision": {}})
@@ -131,14 +139,35 @@ def verify(root):
             found.append(f"{path.relative_to(root)}: not a pointer of this registry")
     if found:
         return found
-    last = {(entry["metric"], entry["profile"]): entry for entry in history(root)}
+    entries = history(root)
+    last = {(entry["metric"], entry["profile"]): entry for entry in entries}
     for entry in last.values():
-        record = root / entry["path"] / "run.json"
-        if not record.is_file():
-            found.append(f"{entry['path']}: promoted for {entry['metric']}, but gone")
-        elif sha256_file(record) != entry["runSha256"]:
-            found.append(f"{entry['path']}: changed since its promotion")
+        found += filter(None, [_pointer_fault(root, entry, entries), run_fault(root, entry)])
     return found
+
+
+def _pointer_fault(root, entry, entries):
+    """Say why the pointer of a metric does not name the run that the log names."""
+    path = pointer_path(root, entry["metric"], entry["profile"])
+    same = [each for each in entries if (each["metric"], each["profile"]) == (entry["metric"], entry["profile"])]
+    allowed = [_pointer(root, entry)]
+    if entry["seq"] == len(entries):  # a writer that was killed after its line left what stood there before
+        allowed.append(_pointer(root, same[-2]) if len(same) > 1 else None)
+    pointer = _parsed(path.read_bytes()) if path.is_file() else None
+    if pointer in allowed:
+        return None
+    return f"{path.relative_to(root)}: does not name the run that line {entry['seq']} of the log names"
+
+
+def run_fault(root, entry):
+    """Say why the run of an entry is not what was promoted: it is gone, or it or an output of it was altered."""
+    folder = root / entry["path"]
+    record = folder / RECORD
+    if not record.is_file():
+        return f"{entry['path']}: promoted for {entry['metric']}, but gone"
+    if sha256_file(record) != entry["runSha256"]:
+        return f"{entry['path']}: changed since its promotion"
+    return next((f"{entry['path']}: {name} {reason}" for name, reason in faults(folder).items()), None)
 
 
 def log_faults(root):
@@ -208,24 +237,33 @@ def _record(root, action, metric, profile, reason, choose, grounds):
             "reason": reason.strip(),
             **grounds,
         }
-        line = json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
-        place = {"seq": entry["seq"], "lineSha256": _hash(line)}
+        line = _line(entry)
         _append(_log(root), line, sum(len(each) + 1 for each in lines))
-        write_json(_head(root), place)
-        folder = root / entry["path"]
-        target = {
-            "metricKey": entry["metric"],
-            "createdUtc": entry["at"],
-            "runsRoot": str(root),
-            "totalRunsFound": entry["decision"].get("totalRunsFound"),
-            "workflowName": entry["workflow"],
-            "runId": entry["runId"],
-            "score": entry["score"],
-            "runDirectory": str(folder),
-            "runJsonPath": str(folder / "run.json"),
-        }
-        write_json(pointer, target | place)
+        write_json(_head(root), {"seq": entry["seq"], "lineSha256": _hash(line)})
+        write_json(pointer, _pointer(root, entry))
     return entry
+
+
+def _line(entry):
+    return json.dumps(entry, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _pointer(root, entry):
+    """Give what a documented pointer says of the entry that made a run active."""
+    folder = root / entry["path"]
+    return {
+        "metricKey": entry["metric"],
+        "createdUtc": entry["at"],
+        "runsRoot": str(root),
+        "totalRunsFound": entry["decision"].get("totalRunsFound"),
+        "workflowName": entry["workflow"],
+        "runId": entry["runId"],
+        "score": entry["score"],
+        "runDirectory": str(folder),
+        "runJsonPath": str(folder / RECORD),
+        "seq": entry["seq"],
+        "lineSha256": _hash(_line(entry)),
+    }
 
 
 def _append(path, line, end):

@@ -102,6 +102,7 @@ class RunRecord(BaseModel):
     success: bool = _key("Success", default=True)
     labels: dict = _key("Labels", default_factory=dict)
     metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
+    outputs: dict[str, str] = _key("Outputs", default_factory=dict)  # place from the record's folder to SHA-256
 
     @field_validator("metrics")
     @classmethod
@@ -136,11 +137,21 @@ class RunRecord(BaseModel):
         return self.metrics.get(canonical(name))
 
 
+CLOCK = "SOURCE_DATE_EPOCH"
+
+
 def now():
     """Give the current time, or the one that SOURCE_DATE_EPOCH fixes."""
-    fixed = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.datetime.fromtimestamp(int(fixed), datetime.UTC) if fixed else datetime.datetime.now(datetime.UTC)
-    return moment.replace(microsecond=0)
+    fixed = os.environ.get(CLOCK)
+    if not fixed:
+        return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    problem = InputError(f"{CLOCK}: {fixed!r} is no number of seconds since 1970: correct or unset it")
+    if not (fixed.isascii() and fixed.isdigit()):
+        raise problem
+    try:
+        return datetime.datetime.fromtimestamp(int(fixed), datetime.UTC)
+    except (ValueError, OverflowError, OSError):  # beyond the year 9999
+        raise problem from None
 
 
 def utc(moment=None):
@@ -148,9 +159,13 @@ def utc(moment=None):
     return f"{(moment or now()).astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+SEAL = "RecordSha256"  # the hash of all that a record says besides
+
+
 def write_record(path, record):
-    """Write ``run.json`` under its documented keys."""
-    return write_json(path, record.model_dump(by_alias=True))
+    """Write ``run.json`` under its documented keys, sealed by its own hash."""
+    value = json.loads(json.dumps(record.model_dump(by_alias=True)))
+    return write_json(path, value | {SEAL: digest(value)})
 
 
 def first_error(error):
@@ -164,7 +179,8 @@ def read_record(path):
     """Read a ``run.json`` in either known spelling, in any letter case."""
     try:
         value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
-        record = RunRecord.model_validate({k.lower(): v for k, v in value.items()})
+        content = {name: each for name, each in value.items() if name != SEAL}
+        record = RunRecord.model_validate({k.lower(): v for k, v in content.items()})
     except ValidationError as error:
         raise InputError(f"{path}: {first_error(error)}") from None
     except (ValueError, AttributeError) as error:
@@ -174,6 +190,9 @@ def read_record(path):
             f"{path}: schema version {record.schema_version} is newer than {SCHEMA_VERSION}, "
             "the latest known here; update casebook"
         )
+    sealed = SEAL in value or bool(record.outputs)
+    if sealed and value.get(SEAL) != digest(content):
+        raise InputError(f"{path}: was altered since it was written: restore it from a copy, or run it again")
     return record
 
 
@@ -247,7 +266,7 @@ def _check_queries(path, rows):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "parameters.py", "kernel.py")
+_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "parameters.py", "chapters.py", "kernel.py")
 
 
 def digest(value):

@@ -19,7 +19,8 @@ from pathlib import Path
 from casebook import paths
 from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder, sha256_file, write_json
-from casebook.readers import read_json
+from casebook.readers import DAMAGED, read_json
+from casebook.runs.evidence import hashes, require
 from casebook.runs.record import (
     PREFIX,
     canonical,
@@ -92,6 +93,7 @@ def locate(domain=None, tenant=None, runs_root=None):
     root = home = results / "runs"
     if runs_root is not None:
         root = home = followed(Path(runs_root))
+        paths.refuse_whole_disk(root)
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
@@ -222,7 +224,8 @@ def record_run(layout, record, per_query=None, arguments=None):
             request = {"globalArgs": [], "commandArgs": list(arguments), "environmentSnapshot": {}, "notes": None}
             named = {"runId": record.run_id, "workflowName": record.workflow, "createdUtc": utc(record.started)}
             write_json(part / REQUEST, named | {"request": request})
-        update = {"labels": labels, "tenant": layout.tenant}
+        outputs = hashes(part, sorted(part.iterdir()))
+        update = {"labels": labels, "tenant": layout.tenant, "outputs": outputs}
         write_record(part / "run.json", record.model_copy(update=update))
     return final
 
@@ -296,6 +299,10 @@ def find(listing, name):
         places = ", ".join(run.path for run in found[:3])
         raise InputError(f"run {name!r} is not unique: name its folder ({places})")
     if not found:
+        for place, why in listing.unreadable.items():
+            folder = place.lower().removesuffix("/run.json")
+            if wanted in (folder, folder.rpartition("/")[2]):
+                raise InputError(f"{listing.root / place}: {why}")
         raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'")
     return found[0]
 
@@ -315,9 +322,9 @@ def query_scores(folder, metric):
 
     The rows are in the file that the label ``PerQuery`` names, in the one ``eval.perQuery*.json`` of the folder, or in
     the rows of the report. They count only if their mean is the metric: a table may hold other queries, such as a
-    held-out half.
+    held-out half. A run of which any output is gone or was altered is refused.
     """
-    record = read_record(folder / "run.json")
+    record = require(folder)
     metric = canonical(metric)
     value = record.metric(metric)
     if value is None:
@@ -350,7 +357,7 @@ def _per_query_file(folder, record):
     path = followed(folder / place["Path"])
     check_tenant(path, next(iter(_owners(folder)), None))
     if not path.is_file():
-        raise NoRows(f"{place['Path']} is gone")
+        raise InputError(f"{path}: is gone, and the run names it as its rows: restore it from a copy")
     if place.get("Sha256") and sha256_file(path) != place["Sha256"]:
         raise InputError(f"{path}: changed since the run recorded it")
     return path
@@ -394,7 +401,7 @@ def read_rows(path):
     texts = dict.fromkeys(("query_id", "system", "group"), str)
     try:
         table = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError, EOFError) as error:
+    except (*DAMAGED, OSError, ValueError) as error:
         raise InputError(f"{path}: not a table of rows: {error}") from None
     return table_from_csv(table)
 
@@ -402,9 +409,10 @@ def read_rows(path):
 def figure(folder, metric):
     """Find n, interval and control of a metric of a run: as its chapter reported them, else from its rows."""
     metric = canonical(metric)
+    record = require(folder)
     path = folder.parents[1] / "numbers" / f"{folder.name}.json"
     if folder.parent.name == "runs" and path.is_file():
-        value = read_record(folder / "run.json").metric(metric)
+        value = record.metric(metric)
         number = dict(_leaves(read_json(path), ())).get(metric, {})
         both = None not in (value, number.get("value"))
         if both and abs(number["value"] - value) <= TOLERANCE:

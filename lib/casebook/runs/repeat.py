@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from casebook.credentials import SECRET_WORDS, without_secrets
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import valid_name
@@ -172,14 +173,14 @@ def run_matrix(matrix, folder, environment=None, report=print):
             "exitCode": None,
             "seconds": None,
             "log": f"{variant.name}.log",
-            "arguments": variant.args,
+            "arguments": list(map(without_secrets, variant.args)),
             "settings": sorted(variant.env or {}),  # their values may be keys of services
             "timeoutSeconds": variant.timeout,
         }
         for variant in matrix.variants
     ]
     for row, variant in zip(rows, matrix.variants, strict=True):
-        report(f"running {variant.name}: casebook {' '.join(variant.args)}")
+        report(f"running {variant.name}: casebook {' '.join(row['arguments'])}")
         settings, start = {**(environment or {}), **(variant.env or {})}, time.monotonic()
         code = run_child(variant.args, folder / row["log"], settings, variant.timeout)
         row |= {"exitCode": code, "seconds": round(time.monotonic() - start, 2)}
@@ -199,7 +200,7 @@ def _summary_line(row):
 # --- a run again, from its recorded inputs
 
 _SETTINGS = ("CASEBOOK_", "EMBEDDINGSHIFT_", "EMBEDDING_")
-_NEVER = ("KEY", "TOKEN", "SECRET", "PASSWORD", "ROOT", "TENANT")
+_NEVER = (*SECRET_WORDS, "ROOT", "TENANT")
 
 
 def request_of(folder, name=None):

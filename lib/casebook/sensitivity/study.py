@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
+from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.plugins import is_plugin
 from casebook.progress import track
@@ -16,7 +17,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
 from casebook.sensitivity import evaluation
-from casebook.sensitivity.cases import own_collection
+from casebook.sensitivity.cases import own_collection, read_passages
 from casebook.sensitivity.edits import LEAST_TERMS, Vocabulary, inert_words, single_fact_edits
 from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate
 from casebook.sensitivity.facts import FACT_TYPES
@@ -262,6 +263,14 @@ def check_parameters(values):
         raise InputError(f"{values['cases']}: no fact has a plausible edit, so nothing can be changed: add facts")
 
 
+def check_data(values):
+    """Refuse data sets that do not hold the wordings or the passages that the chapter reads in them."""
+    if values["paraphrases"]:
+        _groups_of(load(values["paraphrases"]))
+    if values["judgments"]:
+        read_passages(load(values["judgments"]).documents.set_index("doc_id")["text"])
+
+
 def _plausible_edits(sheet, neighbours):
     """List the edits of a sheet that change its query and that the rules accept."""
     edits = [edit for edit in single_fact_edits(sheet, neighbours) if not edit.noop]
@@ -420,10 +429,8 @@ _SHOWN = ("footrule", "displacement", "rbo_distance", "jaccard_distance")
 
 def wording_pairs(dataset, encoder):
     """Pair the wordings of a question: next to each other, of one group and answer, and each other's nearest in it."""
-    if dataset.groups is None:
-        raise InputError(f"{dataset.key}: no groups, so no wordings to pair")
     texts = dataset.queries["text"].to_numpy()
-    groups = dataset.queries["query_id"].map(dataset.groups).to_numpy()
+    groups = dataset.queries["query_id"].map(_groups_of(dataset)).to_numpy()
     answers = dataset.queries["answer"].tolist() if "answer" in dataset.queries else None
     vectors = np.asarray(encoder.encode_queries(texts.tolist()), float)
     pairs = []
@@ -437,6 +444,12 @@ def wording_pairs(dataset, encoder):
         pairs = [pair for pair in pairs if _mutual(groups, vectors, *pair)]
     rows = [(texts[a], texts[b], groups[a], float(vectors[a] @ vectors[b])) for a, b in pairs]
     return pd.DataFrame(rows, columns=["first", "second", "group", "cosine"]).astype({"cosine": float})
+
+
+def _groups_of(dataset):
+    if dataset.groups is None:
+        raise InputError(f"{dataset.key}: no groups, so no wordings to pair: name a data set with paraphrases")
+    return dataset.groups
 
 
 def _mutual(groups, vectors, a, b):

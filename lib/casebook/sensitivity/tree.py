@@ -9,6 +9,7 @@ import pandas as pd
 
 from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
+from casebook.retrieval.ablation import own_answers
 from casebook.sensitivity import edits
 from casebook.sensitivity.edits import BUDGETS, ordered, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
@@ -319,17 +320,8 @@ class CaseSearch:
     def _by_callable(self, queries, fetch):
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
         places = {document: place for place, document in enumerate(self._document)}
-        name = getattr(self.retriever, "__qualname__", type(self.retriever).__name__)
-        try:
-            answers = zip(*self.retriever(list(queries), fetch), strict=True)
-            lists = [(np.array([places[i] for i in ids], int), np.array(scores, float)) for ids, scores in answers]
-        except KeyError as error:
-            raise InputError(f"{name}: {error} is the id of no document") from None
-        except (TypeError, ValueError):
-            lists = []
-        if len(lists) != len(queries) or any(len(ids) != len(scores) for ids, scores in lists):
-            raise InputError(f"{name}: expected two lists, the ids and the scores for each question")
-        return lists
+        rows = own_answers(self.retriever, list(queries), fetch, places.keys())
+        return [(np.array([places[name] for name in row], int), np.array([*row.values()], float)) for row in rows]
 
     def _distinct(self, ids, scores, exclude):
         """Give the first k distinct cases of one list of documents."""

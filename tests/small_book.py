@@ -39,7 +39,7 @@ def write_project(folder):
     (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
     (folder / "book" / "index.md").write_text("# Front\n\nThe first text.\n")
-    shutil.copy(ROOT / "book" / "provenance.md", folder / "book")
+    (folder / "book" / "provenance.md").write_text("# Provenance\n\n:::{include} generated/provenance.md\n:::\n")
     toc = {"format": "jb-book", "root": "index"}
     sources = {"caption": "Sources", "chapters": [{"file": "provenance"}]}
     toc["parts"] = [{"caption": "Evidence", "executed_notebooks": True}, sources]

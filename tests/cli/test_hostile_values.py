@@ -1,0 +1,180 @@
+"""Links in a circle, pipes, devices, wrong clocks and control characters: one line, or visible, and nothing is lost."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from casebook.trec import write_run
+
+QRELS = "q1 0 d1 1\n"
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a link to itself, a pipe that nobody writes, and small valid files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "case.txt").write_text("Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine.")
+    (tmp_path / "claims.txt").write_text("The rent is due.\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')
+    (tmp_path / "qrels").write_text(QRELS)
+    write_run(tmp_path / "run", {"q1": {"d1": 1.0}})
+    return tmp_path
+
+
+def refused(found, *texts):
+    code, out, err = found
+    assert (code, out) == (1, ""), err
+    assert err.startswith("casebook: ") and err.count("\n") == 1
+    for text in texts:
+        assert text in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["answer", "claims.txt", "--model", "m", "--out", "loop.jsonl"],
+        ["sensitivity", "run", "case.txt", "smoke", "--mode", "bm25", "-o", "loop"],
+        ["corpus", "search", "encoded", "queries.jsonl", "--out", "loop"],
+        ["corpus", "search", "loop", "queries.jsonl"],
+        ["corpus", "encode", "loop", "--out", "made"],
+        ["raters", "analyse", "loop"],
+        ["raters", "analyse", "forms", "--key", "loop"],
+        ["raters", "forms", "loop/study", "--rater=r:lay", "--system=a=claims.txt"],
+        ["raters", "forms", "study", "--rater=r:lay", "--rater=s:lay", "--system=a=loop", "--system=b=claims.txt"],
+        ["factcheck", "run", "claims.txt", "--out=loop"],
+        ["factcheck", "run", "claims.txt", "--corpus", "./loop"],
+        ["publish", "smoke", "loop"],
+        ["runs", "compare", "--runs-root", "loop"],
+        ["audit", "labels", "loop"],
+        ["run", "query_length", "--dry-run", "-p", "dataset=./loop"],
+        ["run", "query_length", "--dry-run", "--grid", "loop"],
+        ["run", "loop/mine.ipynb", "--dry-run"],
+    ],
+    ids=lambda words: " ".join(words)[:40],
+)
+def test_a_link_to_itself_is_one_line_that_names_it(casebook, place, words):
+    """F61: `resolve` of such a link raised a RuntimeError."""
+    refused(casebook(*words), "loop", "links that lead to themselves")
+
+
+@pytest.mark.parametrize("name", ["CASEBOOK_ROOT", "CASEBOOK_PROJECT", "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR"])
+@pytest.mark.parametrize("words", [["data", "list"], ["runs", "list"]], ids=" ".join)
+def test_a_folder_of_the_environment_that_is_a_link_to_itself(place, name, words):
+    environment = os.environ | {name: str(place / "loop")}
+    command = [sys.executable, "-m", "casebook", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    refused((done.returncode, done.stdout, done.stderr), name, "loop")
+
+
+@pytest.mark.parametrize("words", [["evaluate", "pipe", "run"], ["factcheck", "run", "claims.txt", "--ratings=pipe"]])
+def test_a_pipe_that_nobody_writes_is_not_waited_for(casebook, place, words):
+    refused(casebook(*words), "pipe", "no file or folder")
+
+
+def test_what_a_shell_pipes_in_is_read(place):
+    reading = f"{sys.executable} -m casebook evaluate <(cat qrels) run -m RR"
+    done = subprocess.run(["bash", "-c", reading], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert done.stdout.startswith("RR")
+
+
+def test_no_output_takes_the_place_of_a_device(casebook, place):
+    from casebook.errors import InputError
+    from casebook.files import write_text
+
+    with pytest.raises(InputError, match=r"/dev/null: .*name a file"):
+        write_text("/dev/null", "text")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(InputError, match=r"pipe: .*name a file"):
+        write_text(place / "pipe", "text")
+    refused(casebook("sensitivity", "run", "case.txt", "smoke", "--mode", "bm25", "-o", "/dev/null"), "/dev/null")
+
+
+@pytest.mark.parametrize("moment", ["abc", "-1", "1e9", "9" * 30, " ", "1_000", "\u0661"])
+def test_a_clock_that_is_none_is_one_line(casebook, monkeypatch, moment):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", moment)
+    refused(casebook("runs", "promote", "--reason", "x"), "SOURCE_DATE_EPOCH", "seconds since 1970")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "other"])
+@pytest.mark.parametrize("which", ["qrels", "run", "corpus.jsonl", "claims.jsonl"])
+def test_a_damaged_archive_is_one_line_that_names_it(casebook, place, damage, which):
+    """F61: a flipped byte is a zlib.error, a cut file an EOFError, another one a BadGzipFile."""
+    many = 400
+    texts = {
+        "qrels": "".join(f"q{n} 0 d{n} 1\n" for n in range(many)),
+        "run": "".join(f"q{n} Q0 d{n} 1 {n}.5 tag\n" for n in range(many)),
+        "corpus.jsonl": "".join(json.dumps({"_id": f"d{n}", "text": f"water {n}"}) + "\n" for n in range(many)),
+        "claims.jsonl": "".join(json.dumps({"id": n, "claim": f"Rent {n} is due."}) + "\n" for n in range(many)),
+    }
+    for name, text in texts.items():
+        (place / f"{name}.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    path = place / f"{which}.gz"
+    data = bytearray(path.read_bytes())
+    if damage == "cut":
+        del data[len(data) // 2 :]
+    elif damage == "flipped":
+        data[len(data) // 2] ^= 0xFF
+    else:
+        data[2] = 0x00  # a method of compression that there is not
+    path.write_bytes(data)
+    words = {
+        "qrels": ["evaluate", "qrels.gz", "run.gz"],
+        "run": ["evaluate", "qrels.gz", "run.gz"],
+        "corpus.jsonl": ["sensitivity", "run", "case.txt", ".", "--mode", "bm25"],
+        "claims.jsonl": ["factcheck", "run", "claims.jsonl.gz", "--corpus", "."],
+    }
+    # What a flipped byte unpacks to may be refused as a line before the end of the archive says that it is damaged.
+    refused(casebook(*words[which]), f"{which}.gz", "" if damage == "flipped" else "damaged")
+
+
+# --- what is in the data and reaches the terminal
+
+ESCAPES = "\x1b[2J\x07\x9b1m\u202e\u2066"
+SEEN = r"\x1b[2J\x07\x9b1m\u202e\u2066"
+
+
+def harmless(text):
+    return not any(char in text for char in ESCAPES if not char.isalnum() and char != "[")
+
+
+def test_control_characters_of_ids_are_shown_and_not_sent(casebook, place):
+    """F62: an id could clear the screen, hide text or turn its direction."""
+    name = f"d{ESCAPES}1"
+    (place / "run").write_text(f"q1 Q0 {name} 1 1.0 tag\n")
+    (place / "qrels").write_text(f"q{ESCAPES} 0 {name} 1\nq1 0 d2 1\n")
+    code, out, err = casebook("evaluate", "qrels", "run", "--per-query")
+    assert code == 0, err
+    assert SEEN in out and harmless(out)
+
+
+def test_control_characters_in_errors_are_shown_and_one_line(casebook, place):
+    code, _, err = casebook("evaluate", f"no{ESCAPES}\nsuch\r", "run")
+    assert code == 1 and err.count("\n") == 1 and harmless(err)
+    assert f"no{SEEN}\\nsuch\\r" in err
+
+
+def test_control_characters_of_claims_are_shown_and_not_sent(casebook, place):
+    rows = [{"id": f"c{ESCAPES}", "claim": f"The rent {ESCAPES} is due."}]
+    (place / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = casebook("factcheck", "run", "c.jsonl")
+    assert code == 0 and SEEN in out and harmless(out)
+    code, out, _ = casebook("factcheck", "run", "c.jsonl", "--json")
+    assert code == 0 and harmless(out)
+    assert json.loads(out)["claims"][0]["claim_id"] == rows[0]["id"]
+
+
+def test_machine_formats_keep_the_data(casebook, place):
+    """CSV and TREC are read by programs: there an id is what it is."""
+    for name in ("a\u202e", "b"):
+        write_run(place / name, {"q1": {"d1": 1.0}})
+    code, out, _ = casebook("compare", "qrels", "a\u202e", "b", "-m", "RR", "--csv")
+    assert code == 0 and "a\u202e" in out

@@ -1,0 +1,519 @@
+"""A thousand command lines that mean harm: each ends in a documented code and one line, and alters nothing.
+
+They are drawn with a fixed seed from all commands with all their options and arguments: valid lines, of which one to
+three values are replaced by what nobody should accept.
+"""
+
+import gzip
+import hashlib
+import itertools
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import openpyxl
+import pytest
+import typer
+
+from casebook import cli
+from casebook.paths import ROOT
+from casebook.runs.promotions import FOLDER, HEADS
+from casebook.trec import write_run
+
+LINES = 1000
+LIBRARY = str(ROOT / "lib")
+CODES = {0, 1, 2, 3, 4, 5, 130}
+RUN = "smoke/runs/retrieval_ablation-smoke"
+MEASURE = "smoke.bm25.ndcg@10"
+
+DOCUMENTS = {
+    "d1": "A minor petitioner was charged under section 302 of the penal code.",
+    "d2": "Rent is due on the first day of each month, says the landlord.",
+    "d3": "The appeal under section 34 was dismissed with a fine.",
+    "d4": "The tenant may sublet with the consent of the landlord.",
+}
+QUERIES = {"q1": "May the tenant sublet?", "q2": "When is rent due?", "q3": "Which section is for appeals?"}
+ANSWERS = {"q1": "d4", "q2": "d2", "q3": "d3"}
+CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
+
+
+def lines_of(records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def write_inputs(folder):
+    """Valid small files of every kind, by the name that the command lines use."""
+    docs = folder / "docs"
+    (docs / "qrels").mkdir(parents=True)
+    (docs / "corpus.jsonl").write_text(lines_of({"_id": name, "text": text} for name, text in DOCUMENTS.items()))
+    (docs / "queries.jsonl").write_text(lines_of({"_id": name, "text": text} for name, text in QUERIES.items()))
+    judged = "".join(f"{query}\t{document}\t1\n" for query, document in ANSWERS.items())
+    (docs / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
+    (folder / "qrels.txt").write_text("".join(f"{query} 0 {document} 1\n" for query, document in ANSWERS.items()))
+    write_run(folder / "run.txt", {query: {"d1": 1.0, document: 0.5} for query, document in ANSWERS.items()})
+    write_run(folder / "other.txt", {query: {"d2": 1.0, "d3": 0.5} for query in ANSWERS})
+    (folder / "ratings.csv").write_text("item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12)))
+    (folder / "questions.txt").write_text("May the tenant sublet?\n")
+    (folder / "claims.jsonl").write_text(
+        lines_of({"id": n, "claim": "Rent is due.", "label": label, "topic": n % 2} for n, label in enumerate(LABELS))
+    )
+    (folder / "log.jsonl").write_text(
+        lines_of(
+            {"id": query, "question": text, "answer": text, "reference": text, "system": "a"}
+            for query, text in QUERIES.items()
+        )
+    )
+    for system in ("left", "right"):
+        rows = [{"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)]
+        (folder / f"{system}.jsonl").write_text(lines_of(rows))
+    (folder / "spec.json").write_text('{"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}')
+    (folder / "reported.csv").write_text("row,accuracy,n,positives\nA,0.8,10,8\n")
+    (folder / "case.json").write_text(json.dumps(CASE))
+    (folder / "cases.jsonl").write_text(lines_of([CASE, CASE | {"case_id": "c2"}]))
+    explained = {"id": "e1", "explanation": "Rent is due, says the landlord.", "contexts": [DOCUMENTS["d2"]]}
+    (folder / "explained.jsonl").write_text(
+        lines_of([explained, explained | {"id": "e2", "contexts": [DOCUMENTS["d4"]]}])
+    )
+    first = {"RelevantDocId": "d", "Rank": 1, "Ap1": 1.0, "Ndcg3": 1.0, "TopDocId": "t", "TopScore": 0.9}
+    (folder / "rows.json").write_text(json.dumps([first | {"QueryId": query} for query in QUERIES]))
+    parts = {"Metric": "ndcg@3", "Eps": 0.0, "BaselinePath": "rows.json", "PosNegPath": "rows.json"}
+    (folder / "segments.json").write_text(json.dumps(parts | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}))
+    (folder / "gate.yml").write_text(f"rules:\n- {{metric: {MEASURE}, margin: 0.01}}\n")
+
+
+LABELS = ["SUPPORTED", "NOT_SUPPORTED"] * 3
+
+
+def write_nasty(folder):
+    """Paths that no reader should take."""
+    (folder / "empty_folder").mkdir()
+    (folder / "empty").write_text("")
+    (folder / "loop").symlink_to("loop")
+    (folder / "circle").mkdir()
+    (folder / "circle" / "again").symlink_to("..", target_is_directory=True)
+    (folder / "dangling.json").symlink_to("nowhere.json")
+    os.mkfifo(folder / "pipe")
+    os.mkfifo(folder / "pipe.jsonl")
+    texts = {
+        "wrong.json": "{,",
+        "deep.json": "[" * 100_000,
+        "null.json": "null",
+        "numbers.json": "[1, 2, NaN, 1e999]",
+        "twice.json": '{"a": 1, "a": 2}',
+        "bomb.yml": "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
+        "recursive.yml": "a: &a [*a]\n",
+        "tagged.yml": "a: !!python/object/apply:os.system [touch harmed]\n",
+        "escapes.jsonl": json.dumps({"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}),
+        "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "bytes.jsonl").write_bytes(bytes(range(1, 256)))
+    packed = gzip.compress(lines_of({"id": n} for n in range(500)).encode(), mtime=0)
+    (folder / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    (folder / "cut.run.gz").write_bytes(packed[: len(packed) // 2])
+    book = openpyxl.Workbook()
+    book.active.append(["item", "A", "B"])
+    book.save(folder / "damaged.xlsx")
+    (folder / "damaged.xlsx").write_bytes((folder / "damaged.xlsx").read_bytes()[:-300])
+    (folder / "sealed.jsonl").write_text("{}")
+    (folder / "sealed.jsonl").chmod(0)
+    (folder / "closed").mkdir(mode=0o500)
+    return sorted(path.name for path in folder.iterdir())
+
+
+NUMBERS = [
+    "-1", "0", "1", "2", "-0", "1.5", "0x10", "1_000", "1e999", "-inf", "NaN", "nan", "1e-320", "\u0661\u0662",
+    "2147483648", "99999999999999999999", "1" + "0" * 30, "9" * 5000, "1e5", "100",
+]  # fmt: skip
+TEXTS = [
+    "", " ", "-", "--", "---", "x" * 10_000, "x" * 300, "\u00fc\u4e2d\U0001f600", "\u202eabc\u2066",
+    "\x1b[2J\x07", "\x9b1m", "a\nb", "a\tb", "\r", "\udcff", "..", "../../x", "/", "~", "a/../..", "%s%n{0}{x}", "=1+1",
+    "$(id)", "None", "null", "true", "a=b", "a=", "=b", "a:b", "os:system", "sys:exit", "json:loads", "casebook:nope",
+    ":", "a,b", "*", "[", "con", "--help=", "http://[::1", "nowhere://x", "file:///nowhere/x", "memory://",
+]  # fmt: skip
+PLACES = [
+    "missing",
+    "missing/deep/x",
+    "docs",
+    "docs/qrels",
+    "in the way/x",
+    "loop/x",
+    "docs/corpus.jsonl/x",
+    "/dev/null",
+]
+
+# A valid line of every command. {new} is a name that is not taken; what the others name is there.
+VALID = [
+    "report --tag nope",
+    "run query_length --dry-run",
+    "build --run absent",
+    "publish smoke {new}",
+    "evaluate qrels.txt run.txt",
+    "compare qrels.txt run.txt other.txt",
+    "agreement ratings.csv --resamples 100",
+    "answer questions.txt --model m --out {new}.jsonl --url http://127.0.0.1:9 --retries 0 --timeout 1",
+    f"gate {RUN} --against {RUN} -m {MEASURE}",
+    "gate --log log.jsonl --against log.jsonl",
+    "data list",
+    "data pull nope",
+    "data check smoke",
+    "data card smoke",
+    "corpus encode docs --out {new}",
+    "corpus search shards docs",
+    "runs list",
+    f"runs compare -m {MEASURE}",
+    f"runs compare {RUN} {RUN} -m {MEASURE}",
+    f"runs best -m {MEASURE}",
+    f"runs active -m {MEASURE}",
+    "runs history",
+    "runs verify",
+    f"runs decide -m {MEASURE}",
+    f"runs promote --reason agreed --run {RUN} -m {MEASURE}",
+    f"runs rollback --reason wrong -m {MEASURE}",
+    "runs matrix --spec spec.json --dry",
+    f"runs rerun {RUN} --print",
+    f"runs export {RUN} --ranking run.txt --out {{new}} --system smoke.bm25",
+    "shift train ./docs --by query",
+    "shift run ./docs --latest",
+    "shift eval ./docs --latest",
+    "segments compare --segments segments.json",
+    "audit labels ./docs",
+    "audit tables reported.csv",
+    "factcheck score claims.jsonl claims.jsonl --resamples 100",
+    "factcheck run claims.jsonl --corpus ./docs --resamples 100",
+    "factcheck ablate claims.jsonl --corpus ./docs --rate 0",
+    "raters forms {new} --system left=left.jsonl --system right=right.jsonl --rater r1:lay --rater r2:lay",
+    "raters simulate study {new}",
+    "raters audit returned --key study --permutations 19",
+    "raters analyse returned --key study --resamples 100 --permutations 19",
+    "sensitivity run case.json ./docs --k 2 --mode bm25",
+    "sensitivity evaluate cases.jsonl --corpus docs --mode bm25 --k 2 --resamples 100",
+    "sensitivity report tree.json",
+    "explain score explained.jsonl --resamples 100",
+]
+ALWAYS = {"run": ["--dry-run"], "runs matrix": ["--dry"], "runs rerun": ["--print"]}  # they would work for long
+OUTPUTS = {"out", "folder", "url"}  # parameters that name what is written
+OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no test
+# Values of these come from a list: no text of ours may be taken.
+CHOICES = {
+    "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
+    "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
+}  # fmt: skip
+READ = {"grid", "log", "rules", "ratings", "baseline", "prompt", "spec", "ranking", "segments", "explanations", "tree"}
+
+
+def leaves(command, words=()):
+    below = getattr(command, "commands", {})
+    for name, inner in below.items():
+        yield from leaves(inner, (*words, name))
+    if not below:
+        yield " ".join(words), command
+
+
+COMMANDS = dict(leaves(typer.main.get_command(cli.app)))
+
+
+class Line:
+    """A command line whose parts can be replaced."""
+
+    def __init__(self, text, new):
+        words = text.format(new=new).split()
+        self.name = next(name for size in (2, 1) if (name := " ".join(words[:size])) in COMMANDS)
+        self.command = COMMANDS[self.name]
+        self.options, self.places, self.changed = [], [], {}
+        rest = words[len(self.name.split()) :]
+        named = [option for option in self.command.params if option.param_type_name == "option"]
+        flags = {flag: option for option in named for flag in (*option.opts, *option.secondary_opts)}
+        while rest:
+            word = rest.pop(0)
+            if word in flags:
+                value = None if flags[word].is_flag else rest.pop(0)
+                self.options.append((flags[word].name, word, value))
+            else:
+                self.places.append(word)
+        if self.name in ALWAYS:
+            self.options.append((None, ALWAYS[self.name][0], None))
+
+    def harm(self, chance, nasty):
+        """Replace one to three values."""
+        arguments = [option for option in self.command.params if option.param_type_name == "argument"]
+        for option in chance.sample(self.command.params, min(len(self.command.params), chance.choice([1, 1, 1, 2, 3]))):
+            value = nasty(option)
+            self.changed[option.name] = value
+            if option in arguments:
+                place = arguments.index(option)
+                self.places[place : place + 1] = [value]
+                continue
+            self.options = [found for found in self.options if found[0] != option.name]
+            flag = chance.choice([*option.opts, *option.secondary_opts])
+            is_flag = getattr(option, "is_flag", False)
+            self.options.append((option.name, flag, None if is_flag and chance.random() < 0.9 else value))
+
+    def writes(self, name):
+        """Whether it names a file as its output, and nowhere else."""
+        values = [value for _, _, value in self.options] + self.places
+        return values.count(name) == 1 and name in [self.changed.get(output) for output in OUTPUTS]
+
+    def words(self, chance):
+        """The line as words; some values stand behind an equals sign."""
+        found = list(self.places)
+        for _, flag, value in self.options:
+            if value is None:
+                found.append(flag)
+            elif flag.startswith("--") and chance.random() < 0.4:
+                found.append(f"{flag}={value}")
+            else:
+                found += [flag, value]
+        return [*self.name.split(), *found]
+
+
+class Driver:
+    """A process that runs command lines in a folder; one that is stuck is replaced."""
+
+    def __init__(self, folder):
+        self.folder, self.process = folder, None
+
+    def run(self, words):
+        if self.process is None or self.process.poll() is not None:
+            self.process = self._started()
+        self.process.stdin.write(json.dumps(words) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            self.close()
+            return {"code": None, "out": "", "err": "", "problem": "the process died", "elsewhere": []}
+        return json.loads(answer)
+
+    def environment(self):
+        """Folders of the scratch project, and no way to other machines."""
+        folders = {name: str(self.folder / "temporary") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR")}
+        places = {"CASEBOOK_PROJECT": "project", "CASEBOOK_ROOT": "root", "CASEBOOK_CACHE": "cache"}
+        folders |= {name: str(self.folder / place) for name, place in places.items()}
+        left_out = ("CASEBOOK_DATA_MIRROR", "CASEBOOK_LLM_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+        usual = {name: value for name, value in os.environ.items() if name not in left_out}
+        quiet = {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": LIBRARY}
+        return usual | folders | quiet
+
+    def _started(self):
+        return subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("driver.py")), str(self.folder)],
+            env=self.environment(),
+            cwd=self.folder / "in",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def content(*folders):
+    """Hash of every file below the folders, and where every link leads."""
+    found = {}
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        if path.is_symlink():
+            found[path] = path.readlink()
+        elif path.is_file():
+            found[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            found[path] = "folder or pipe"
+    return found
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory, copy_project):
+    """A project, results and inputs of every kind, and the driver that works there."""
+    folder = tmp_path_factory.mktemp("lines")
+    copy_project(folder / "project")
+    inputs = folder / "in"
+    for path in (inputs, folder / "cache", folder / "temporary"):
+        path.mkdir()
+    hidden = shutil.ignore_patterns(".*")  # locks of this checkout
+    shutil.copytree(ROOT / "results" / "smoke", folder / "root" / "results" / "smoke", ignore=hidden)
+    write_inputs(inputs)
+    driver = Driver(folder)
+    for line in (
+        "corpus encode docs --out shards",
+        "raters forms study --system left=left.jsonl --system right=right.jsonl --rater r1:lay --rater r2:lay",
+        "raters simulate study returned",
+        "sensitivity run case.json ./docs --k 2 --mode bm25 -o tree.json",
+        "shift train ./docs --by query",
+        f"runs promote --reason first --run {RUN} -m {MEASURE}",
+    ):
+        done = driver.run(line.split())
+        assert done["code"] == 0, (line, done)
+    write_nasty(inputs)
+    yield folder, driver
+    driver.close()
+    (inputs / "closed").chmod(0o700)
+
+
+def drawn(seed, inputs):
+    """Command lines without end, with what was replaced in each."""
+    chance = random.Random(seed)
+    there = sorted(path.name for path in inputs.iterdir())
+
+    def nasty(option):
+        pools = [TEXTS, NUMBERS, [*there, *PLACES]]
+        weights = [1, 6, 1] if option.name in NUMERIC else [3, 1, 5]
+        value = chance.choice(chance.choices(pools, weights)[0])
+        return "missing" if option.name in ("out", "folder") and value in OUTSIDE else value
+
+    number = 0
+    while True:
+        for text in VALID:
+            number += 1
+            line = Line(text, f"made{number}")
+            line.harm(chance, nasty)
+            yield line, line.words(chance)
+
+
+NUMERIC = {
+    "k", "seed", "seeds", "resamples", "permutations", "margin", "eps", "level", "top", "most", "rank", "workers",
+    "retries", "timeout", "depth", "children", "placebos", "threshold", "decimals", "n", "positives", "items",
+    "per_item", "pairs_per_item", "win_rate", "effect", "ties", "blank", "foreign", "scale", "hardneg_topk",
+    "gate_eps", "rate", "temperature", "max_tokens", "parallel", "price_in", "price_out", "shard_size",
+}  # fmt: skip
+
+
+def out_of_range(option, value):
+    low, high = (getattr(option.type_descriptor, end, None) for end in ("min", "max"))
+    number = float(value)
+    return (low is not None and number < low) or (high is not None and number > high)
+
+
+def is_bad_number(value):
+    try:
+        number = float(value)
+    except ValueError:
+        return True
+    return not math.isfinite(number)
+
+
+def faults_of(line, words, done, folder):
+    """What a command line may not do, of what it did."""
+    if done["problem"]:
+        yield "hang" if done["problem"].startswith("hangs") else "traceback"
+        return
+    code, out, err = done["code"], done["out"], done["err"]
+    if code not in CODES:
+        yield f"undocumented exit code {code}"
+    if done["elsewhere"]:
+        yield f"written elsewhere: {done['elsewhere'][:3]}"
+    told = err.splitlines()
+    errors = [text for text in told if text.startswith("casebook: ")]
+    if code and (len(errors) != 1 or told[-1:] != errors):
+        yield "not one line of error"
+    if any("Traceback" in text or "Warning:" in text for text in told):
+        yield "a traceback or a warning of Python on standard error"
+    if any(char in text for text in (out, err) for char in "\x1b\x07\x9b\u202e\u2066\r\x00") and "corpus" not in words:
+        yield "control characters"
+    if code != 0:
+        return
+    for name, value in line.changed.items():
+        option = next(option for option in line.command.params if option.name == name)
+        if getattr(option, "is_flag", False) or value is None:
+            continue
+        if name in NUMERIC and name != "level" and (is_bad_number(value) or out_of_range(option, value)):
+            yield f"{name} accepted {value[:40]!r}"
+        if name in CHOICES and name != "level" and value in TEXTS:
+            yield f"{name} accepted {value[:40]!r}"
+        if name in READ and value not in ("", None) and not (folder / "in" / value[:200]).exists():
+            yield f"{name} accepted {value[:40]!r}, which is not there"
+
+
+def checked(line, words, folder, driver, pristine, backup):
+    """Run one command line and give its faults; everything is as before afterwards."""
+    done = driver.run(words)
+    faults = list(faults_of(line, words, done, folder))
+    after = content(folder / "in", folder / "root")
+    for path in pristine.keys() | after.keys():
+        if pristine.get(path) == after.get(path):
+            continue
+        if path in pristine:
+            if path.parent == folder / "in" and line.writes(path.name):
+                continue
+            log = {FOLDER, HEADS} & {*path.parts} and line.name in ("runs promote", "runs rollback", "runs decide")
+            if not log and not path.is_dir():
+                faults.append(f"changed: {path.relative_to(folder)}")
+    if after != pristine:
+        for name in ("in", "root"):
+            shutil.rmtree(folder / name)
+            shutil.copytree(backup / name, folder / name, symlinks=True, copy_function=copied)
+        driver_pipes(folder / "in")
+    return done, faults
+
+
+def copied(source, target):
+    if Path(source).is_fifo():
+        return target
+    return shutil.copy2(source, target)
+
+
+def driver_pipes(inputs):
+    for name in ("pipe", "pipe.jsonl"):
+        if not (inputs / name).exists():
+            os.mkfifo(inputs / name)
+
+
+@pytest.fixture(scope="module")
+def pristine(scratch, tmp_path_factory):
+    """Everything as it is before the first line, as hashes and as a copy."""
+    folder, _ = scratch
+    backup = tmp_path_factory.mktemp("backup")
+    for name in ("in", "root"):
+        shutil.copytree(folder / name, backup / name, symlinks=True, copy_function=copied)
+    return content(folder / "in", folder / "root"), backup
+
+
+REFUSED = {"report", "build", "data pull", "runs rollback"}  # valid, but for a name that there is not
+
+
+def test_every_command_has_a_valid_line(scratch, pristine):
+    """Else the lines below would all end at the first door."""
+    folder, driver = scratch
+    assert {Line(text, "new").name for text in VALID} == {*COMMANDS}
+    for text in VALID:
+        line = Line(text, "made")
+        done, faults = checked(line, line.words(random.Random(0)), folder, driver, *pristine)
+        assert not faults and (done["code"] in {0, 3, 4} or line.name in REFUSED), (text, done, faults)
+
+
+def test_no_command_line_does_harm(scratch, pristine, count):
+    folder, driver = scratch
+    lines = drawn(24, folder / "in")
+    found, codes = [], Counter()
+    for line, words in itertools.islice(lines, LINES):
+        done, faults = checked(line, words, folder, driver, *pristine)
+        codes[done["code"]] += 1
+        count("hostile command line")
+        found += [(fault, [word[:60] for word in words], done["err"][-300:], done["problem"]) for fault in faults]
+    assert not found, f"{len(found)} faults, such as {found[:5]}"
+    assert codes[0] > LINES / 10 and codes[1] > LINES / 2, codes  # neither all refused, nor all taken
+
+
+def test_the_installed_command_ends_as_the_driven_one(scratch, count):
+    """A few lines in processes of their own, with bytes that are no text too."""
+    folder, driver = scratch
+    chance = random.Random(25)
+    lines = itertools.islice(drawn(25, folder / "in"), 500)
+    short = [(line, words) for line, words in lines if "\0" not in "".join(words)]
+    for _, words in chance.sample(short, 15):
+        expected = driver.run(words)
+        arguments = [os.fsencode(word) for word in words]
+        command = [sys.executable, "-m", "casebook", *arguments]
+        done = subprocess.run(command, cwd=folder / "in", env=driver.environment(), capture_output=True, timeout=300)
+        assert done.returncode == expected["code"], words
+        assert b"Traceback" not in done.stderr
+        count("hostile command line")

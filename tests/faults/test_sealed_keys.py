@@ -1,0 +1,197 @@
+"""Keys and pre-registrations of blind studies: whatever is altered in one of them is refused, in one line."""
+
+import json
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.raters.design import seal
+from casebook.raters.read import open_forms, read_forms, read_key
+from casebook.raters.simulate import fill_forms
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
+from toy_study import make_study
+
+FLIPS = 400  # of each file
+PUBLIC, KEY = "preregistration.json", Path("sealed", "key.json")
+WRONG = (None, True, [], {}, "", "x", "S1", 0, -1, 0.5, 1e300, float("nan"), float("inf"), [[]], {"x": None}, "9" * 400)
+TEXTS = ("", "null", "[]", "{}", '"key"', "NaN", "[" * 100_000, '{"forms": []}', '{"a": 1, "a": 2}', "\ufeff", "\x00")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return make_study(tmp_path_factory.mktemp("study") / "pilot", count=6)
+
+
+@pytest.fixture(scope="module")
+def returned(study, tmp_path_factory):
+    return fill_forms(study, tmp_path_factory.mktemp("returned"))
+
+
+@pytest.fixture
+def copy(study, tmp_path):
+    return Path(shutil.copytree(study, tmp_path / "copy"))
+
+
+def noticed(study, *names):
+    """Whether a study is refused in one line that names a file."""
+    try:
+        read_key(study)
+    except InputError as error:
+        line = str(error)
+        assert "\n" not in line and len(line) < 1000 and any(str(study / name) in line for name in names), line
+        return True
+    return False
+
+
+def content(data):
+    try:
+        return json.dumps(json.loads(data), sort_keys=True)
+    except ValueError:
+        return data
+
+
+def paths_of(value, path=()):
+    """Every place in a JSON value."""
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in inside:
+        yield from paths_of(inner, (*path, name))
+
+
+def changed(value, path, new):
+    """Give a JSON value with another one in one place."""
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = changed(copy[path[0]], path[1:], new)
+    return copy
+
+
+def swapped(key, ids=None):
+    """Give a key in which the answers of these rows, by default of all, are the other system's."""
+    copy = json.loads(json.dumps(key))
+    for form in copy["forms"].values():
+        for row in form["rows"]:
+            if ids is None or row["id"] in ids:
+                row["left"], row["right"] = row["right"], row["left"]
+    return copy
+
+
+@pytest.mark.parametrize(("name", "what"), [(KEY, "a sealed key"), (PUBLIC, "a pre-registration")])
+def test_every_byte_that_is_flipped_is_noticed(copy, count, name, what):
+    path, chance = copy / name, random.Random(what)
+    data = path.read_bytes()
+    assert not noticed(copy)
+    for _ in range(FLIPS):
+        damaged = bytearray(data)
+        damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        assert noticed(copy, name) or content(damaged) == content(data)
+        count(f"byte flipped in {what}")
+
+
+@pytest.mark.parametrize(("name", "what"), [(KEY, "a sealed key"), (PUBLIC, "a pre-registration")])
+def test_every_value_of_another_kind_is_noticed(copy, count, name, what):
+    path, chance = copy / name, random.Random(what)
+    data = path.read_text()
+    value = json.loads(data)
+    places = list(paths_of(value))
+    texts = [*TEXTS, *(data[: chance.randrange(1, len(data) - 2)] for _ in range(20))]
+    for _ in range(300):
+        place = chance.choice(places)
+        texts.append(json.dumps(changed(value, place, chance.choice(WRONG))))
+    for place in [place for place in places if place]:
+        *above, last = place
+        part = value
+        for step in above:
+            part = part[step]
+        if isinstance(part, list):  # once more, or not at all
+            texts.append(json.dumps(changed(value, above, [*part, part[last]])))
+            texts.append(json.dumps(changed(value, above, part[:last] + part[last + 1 :])))
+        else:
+            texts.append(json.dumps(changed(value, above, {key: part[key] for key in part if key != last})))
+    for text in texts:
+        path.write_text(text)
+        assert noticed(copy, name) or content(text) == content(data), text[:200]
+        count(f"value altered in {what}")
+
+
+def test_a_key_of_wrong_values_that_was_sealed_anew_is_one_line(copy, returned, tmp_path, count):
+    """Hashes and seal are right then, and CSV names no key, so the values themselves are looked at."""
+    for form in read_forms(returned):
+        form.rows.drop(columns="row").to_csv(tmp_path / f"{form.rater}.csv", index=False)
+    forms, chance = read_forms(tmp_path.glob("*.csv")), random.Random("sealed anew")
+    key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
+    del registered["seal"]
+    places, refused = list(paths_of(key)), 0
+    altered = [key | {"forms": []}, key | {"forms": {}}, key | {"layout": "likert"}, key | {"layout": []}]
+    altered += [changed(key, chance.choice(places), chance.choice(WRONG)) for _ in range(300)]
+    for value in altered:
+        (copy / KEY).write_text(json.dumps(value))
+        known = registered | {"key_sha256": sha256_file(copy / KEY)}
+        secret = value.get("secret") if isinstance(value, dict) else None
+        usable = isinstance(secret, str) and len(secret) >= 32
+        (copy / PUBLIC).write_text(json.dumps(known | {"seal": seal(secret if usable else "x" * 32, known)}))
+        try:
+            open_forms(forms, copy)
+        except InputError as error:
+            assert "\n" not in str(error) and len(str(error)) < 1000
+            refused += 1
+        count("value altered in a key that was sealed anew")
+    assert refused > 200
+
+
+def test_sides_that_are_swapped_and_margins_that_are_widened_are_noticed(study, copy, returned, tmp_path, count):
+    key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
+    rows = [row["id"] for form in key["forms"].values() for row in form["rows"]]
+    for ids in (None, *([row] for row in rows)):
+        (copy / KEY).write_text(json.dumps(swapped(key, ids), indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        assert noticed(copy, KEY)
+        count("sides swapped in a sealed key")
+    shutil.copy(study / KEY, copy / KEY)
+    for wider in (0.05 + step / 100 for step in range(1, 45)):
+        primary = registered["primary"] | {"no_difference": [0.5 - wider, 0.5 + wider]}
+        (copy / PUBLIC).write_text(json.dumps(registered | {"primary": primary}))
+        assert noticed(copy, PUBLIC)
+        count("margin widened in a pre-registration")
+    # Away from its pre-registration a key is not used, swapped or not.
+    for name, value in (("as it was", key), ("swapped", swapped(key))):
+        apart = tmp_path / name
+        apart.mkdir()
+        (apart / "key.json").write_text(json.dumps(value))
+        for form in returned:
+            shutil.copy(form, apart)
+        for place in (None, apart / "key.json"):
+            with pytest.raises(InputError, match=r"key\.json: .*preregistration\.json"):
+                open_forms(read_forms(apart), place)
+            count("key taken away from its pre-registration")
+
+
+def test_a_key_and_a_pre_registration_of_two_studies_are_not_used_together(study, copy, tmp_path, count):
+    other = make_study(tmp_path / "other", count=7)
+    for name in (KEY, PUBLIC):
+        whole = (copy / name).read_bytes()
+        shutil.copy(other / name, copy / name)
+        assert noticed(copy, KEY)
+        (copy / name).write_bytes(whole)
+        count("key and pre-registration of two studies")
+    assert not noticed(copy)
+
+
+def test_forms_notice_a_key_that_was_sealed_anew_with_its_sides_swapped(copy, returned, count):
+    """Who holds the secret can seal again, but the forms that are out name the key with which they were made."""
+    key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
+    (copy / KEY).write_text(json.dumps(swapped(key)))
+    del registered["seal"]
+    registered["key_sha256"] = sha256_file(copy / KEY)
+    (copy / PUBLIC).write_text(json.dumps(registered | {"seal": seal(key["secret"], registered)}))
+    assert not noticed(copy)
+    with pytest.raises(InputError, match=rf"{returned[0].name}: .*another key"):
+        open_forms(read_forms(returned), copy)
+    count("sides swapped in a key that was sealed anew")

@@ -1,0 +1,248 @@
+"""Nothing that a verdict rests on is altered or taken away without anybody noticing."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from toy_records import as_of_another_program, seal
+
+from casebook import paths
+from casebook.errors import InputError
+from casebook.files import sha256_file
+from casebook.runs.decide import apply_gate, decide
+from casebook.runs.headlines import read_headlines
+from casebook.runs.outputs import merge_numbers, require_report
+from casebook.runs.pairing import compare_runs
+from casebook.runs.promotions import active, pointer_path, promote, rollback, verify
+from casebook.runs.record import SEAL, read_record, write_record
+from casebook.runs.registry import figure, find
+
+RNG = np.random.default_rng(0)
+WEAK = RNG.integers(1, 8, 60)
+STRONG = np.maximum(1, WEAK - 2)
+ROWS = "eval.perQuery.json"
+WHY = "test"
+
+
+@pytest.fixture
+def two(registry):
+    """Give the folders of two runs, the second of which is better."""
+    return registry.add("old", ranks=WEAK), registry.add("new", ranks=STRONG, minutes=1)
+
+
+def test_a_run_holds_the_hash_of_everything_that_it_wrote(registry):
+    folder = registry.add("r", ranks=WEAK, arguments=["shift", "run"])
+    record = read_record(folder / "run.json")
+    written = {path.name for path in folder.iterdir()} - {"run.json"}
+    assert set(record.outputs) == written == {ROWS, "run_request.json"}
+    assert record.outputs[ROWS] == sha256_file(folder / ROWS)
+
+
+def permuted(path):
+    """Give every question the row of another one: the mean stays."""
+    rows = json.loads(path.read_text())
+    names = [row["QueryId"] for row in rows]
+    for row, name in zip(rows, names[1:] + names[:1], strict=True):
+        row["QueryId"] = name
+    path.write_text(json.dumps(rows))
+
+
+DAMAGE = {"gone": lambda path: path.unlink(), "altered": permuted}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("side", [0, 1])
+def test_no_verdict_without_its_rows(registry, two, damage, side):
+    DAMAGE[damage](two[side] / ROWS)
+    listing = registry.read()
+    old, new = find(listing, "old"), find(listing, "new")
+    uses = {
+        "gate": lambda: apply_gate(listing, new, old, {"ndcg@3": 0.005}),
+        "compare": lambda: compare_runs(two[1], two[0], "ndcg@3"),
+        "promote": lambda: promote(listing, (old, new)[side], "ndcg@3", WHY),
+        "rank": lambda: figure(two[side], "ndcg@3"),
+    }
+    for use in uses.values():
+        with pytest.raises(InputError, match=rf"{two[side]}/{ROWS}: (is gone|was altered)"):
+            use()
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
+    listing = registry.read()
+    promote(listing, find(listing, "old"), "ndcg@3", WHY)
+    assert verify(listing.root) == []
+    DAMAGE[damage](two[0] / ROWS)
+    (fault,) = verify(listing.root)
+    assert f"old: {ROWS}" in fault
+    for use in (lambda: decide(listing, "ndcg@3"), lambda: active(listing.root, "ndcg@3", checked=True)):
+        with pytest.raises(InputError, match=f"old: {ROWS}"):
+            use()
+
+
+def test_a_record_that_was_altered_is_no_run(registry, two):
+    path = two[1] / "run.json"
+    record = json.loads(path.read_text())
+    for change in (
+        {"Metrics": {"ndcg@3": 1.0}},
+        {"Success": False},
+        {"Labels": {"DatasetHash": "x"}},
+        {SEAL: "0" * 64},
+    ):
+        path.write_text(json.dumps(record | change))
+        listing = registry.read()
+        assert [run.run_id for run in listing.runs] == ["old"]
+        with pytest.raises(InputError, match=r"new/run\.json: was altered"):
+            find(listing, "new")
+    path.write_text(json.dumps({name: value for name, value in record.items() if name != SEAL}))
+    assert [run.run_id for run in registry.read().runs] == ["old"]
+    for other in ("ew", ""):  # neither the end of a name nor nothing is its name
+        with pytest.raises(InputError, match="no run"):
+            find(registry.read(), other)
+
+
+def test_a_record_of_another_program_is_taken_on_trust_and_said_to_be(registry):
+    for name, ranks, minutes in (("old", WEAK, 0), ("new", STRONG, 1)):
+        as_of_another_program(registry.add(name, ranks=ranks, minutes=minutes) / "run.json")
+    listing = registry.read()
+    gate = apply_gate(listing, find(listing, "new"), find(listing, "old"), {"ndcg@3": 0.005})
+    assert gate["passed"] and "on trust" in " ".join(gate["notes"])
+
+
+def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("mine")
+    path = two[1] / "run.json"
+    record = read_record(path)
+    record.outputs["../../../../../secret.txt"] = sha256_file(secret)
+    write_record(path, record)
+    with pytest.raises(InputError, match="lies outside"):
+        compare_runs(two[1], two[0], "ndcg@3")
+
+
+@pytest.mark.parametrize("damage", ["gone", "altered", "rows"])
+def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
+    listing = registry.read()
+    for name in ("old", "new"):
+        promote(listing, find(listing, name), "ndcg@3", WHY)
+    if damage == "gone":
+        shutil.rmtree(two[0])
+    elif damage == "altered":
+        (two[0] / "run.json").write_text((two[0] / "run.json").read_text().replace("old", "odd"))
+    else:
+        permuted(two[0] / ROWS)
+    with pytest.raises(InputError, match=r"cannot roll back: .*old"):
+        rollback(listing.root, "ndcg@3", WHY)
+    assert active(listing.root, "ndcg@3")["runId"] == "new"
+
+
+def test_a_pointer_that_names_another_run_is_a_fault(registry, two):
+    listing = registry.read()
+    promote(listing, find(listing, "new"), "ndcg@3", WHY)
+    promote(listing, find(listing, "old"), "map@1", WHY)
+    path = pointer_path(listing.root, "ndcg@3")
+    pointer = json.loads(path.read_text())
+    changes = [{"runDirectory": str(two[0])}, {"runId": "old"}, {"score": 0.9}, {"runsRoot": "/tmp"}]
+    for change in changes:
+        path.write_text(json.dumps(pointer | change))
+        assert any(path.name in fault for fault in verify(listing.root))
+    path.write_bytes(pointer_path(listing.root, "map@1").read_bytes())
+    assert any(path.name in fault for fault in verify(listing.root))
+    path.unlink()
+    assert any(path.name in fault for fault in verify(listing.root))
+    path.write_text(json.dumps(pointer))
+    assert verify(listing.root) == []
+
+
+def test_verify_all_reads_everything_and_says_so(registry, two, casebook):
+    asked = ["runs", "verify", "--all", "--runs-root", str(registry.layout.root)]
+    code, output, _ = casebook(*asked)
+    assert code == 0
+    assert re.search(rf"{re.escape(ROWS)} +2 ", output) and re.search(r"run\.json +2 ", output)
+    permuted(two[0] / ROWS)
+    code, output, _ = casebook(*asked, "--json")
+    assert code == 2
+    report = json.loads(output)
+    assert [row["intact"] for row in report["read"] if row["kind"] == ROWS] == [1]
+    assert str(two[0] / ROWS) in report["faults"][0]
+
+
+# --- a report
+
+
+@pytest.fixture
+def report(tmp_path, monkeypatch, results):
+    """Give a copy of the committed report."""
+    shutil.copytree(paths.ROOT / "results" / "smoke", results / "mine")
+    return results / "mine"
+
+
+KINDS = ["notebooks", "numbers", "contrasts", "headlines", "items", "rows", "tables", "figures", "runs"]
+
+
+def test_a_report_lists_every_file_of_its_cells(report):
+    files = require_report("mine")
+    for kind in KINDS[:-1]:
+        written = {path.resolve() for path in (report / kind).iterdir() if not path.name.startswith(".")}
+        assert written and written <= files, kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_with_a_file_altered_or_gone_is_refused(report, kind):
+    path = sorted(path for path in (report / kind).rglob("*") if path.is_file())[0]
+    content = path.read_bytes()
+    place = re.search(rb"\d(?=\D*$)", content).start() if path.suffix != ".gz" else len(content) // 2
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        require_report("mine")
+    path.unlink()
+    if kind == "runs":
+        # The notebook of a chapter without a record came from nobody knows where.
+        path = report / "notebooks" / f"{path.parent.name}.ipynb"
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        require_report("mine")
+
+
+def test_an_altered_headline_is_neither_read_nor_listed(report, casebook):
+    cell = "query_length-smoke"
+    (first, *_) = read_headlines("mine", cell)
+    path = report / "headlines" / f"{cell}.json"
+    path.write_text(path.read_text().replace(f"{first.value:g}"[:5], "0.9"))
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        read_headlines("mine", cell)
+    code, output, _ = casebook("runs", "list", "--workflow", "query_length", "--json")
+    assert code == 0
+    assert [run["headline"] for run in json.loads(output)["runs"]] == ["altered since the run wrote it"]
+
+
+def test_the_merged_numbers_are_those_of_the_chapters(report):
+    path = report / "numbers.json"
+    numbers = json.loads(path.read_text())
+    experiment = next(iter(numbers))
+    del numbers[experiment]
+    path.write_text(json.dumps(numbers))
+    with pytest.raises(InputError, match=r"numbers\.json: is not what the chapters report"):
+        require_report("mine")
+
+
+def test_merged_contrasts_that_no_chapter_reports_are_refused_and_not_kept(report):
+    for path in (report / "contrasts").iterdir():
+        path.unlink()
+    seal(report)
+    with pytest.raises(InputError, match=r"contrasts\.json: is not what the chapters report"):
+        require_report("mine")
+    merge_numbers("mine")
+    assert report / "contrasts.json" not in require_report("mine") and not (report / "contrasts.json").exists()
+
+
+def test_a_planted_notebook_is_refused_and_what_an_interrupted_cell_left_is_not_listed(report):
+    left = report / "tables" / "unfinished.t.csv"
+    pd.DataFrame({"a": [1]}).to_csv(left, index=False)
+    assert left not in require_report("mine")
+    planted = report / "notebooks" / "planted.ipynb"
+    planted.write_text("{}")
+    with pytest.raises(InputError, match=r"planted\.ipynb: is in no run record"):
+        require_report("mine")

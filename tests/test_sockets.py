@@ -1,0 +1,189 @@
+"""Which ports commands open while they work: on all interfaces, IPv4 and IPv6, TCP and UDP."""
+
+import ipaddress
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import small_book
+import yaml
+import zmq
+
+from casebook.paths import DATA
+
+pytestmark = pytest.mark.slow
+LONG = 300  # seconds that a busy machine may take
+PARAMETERS = 'run = "a"\ncell = "b"\nn = 2'
+WORK = (
+    "import os, pathlib, time\n"
+    "pathlib.Path(f'{cell}.pid').write_text(f'{os.getpid()}\\n')\n"
+    "while not pathlib.Path('go').exists():\n"
+    "    print('a private matter', flush=True)\n"
+    "    time.sleep(0.05)"
+)
+
+
+def ports(pid):
+    """Give the ports at which a process and all that it started can be reached: process, address, number."""
+    listening = set()
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        for each in [process, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                for port in each.net_connections("inet"):
+                    datagrams = port.type == socket.SOCK_DGRAM and not port.raddr
+                    if port.status == psutil.CONN_LISTEN or datagrams:
+                        listening.add((each.pid, *port.laddr))
+    return listening
+
+
+def ports_until_the_end(process):
+    """Watch a command until it ends; give all ports that were open, and how often they were read."""
+    listening = set()
+    looks = 0
+    until = time.monotonic() + LONG
+    while process.poll() is None:
+        assert time.monotonic() < until
+        listening |= ports(process.pid)
+        looks += 1
+        time.sleep(0.02)
+    return listening, looks
+
+
+def started(*arguments, **environment):
+    command = [sys.executable, "-m", "casebook", *map(str, arguments)]
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | environment, **streams)
+
+
+def kernels(project, cells):
+    """Wait until the notebooks of these cells are at work; give their kernels' processes."""
+    until = time.monotonic() + LONG
+    files = [project / f"{cell}.pid" for cell in cells]
+    while not all(path.exists() and path.read_text().endswith("\n") for path in files):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return {int(path.read_text()) for path in files}
+
+
+def loopback(listening):
+    return all(ipaddress.ip_address(address).is_loopback for _, address, _ in listening)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1", "::"])
+@pytest.mark.parametrize("kind", ["STREAM", "DGRAM"])
+def test_a_port_that_is_open_is_seen_in_a_child_too(address, kind):
+    work = (
+        "import socket, sys, time\n"
+        f"door = socket.socket(socket.AF_INET{'6' if ':' in address else ''}, socket.SOCK_{kind})\n"
+        f"door.bind(({address!r}, 0))\n"
+        f"{'door.listen()' if kind == 'STREAM' else ''}\n"
+        "print(door.getsockname()[1], flush=True)\n"
+        "time.sleep(600)"
+    )
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+        number = int(process.stdout.readline())
+        listening = ports(process.pid)
+        for child in psutil.Process(process.pid).children():
+            child.kill()
+    ((pid, found, port),) = listening
+    assert (found, port) == (address, number) and pid != process.pid
+    assert loopback(listening) == (address in ("127.0.0.1", "::1"))
+
+
+@pytest.fixture
+def batch(notebook_project):
+    """Give a function that starts a batch of two notebooks in a folder for temporary files: process and kernels."""
+    project = notebook_project(PARAMETERS, WORK)
+    names = ("one", "two")
+    rows = [{"name": name, "notebook": "01_made.ipynb", "tags": ["default"]} for name in names]
+    (project / "grid.yml").write_text(yaml.safe_dump(rows))
+
+    def start(temporary):
+        temporary.mkdir()
+        grid = ("--grid", project / "grid.yml", "--run", "mine", "--workers", "2")
+        process = started("run", *grid, TMPDIR=str(temporary))
+        return process, kernels(project, names)
+
+    return project, start
+
+
+def test_a_batch_on_threads_opens_no_port_and_a_kernel_one_on_loopback_for_its_forks(batch, tmp_path_factory):
+    project, start = batch
+    process, forks = start(tmp_path_factory.mktemp("t") / "s")
+    listening = ports(process.pid)
+    sockets = [socket.laddr for pid in forks for socket in psutil.Process(pid).net_connections("unix")]
+    folders = {Path(place).parent for place in sockets if place}
+    rights = [folder.stat().st_mode & 0o077 for folder in folders]
+    (project / "go").touch()
+    listening |= ports_until_the_end(process)[0]
+    assert process.returncode == 0, process.stderr.read()
+    assert loopback(listening), listening
+    # ipykernel's own, by which a fork of a kernel sends what it prints, with 16 secret bytes.
+    assert sorted(pid for pid, _, _ in listening) == sorted(forks)
+    assert len(sockets) >= 10 and rights == [0]
+
+
+def overheard(numbers, seconds):
+    """Listen without a key at ports on loopback, and give the first words."""
+    with zmq.Context() as context, context.socket(zmq.SUB) as ear:
+        ear.subscribe(b"")
+        for number in numbers:
+            ear.connect(f"tcp://127.0.0.1:{number}")
+        return ear.recv_multipart() if ear.poll(seconds * 1000) else None
+
+
+def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobody_else(batch, tmp_path_factory):
+    project, start = batch
+    process, forks = start(tmp_path_factory.mktemp("t") / ("too-long-for-sockets" * 4))
+    listening = ports(process.pid)
+    words = overheard([number for _, _, number in listening], 3)
+    (project / "go").touch()
+    listening |= ports_until_the_end(process)[0]
+    assert process.returncode == 0, process.stderr.read()
+    assert loopback(listening), listening
+    assert {pid for pid, _, _ in listening} == forks
+    assert words is None
+
+
+def test_a_report_opens_no_port_but_its_kernels(tmp_path):
+    project = small_book.write_project(tmp_path / "project")
+    place = project / "kernel"
+    notebook = project / "notebooks" / "01_made.ipynb"
+    content = json.loads(notebook.read_text())
+    content["cells"][-1]["source"] += f"\nimport os, pathlib\npathlib.Path({str(place)!r}).write_text(str(os.getpid()))"
+    notebook.write_text(json.dumps(content))
+    process = started("report", "--run", "mine", **small_book.environment(project))
+    listening, looks = ports_until_the_end(process)
+    assert process.returncode == 0, process.stderr.read()
+    assert looks > 10
+    assert loopback(listening), listening
+    assert {pid for pid, _, _ in listening} <= {int(place.read_text())}
+
+
+def test_worker_processes_open_no_port(tmp_path):
+    smoke = DATA / "smoke"
+    corpus = tmp_path / "corpus"
+    workers = ("--workers", "2")
+    encode = ("corpus", "encode", smoke, "--out", corpus, "--shard-size", "20", *workers)
+    search = ("corpus", "search", corpus, smoke, "--out", tmp_path / "run.trec", *workers)
+    for command in (encode, search):
+        process = started(*command)
+        most = 0
+        listening = set()
+        while process.poll() is None:
+            listening |= ports(process.pid)
+            with suppress(psutil.NoSuchProcess):
+                most = max(most, len(psutil.Process(process.pid).children(recursive=True)))
+            time.sleep(0.02)
+        assert process.returncode == 0, process.stderr.read()
+        assert most >= 2
+        assert listening == set()
