@@ -132,12 +132,13 @@ def _systems(names):
 
 def _tables(names):
     """Refuse what is no folder of the data mirror."""
-    mirror = os.environ.get(MIRROR_VARIABLE)
-    if names and not mirror:
-        raise InputError(f"tables: {names[0]!r}: set {MIRROR_VARIABLE} to the folder that holds it")
+    mirror = Path(os.environ.get(MIRROR_VARIABLE) or "/nowhere")
     for name in names:
-        if not (Path(mirror) / valid_name(name, "tables")).is_dir():
-            there = ", ".join(sorted(path.name for path in Path(mirror).iterdir() if path.is_dir()))
+        valid_name(name, "tables")
+        if not mirror.is_dir():
+            raise InputError(f"tables: {name!r}: set {MIRROR_VARIABLE} to the folder that holds it")
+        if not (mirror / name).is_dir():
+            there = ", ".join(sorted(path.name for path in mirror.iterdir() if path.is_dir()))
             raise InputError(f"tables: {name!r}: no such folder in {mirror}: choose from {there}")
     return names
 

@@ -224,6 +224,8 @@ def refused(casebook, monkeypatch, tmp_path):
     def start(*_, **__):
         raise KernelStarted
 
+    (tmp_path / "mirror" / "reported").mkdir(parents=True)
+    monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.setattr("casebook.run.run_batch", start)
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     monkeypatch.chdir(tmp_path)
