@@ -13,7 +13,10 @@ from serving import chatting
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-MIRROR = Path(os.environ.get("CASEBOOK_DATA_MIRROR") or Path(__file__).resolve().parents[2] / "shared" / "data")
+MIRROR = Path(
+    os.environ.get("CASEBOOK_DATA_MIRROR")
+    or Path(__file__).resolve().parents[2] / "shared" / "data"
+)
 
 
 def pytest_collection_modifyitems(items):
@@ -61,7 +64,9 @@ def example_rows():
 @pytest.fixture(scope="session")
 def example(example_rows):
     """Give the votes of the documented example: 50 items, 4 raters, 1 for RAG."""
-    votes = example_rows.assign(vote=example_rows["preference"].map({"RAG": 1.0, "BASE": -1.0, "Tie": 0.0}))
+    votes = example_rows.assign(
+        vote=example_rows["preference"].map({"RAG": 1.0, "BASE": -1.0, "Tie": 0.0})
+    )
     return votes.pivot(index="item", columns="rater", values="vote")  # noqa: PD010
 
 
@@ -106,7 +111,8 @@ def notebook_project(tmp_path, monkeypatch):
         code = nbformat.v4.new_code_cell
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         source = nbformat.v4.new_notebook(
-            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)], metadata={"kernelspec": kernel}
+            cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
+            metadata={"kernelspec": kernel},
         )
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)

@@ -54,7 +54,9 @@ def differences(before, after, close):
 def _same(old, new, close):
     if old == new:
         return True
-    first, second = (NUMBER.split(HASHED_NAME.sub("name", OUTPUT_HASH.sub(r"\1", text))) for text in (old, new))
+    first, second = (
+        NUMBER.split(HASHED_NAME.sub("name", OUTPUT_HASH.sub(r"\1", text))) for text in (old, new)
+    )
     if first[::2] != second[::2]:
         return False
     numbers = zip(first[1::2], second[1::2], strict=True)
@@ -80,13 +82,22 @@ def committed(root):
         sys.exit(f"{root}: no git checkout, so there is no reference to compare with")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         members = [member for member in tar.getmembers() if member.isfile()]
-        return {member.name.removeprefix(f"{REFERENCE}/"): tar.extractfile(member).read() for member in members}
+        return {
+            member.name.removeprefix(f"{REFERENCE}/"): tar.extractfile(member).read()
+            for member in members
+        }
 
 
 def written(folder):
     """Give the files of a run, without what no rerun reproduces."""
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(NOT_REPRODUCED)}
+    files = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    return {
+        name: path.read_bytes()
+        for name, path in files.items()
+        if not name.startswith(NOT_REPRODUCED)
+    }
 
 
 def _told(name, before, after):

@@ -61,7 +61,11 @@ def chatting(*answers, delay=0.0, status=200, raw=None):
 
 def completion(content="Four egg whites.", **fields):
     """A chat completion as a server writes it, with other fields where they are named."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return {"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage} | fields
 

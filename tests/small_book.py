@@ -24,7 +24,9 @@ def write_project(folder):
     names = code('run = "a"\ncell = "b"\nn = 2', metadata={"tags": ["parameters"]})
     title = nbformat.v4.new_markdown_cell("# Made")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=[title, names, code(WORK)], metadata={"kernelspec": kernel})
+    notebook = nbformat.v4.new_notebook(
+        cells=[title, names, code(WORK)], metadata={"kernelspec": kernel}
+    )
     for name in ("notebooks", "book"):
         (folder / name).mkdir(parents=True)
     nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
@@ -39,7 +41,9 @@ def write_project(folder):
     (folder / "data" / "cards").mkdir()
     shutil.copy(ROOT / "data" / "cards" / "smoke.yml", folder / "data" / "cards")
     (folder / "book" / "index.md").write_text("# Front\n\nThe first text.\n")
-    (folder / "book" / "provenance.md").write_text("# Provenance\n\n:::{include} generated/provenance.md\n:::\n")
+    (folder / "book" / "provenance.md").write_text(
+        "# Provenance\n\n:::{include} generated/provenance.md\n:::\n"
+    )
     toc = {"format": "jb-book", "root": "index"}
     sources = {"caption": "Sources", "chapters": [{"file": "provenance"}]}
     toc["parts"] = [{"caption": "Evidence", "executed_notebooks": True}, sources]
@@ -71,4 +75,8 @@ def ended(process):
 
 def content(folder):
     """Give the hash of each file that is not hidden."""
-    return {str(path.relative_to(folder)): sha256_file(path) for path in folder.rglob("[!.]*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): sha256_file(path)
+        for path in folder.rglob("[!.]*")
+        if path.is_file()
+    }

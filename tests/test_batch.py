@@ -30,7 +30,10 @@ def project(notebook_project):
 
 
 def cells(*changes):
-    return [grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change}) for i, change in enumerate(changes)]
+    return [
+        grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change})
+        for i, change in enumerate(changes)
+    ]
 
 
 def run(some, lines=None, **options):
@@ -60,7 +63,8 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
     told = [line.strip() for line in lines if line.startswith("  ")]
     assert told and all(line.startswith("made-0: cases ") for line in told)
     assert any(
-        re.fullmatch(r"made-0: cases 2 of 3, edits [012] of 3, about 0 min 0[1-9] s left", line) for line in told
+        re.fullmatch(r"made-0: cases 2 of 3, edits [012] of 3, about 0 min 0[1-9] s left", line)
+        for line in told
     )
     assert not list(batch.progress_path("mine", "made-0").parent.iterdir())
 
@@ -89,7 +93,10 @@ def test_run_skip_change_fail_and_carry_on(project):
     with pytest.raises(BatchFailed, match=r"1 of 2 failed: made-0: .*asked to fail"):
         run(cells({"fail": True}, {"n": 5}))
     # What other inputs once gave is no result of these.
-    assert not list(results.glob("*/made-0.*")) and not (results / "runs" / "made-0" / "run.json").exists()
+    assert (
+        not list(results.glob("*/made-0.*"))
+        and not (results / "runs" / "made-0" / "run.json").exists()
+    )
     assert "made-0" not in json.loads((results / "numbers.json").read_text())["made"]["smoke"]
     lines = []
     assert set(run(cells({}, {"n": 5}), lines)) == {"made-0"}
@@ -113,7 +120,11 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
     written = path.read_text()
     path.write_text(written.replace("made-1", "made-2"))
     (same, altered) = batch.plan(cells({}, {"n": 3}), "mine")
-    assert (same.status, altered.status, altered.changed) == ("cached", "stale", ("numbers/made-1.json",))
+    assert (same.status, altered.status, altered.changed) == (
+        "cached",
+        "stale",
+        ("numbers/made-1.json",),
+    )
     assert set(run(cells({}, {"n": 3}))) == {"made-1"}
     assert path.read_text() == written
     (results / "notebooks" / "made-0.ipynb").unlink()
@@ -205,7 +216,9 @@ def test_what_reads_all_others_waits_for_all_of_them():
     assert ready_cells(waiting, {"one"}) == []
     assert [p.cell.name for p in ready_cells(waiting, set())] == ["reader"]
     rows = grid.load_grid()
-    assert [c.name for c in rows if grid.EVERY in c.needs] == [c.name for c in rows if c.experiment == "run_comparison"]
+    assert [c.name for c in rows if grid.EVERY in c.needs] == [
+        c.name for c in rows if c.experiment == "run_comparison"
+    ]
 
 
 def test_cells_that_need_each_other_are_refused():

@@ -41,7 +41,8 @@ def project(notebook_project, monkeypatch):
 def command(project, *cells, run="mine"):
     """Write the grid and give the command that runs it."""
     rows = [
-        {"name": name, "notebook": "01_made.ipynb", "parameters": parameters} | {"tags": ["default"]}
+        {"name": name, "notebook": "01_made.ipynb", "parameters": parameters}
+        | {"tags": ["default"]}
         for name, parameters in cells
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
@@ -102,7 +103,9 @@ def test_failures_are_summed_up_with_cause_cell_and_last_lines(project):
     assert table[0].endswith(reason)
     last = [line for line in table if line.startswith("    |")]
     assert any("assert not fail" in line for line in last) and 2 <= len(last) <= 6
-    assert any(line.endswith("wrong: 01_made.ipynb: cell 3: data.csv:3: no column n") for line in table)
+    assert any(
+        line.endswith("wrong: 01_made.ipynb: cell 3: data.csv:3: no column n") for line in table
+    )
 
 
 @pytest.mark.slow
@@ -140,7 +143,12 @@ def test_the_time_left_is_estimated_and_never_negative(project):
     progress.ended(Outcome("a", seconds=3.0))
     progress.started(cells["b"])
     progress.ended(Outcome("b", "boom", cause="timed out"))
-    assert [(done, running) for done, _, running, _ in states] == [(0, ("a",)), (1, ()), (1, ("b",)), (2, ())]
+    assert [(done, running) for done, _, running, _ in states] == [
+        (0, ("a",)),
+        (1, ()),
+        (1, ("b",)),
+        (2, ()),
+    ]
     assert states[0][3] is None and states[3][3] == 0
     assert lines[1].startswith("done    a (3 s) [1/2], about 0 min")
     assert lines[3] == "FAILED  b (0 s) [2/2]"
@@ -158,5 +166,7 @@ def test_recorded_durations_give_an_estimate_from_the_start(project):
 
 
 def test_the_summary_begins_with_failures_and_names_what_was_needed():
-    table = summary([Outcome("a"), Outcome("b", "needs a, which failed", cause="needs")])  # failures first
+    table = summary(
+        [Outcome("a"), Outcome("b", "needs a, which failed", cause="needs")]
+    )  # failures first
     assert table.splitlines()[1].split()[:3] == ["needs", "0.0", "0"]

@@ -66,7 +66,11 @@ class Dask:
         with (self._folder / f"dask{len(self.processes)}.log").open("w") as log:
             command = [sys.executable, "-m", "dask", *arguments]
             streams = {"stdout": log, "stderr": log, "cwd": self._folder, "start_new_session": True}
-            self.processes.append(subprocess.Popen(command, env=os.environ | self.environment | environment, **streams))
+            self.processes.append(
+                subprocess.Popen(
+                    command, env=os.environ | self.environment | environment, **streams
+                )
+            )
         return self.processes[-1]
 
     def close(self):
@@ -84,7 +88,10 @@ def dask(project):
 
 
 def cells(*changes):
-    return [grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change}) for i, change in enumerate(changes)]
+    return [
+        grid.Cell(f"made-{i}", "01_made.ipynb", {"dataset": "smoke", **change})
+        for i, change in enumerate(changes)
+    ]
 
 
 def run(some, address=None, say=str, workers=1, **limits):
@@ -93,7 +100,9 @@ def run(some, address=None, say=str, workers=1, **limits):
 
 
 def results(folder):
-    found = (p for p in folder.rglob("*") if p.is_file() and p.name not in {"timings.json", ".batch"})
+    found = (
+        p for p in folder.rglob("*") if p.is_file() and p.name not in {"timings.json", ".batch"}
+    )
     return {p.relative_to(folder): p.read_bytes() for p in found}
 
 
@@ -155,7 +164,10 @@ def test_workers_with_another_lock_or_folder_are_refused(project, dask):
     dask.worker(CASEBOOK_ROOT=str(other), CASEBOOK_PROJECT=str(other))
     with pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"):
         run(cells({}), dask.address)
-    with pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"), connected(dask.address):
+    with (
+        pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
+        connected(dask.address),
+    ):
         pass
 
 
@@ -216,13 +228,20 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
                 workers.gather(waiting)
     for _ in range(2):
         dask.worker()
-    with connected(dask.address) as workers, pytest.raises(CasebookError, match="lost: 2 workers in a row died"):
+    with (
+        connected(dask.address) as workers,
+        pytest.raises(CasebookError, match="lost: 2 workers in a row died"),
+    ):
         workers.gather([workers.submit(os._exit, 1)])
 
 
 def page(language):
     """Give what the page *Scaling* says in a language about a cluster."""
-    text = (ROOT / "book" / "methods" / "scaling.md").read_text().partition("## A cluster of one's own")[2]
+    text = (
+        (ROOT / "book" / "methods" / "scaling.md")
+        .read_text()
+        .partition("## A cluster of one's own")[2]
+    )
     return re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)[1]
 
 
@@ -243,9 +262,21 @@ def test_a_cluster_with_certificates_obeys_who_has_them_and_nobody_else(notebook
     dask = Dask(project, **ours)
 
     def ended(address, environment):
-        command = [sys.executable, "-m", "casebook", "run", "--grid", str(project / "grid.yml"), "--run", "mine"]
+        command = [
+            sys.executable,
+            "-m",
+            "casebook",
+            "run",
+            "--grid",
+            str(project / "grid.yml"),
+            "--run",
+            "mine",
+        ]
         done = subprocess.run(
-            [*command, "--scheduler", address], env=os.environ | environment, capture_output=True, text=True
+            [*command, "--scheduler", address],
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
         )
         return done.returncode, done.stderr
 

@@ -48,7 +48,9 @@ def test_an_address_that_is_named_is_hidden_in_every_spelling():
     address = "http://me:p%40ss%20word@host/v1?token=tok%2Fen"
     text = "Basic bWU6cEBzcyB3b3Jk, p@ss word, p%40ss%20word, tok/en, tok%2Fen, me"
     assert without_secrets(text, address) == "Basic ***, ***, ***, ***, ***, me"
-    assert without_secrets("for a b", "http://me:a b@host") == "for a b"  # too short to be replaced wherever it stands
+    assert (
+        without_secrets("for a b", "http://me:a b@host") == "for a b"
+    )  # too short to be replaced wherever it stands
     assert holds_secret("http://me:a b@host")
 
 
@@ -59,14 +61,23 @@ def test_secret_variables_are_hidden_unless_they_are_words_or_files(monkeypatch,
     monkeypatch.setenv("DATABASE", "postgres://me:hunter22@host/db")
     monkeypatch.setenv("A_PASSWORD", 'say "friend"')
     monkeypatch.setenv("HUGE_SECRET", "x" * 100_000)
-    text = f"first line, the second, short, {tmp_path}, hunter22, say%20%22friend%22, " + r"say \"friend\""
+    text = (
+        f"first line, the second, short, {tmp_path}, hunter22, say%20%22friend%22, "
+        + r"say \"friend\""
+    )
     assert without_secrets(text) == f"***, ***, short, {tmp_path}, ***, ***, ***"
     error = InputError.at("f.csv", 3, "no such host: http://me:pw@host: first line")
-    assert str(error) == str(pickle.loads(pickle.dumps(error))) == "f.csv:3: no such host: http://***@host: ***"
+    assert (
+        str(error)
+        == str(pickle.loads(pickle.dumps(error)))
+        == "f.csv:3: no such host: http://***@host: ***"
+    )
 
 
 def test_a_long_text_takes_no_time():
     began = time.process_time()
     for part in ("://a:", "?key", "://a:@", "?key=", "&token"):
         without_secrets(part * 20_000)
-    assert time.process_time() - began < 30  # a pattern that looks back from each place would take minutes
+    assert (
+        time.process_time() - began < 30
+    )  # a pattern that looks back from each place would take minutes

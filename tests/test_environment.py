@@ -51,7 +51,9 @@ def test_readme_names_every_make_target():
     assert [name for name in targets if f"make {name}" not in readme] == []
 
 
-@pytest.mark.parametrize(("tests", "reference", "code"), [(0, 0, 0), (1, 0, 2), (0, 1, 2), (1, 1, 2)])
+@pytest.mark.parametrize(
+    ("tests", "reference", "code"), [(0, 0, 0), (1, 0, 2), (0, 1, 2), (1, 1, 2)]
+)
 def test_make_test_always_compares_with_the_reference(tmp_path, tests, reference, code):
     """Programs that only say that they ran stand in for the environment's."""
     codes = {"pytest": tests, "python": reference}
@@ -64,7 +66,9 @@ def test_make_test_always_compares_with_the_reference(tmp_path, tests, reference
     for name in ("bin/casebook", ".test"):
         (tmp_path / name).touch()
         os.utime(tmp_path / name, (future, future))
-    done = subprocess.run(["make", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["make", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == code, done.stderr
     assert "python tests/reference.py _build/rerun/results/smoke" in done.stdout.splitlines()
     codes = f"exit codes: tests {tests}, comparison with the reference {reference}"

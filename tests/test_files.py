@@ -35,13 +35,18 @@ def test_a_failed_write_leaves_the_old_file_and_no_trace(tmp_path):
 
 @pytest.mark.parametrize("system", ["this one", "one without the call", "one that refuses"])
 def test_two_folders_change_places(tmp_path, monkeypatch, system):
-    libraries = {"one without the call": object(), "one that refuses": SimpleNamespace(renameat2=lambda *_: -1)}
+    libraries = {
+        "one without the call": object(),
+        "one that refuses": SimpleNamespace(renameat2=lambda *_: -1),
+    }
     if system in libraries:
         monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: libraries[system])
     for name in ("new", "old"):
         write_text(tmp_path / name / "a.txt", name)
     exchange(tmp_path / "new", tmp_path / "old")
-    assert (tmp_path / "new" / "a.txt").read_text() == "old" and (tmp_path / "old" / "a.txt").read_text() == "new"
+    assert (tmp_path / "new" / "a.txt").read_text() == "old" and (
+        tmp_path / "old" / "a.txt"
+    ).read_text() == "new"
     assert {path.name for path in tmp_path.iterdir()} == {"new", "old"}
 
 
@@ -77,7 +82,8 @@ def test_hash_is_that_of_the_published_example(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mask", "file", "folder"), [(0o022, 0o644, 0o755), (0o077, 0o600, 0o700), (0o002, 0o664, 0o775)]
+    ("mask", "file", "folder"),
+    [(0o022, 0o644, 0o755), (0o077, 0o600, 0o700), (0o002, 0o664, 0o775)],
 )
 def test_files_and_folders_take_the_umask(tmp_path, mask, file, folder):
     before = os.umask(mask)

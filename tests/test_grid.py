@@ -87,7 +87,9 @@ def test_the_planted_card_states_what_the_chapters_plant():
     caveats = " ".join(cards()["planted"].caveats)
     rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
     found = [
-        plant_cases(**c.parameters.get("planted", {})) for c in rows if c.experiment == "counterfactual_sensitivity"
+        plant_cases(**c.parameters.get("planted", {}))
+        for c in rows
+        if c.experiment == "counterfactual_sensitivity"
     ]
     assert len(found) == 4
     for made in found:

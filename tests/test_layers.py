@@ -11,7 +11,18 @@ from casebook.runs import record
 
 LAYERS = [
     {
-        *("paths", "credentials", "errors", "files", "readers", "sheets", "trec", "plugins", "progress", "verdicts"),
+        *(
+            "paths",
+            "credentials",
+            "errors",
+            "files",
+            "readers",
+            "sheets",
+            "trec",
+            "plugins",
+            "progress",
+            "verdicts",
+        ),
         "workers",
     },
     {"text", "stats", "measures", "frames"},
@@ -77,7 +88,9 @@ def test_the_library_digest_leaves_out_what_no_number_can_depend_on():
 
 def test_only_models_import_torch():
     heavy = {"torch", "sentence_transformers", "transformers"}
-    importers = {part(path) for path in modules() for name in imports(path) if name.split(".")[0] in heavy}
+    importers = {
+        part(path) for path in modules() for name in imports(path) if name.split(".")[0] in heavy
+    }
     assert importers == {"models"}
 
 

@@ -57,7 +57,10 @@ def test_a_project_that_the_locale_cannot_name_is_refused_in_one_line(tmp_path, 
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "casebook", "run", "--dry-run"]
     done = subprocess.run(
-        command, env=os.environ | ascii_only | {"CASEBOOK_ROOT": str(tmp_path / name)}, capture_output=True, text=True
+        command,
+        env=os.environ | ascii_only | {"CASEBOOK_ROOT": str(tmp_path / name)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert "set PYTHONUTF8=1, or rename the folder" in done.stderr

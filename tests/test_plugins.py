@@ -54,7 +54,11 @@ def own(tmp_path, monkeypatch):
     (tmp_path / "claims.txt").write_text("The rent is due.\n")
     (tmp_path / "case.json").write_text(json.dumps(CASE))
     (tmp_path / "docs").mkdir()
-    texts = {"d1": "minor section 302 petitioner", "d2": "rent due landlord", "d3": "section 34 appeal"}
+    texts = {
+        "d1": "minor section 302 petitioner",
+        "d2": "rent due landlord",
+        "d3": "section 34 appeal",
+    }
     lines = [json.dumps({"_id": name, "text": text}) for name, text in texts.items()]
     (tmp_path / "docs" / "corpus.jsonl").write_text("\n".join(lines))
     return name
@@ -82,7 +86,11 @@ CHECKS = ["factcheck", "run", "claims.txt", "--corpus", "./docs"]
         ([*CHECKS, "--stance"], "Fails", "raised ValueError: two lines"),
         ([*CHECKS, "--stance"], "Leaves", "raised SystemExit"),
         (["evaluate", "docs/corpus.jsonl", "claims.txt", "-m"], "Fails", ""),
-        (["corpus", "encode", "docs", "--out", "made", "--encoder"], "Fails", "raised ValueError: two lines"),
+        (
+            ["corpus", "encode", "docs", "--out", "made", "--encoder"],
+            "Fails",
+            "raised ValueError: two lines",
+        ),
     ],
 )
 def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own, words, plug, message):
@@ -92,7 +100,9 @@ def test_whatever_a_plug_in_raises_or_gives_is_one_line(casebook, own, words, pl
     assert err.startswith("casebook: ") and err.count("\n") == 1 and message in err
 
 
-@pytest.mark.parametrize(("option", "plug"), [("--stance", "judge_fails"), ("--decomposition", "split_fails")])
+@pytest.mark.parametrize(
+    ("option", "plug"), [("--stance", "judge_fails"), ("--decomposition", "split_fails")]
+)
 def test_a_claim_at_which_a_plug_in_fails_is_counted_and_said(casebook, own, option, plug):
     code, out, err = casebook(*CHECKS, option, f"{own}:{plug}")
     assert code == 3 and "1 of 1 claims could not be checked" in err
@@ -100,5 +110,9 @@ def test_a_claim_at_which_a_plug_in_fails_is_counted_and_said(casebook, own, opt
     rows = [{"id": n, "claim": f"Rent {n} is due.", "label": "SUPPORTED"} for n in range(6)]
     labelled = Path("labelled.jsonl")
     labelled.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    code, out, err = casebook("factcheck", "ablate", labelled, *CHECKS[3:], "--rate", "0", option, f"{own}:{plug}")
-    assert code == 3 and "6 of 6 claims could not be checked" in err and "raised IndexError" in err, err
+    code, out, err = casebook(
+        "factcheck", "ablate", labelled, *CHECKS[3:], "--rate", "0", option, f"{own}:{plug}"
+    )
+    assert (
+        code == 3 and "6 of 6 claims could not be checked" in err and "raised IndexError" in err
+    ), err

@@ -111,7 +111,9 @@ def test_changed_new_and_deleted_files_fail_and_are_named(checkout, staged):
     ]
 
 
-def test_a_rerun_in_another_folder_is_compared_and_what_is_measured_anew_is_not(checkout, tmp_path, capsys):
+def test_a_rerun_in_another_folder_is_compared_and_what_is_measured_anew_is_not(
+    checkout, tmp_path, capsys
+):
     place, _ = checkout
     rerun = tmp_path / "rerun"
     shutil.copytree(place, rerun)
@@ -120,7 +122,10 @@ def test_a_rerun_in_another_folder_is_compared_and_what_is_measured_anew_is_not(
     (rerun / "numbers.json").write_text("{}\n")
     with pytest.raises(SystemExit, match="True"):
         REFERENCE["main"](tmp_path, rerun)
-    assert capsys.readouterr().out.splitlines()[0] == "results/smoke/numbers.json: lines that differ: 1"
+    assert (
+        capsys.readouterr().out.splitlines()[0]
+        == "results/smoke/numbers.json: lines that differ: 1"
+    )
 
 
 def test_a_folder_without_git_is_one_line(tmp_path, monkeypatch):

@@ -89,7 +89,9 @@ def test_a_port_that_is_open_is_seen_in_a_child_too(address, kind):
         "time.sleep(600)"
     )
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True
+    ) as process:
         number = int(process.stdout.readline())
         listening = ports(process.pid)
         for child in psutil.Process(process.pid).children():
@@ -116,11 +118,15 @@ def batch(notebook_project):
     return project, start
 
 
-def test_a_batch_on_threads_opens_no_port_and_a_kernel_one_on_loopback_for_its_forks(batch, tmp_path_factory):
+def test_a_batch_on_threads_opens_no_port_and_a_kernel_one_on_loopback_for_its_forks(
+    batch, tmp_path_factory
+):
     project, start = batch
     process, forks = start(tmp_path_factory.mktemp("t") / "s")
     listening = ports(process.pid)
-    sockets = [socket.laddr for pid in forks for socket in psutil.Process(pid).net_connections("unix")]
+    sockets = [
+        socket.laddr for pid in forks for socket in psutil.Process(pid).net_connections("unix")
+    ]
     folders = {Path(place).parent for place in sockets if place}
     rights = [folder.stat().st_mode & 0o077 for folder in folders]
     (project / "go").touch()
@@ -141,7 +147,9 @@ def overheard(numbers, seconds):
         return ear.recv_multipart() if ear.poll(seconds * 1000) else None
 
 
-def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobody_else(batch, tmp_path_factory):
+def test_where_no_socket_can_be_a_file_kernels_listen_on_loopback_and_tell_nobody_else(
+    batch, tmp_path_factory
+):
     project, start = batch
     process, forks = start(tmp_path_factory.mktemp("t") / ("too-long-for-sockets" * 4))
     listening = ports(process.pid)
@@ -159,7 +167,9 @@ def test_a_report_opens_no_port_but_its_kernels(tmp_path):
     place = project / "kernel"
     notebook = project / "notebooks" / "01_made.ipynb"
     content = json.loads(notebook.read_text())
-    content["cells"][-1]["source"] += f"\nimport os, pathlib\npathlib.Path({str(place)!r}).write_text(str(os.getpid()))"
+    content["cells"][-1]["source"] += (
+        f"\nimport os, pathlib\npathlib.Path({str(place)!r}).write_text(str(os.getpid()))"
+    )
     notebook.write_text(json.dumps(content))
     process = started("report", "--run", "mine", **small_book.environment(project))
     listening, looks = ports_until_the_end(process)

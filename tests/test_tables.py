@@ -70,17 +70,33 @@ def test_links_escape_texts_and_addresses():
 
 
 def test_what_is_equal_in_all_rows_stands_in_the_caption():
-    frame = pd.DataFrame({"system": ["a", "b"], "split": ["test"] * 2, "unknown": [None] * 2, "n_kept": [1.0, np.nan]})
+    frame = pd.DataFrame(
+        {
+            "system": ["a", "b"],
+            "split": ["test"] * 2,
+            "unknown": [None] * 2,
+            "n_kept": [1.0, np.nan],
+        }
+    )
     page = Table(frame, "Systems")._repr_html_()
     assert "<caption>Systems (in all rows split: test)</caption>" in page
-    assert [word for word in ("split</th>", "unknown", "n kept</th>") if word in page] == ["n kept</th>"]
+    assert [word for word in ("split</th>", "unknown", "n kept</th>") if word in page] == [
+        "n kept</th>"
+    ]
     assert "<caption>Systems</caption>" in Table(frame[:1], "Systems")._repr_html_()
     names = Table(frame[["system", "split"]], "Systems")._repr_html_()
     assert "split</th>" in names  # a table of names alone says nothing
 
 
 def test_counts_are_whole_and_shares_are_not():
-    frame = pd.DataFrame({"n": [17.0, np.nan], "share": [1.0, 0.0], "milliseconds": [2.0, 2.5], "right": [True, False]})
+    frame = pd.DataFrame(
+        {
+            "n": [17.0, np.nan],
+            "share": [1.0, 0.0],
+            "milliseconds": [2.0, 2.5],
+            "right": [True, False],
+        }
+    )
     page = to_html(frame, "caption")
     shown = [text for text in Cells(page).text if text.strip()][5:]
     assert shown == ["17", "1.000", "2.000", "yes", "–", "0.000", "2.500", "no"]
@@ -88,7 +104,12 @@ def test_counts_are_whole_and_shares_are_not():
 
 def test_a_table_without_rows_is_nothing():
     frame = pd.DataFrame({"a": []})
-    assert to_html(frame, "caption") == Table(frame, "caption")._repr_html_() == repr(Table(frame, "caption")) == ""
+    assert (
+        to_html(frame, "caption")
+        == Table(frame, "caption")._repr_html_()
+        == repr(Table(frame, "caption"))
+        == ""
+    )
 
 
 def test_a_wide_table_says_how_many_columns_to_show():
@@ -102,7 +123,10 @@ def test_reasons_are_words_on_a_page_and_other_names_stay():
     frame = pd.DataFrame({"system": ["no_mmr", "b"], "p": ["no_variation", "x"]})
     frame["why"] = ["se: fewer_than_six_clusters, too_few_here", None]
     shown = Cells(Table(frame, "caption")._repr_html_()).text
-    assert [text for text in ("no_mmr", "all values are equal") if text in shown] == ["no_mmr", "all values are equal"]
+    assert [text for text in ("no_mmr", "all values are equal") if text in shown] == [
+        "no_mmr",
+        "all values are equal",
+    ]
     assert "se: fewer than six groups, too few here" in shown
     assert frame["p"][0] == "no_variation"
 
@@ -119,10 +143,21 @@ def test_every_reason_of_the_reference_run_has_words():
             elif isinstance(inner, dict | list):
                 yield from reasons(inner)
 
-    stored = (json.loads((run_dir("smoke") / f"{name}.json").read_text()) for name in ("numbers", "contrasts"))
+    stored = (
+        json.loads((run_dir("smoke") / f"{name}.json").read_text())
+        for name in ("numbers", "contrasts")
+    )
     found = {reason_text(reason) for tree in stored for reason in reasons(tree)}
-    assert len(found) > 2 and not [text for text in found if "_" in text or "unit" in text or "cluster" in text]
+    assert len(found) > 2 and not [
+        text for text in found if "_" in text or "unit" in text or "cluster" in text
+    ]
 
 
 def test_a_p_value_is_never_written_as_0():
-    assert [p_value(p) for p in (1e-9, 0.00099, 0.001, 0.05, 1)] == ["<0.001", "<0.001", "0.001", "0.050", "1.000"]
+    assert [p_value(p) for p in (1e-9, 0.00099, 0.001, 0.05, 1)] == [
+        "<0.001",
+        "<0.001",
+        "0.001",
+        "0.050",
+        "1.000",
+    ]

@@ -45,7 +45,19 @@ def test_sentences_lose_no_character_but_space(passage):
 
 def test_tokens_of_legal_text():
     found = tokens("Section 26C(3)(a), Rs. 1,50,000, 3.5% of the PM’s 302-IPC [2019]")
-    assert found == ("section", "26c(3)(a)", "rs", "150000", "3.5", "of", "the", "pm", "302", "ipc", "2019")
+    assert found == (
+        "section",
+        "26c(3)(a)",
+        "rs",
+        "150000",
+        "3.5",
+        "of",
+        "the",
+        "pm",
+        "302",
+        "ipc",
+        "2019",
+    )
     assert "not" in STOP_LIST and "7" in content_words("the 7 x")
     assert content_words("the x of it") == frozenset()
 

@@ -11,7 +11,9 @@ import pytest
 
 from casebook.paths import ROOT
 
-BLOCKS = re.compile(r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+BLOCKS = re.compile(
+    r"^```(python|bash)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL
+)
 
 
 def free_port():
@@ -30,16 +32,30 @@ def as_shown(text):
     ("page", "made"),
     [
         ("assistant_tutorial", ("results/mine/notebooks/assistant-*.ipynb", "pilot/for_raters/*")),
-        ("tutorial", ("results/mine/notebooks/my_question-*.ipynb", "pilot_results/*", "_build/mine/html/index.html")),
+        (
+            "tutorial",
+            (
+                "results/mine/notebooks/my_question-*.ipynb",
+                "pilot_results/*",
+                "_build/mine/html/index.html",
+            ),
+        ),
     ],
 )
 def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path, page, made):
     folder = tmp_path / "an empty folder"
     folder.mkdir()
     tools = str(Path(sys.executable).parent)
-    known = {name: value for name, value in os.environ.items() if not name.startswith(("CASEBOOK_", "OPENAI_"))}
+    known = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CASEBOOK_", "OPENAI_"))
+    }
     known |= {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "CASEBOOK_ROOT": str(folder)}
-    known |= {"CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""), "PYTHONPATH": str(ROOT / "lib")}
+    known |= {
+        "CASEBOOK_CACHE": os.environ.get("CASEBOOK_CACHE", ""),
+        "PYTHONPATH": str(ROOT / "lib"),
+    }
     text = (ROOT / "book" / f"{page}.md").read_text(encoding="utf-8").replace("8765", free_port())
     blocks = BLOCKS.findall(text)
     assert len(blocks) > 8
@@ -47,12 +63,16 @@ def test_every_block_of_a_tutorial_runs_and_prints_what_the_page_shows(tmp_path,
     try:
         for language, code, shown in blocks:
             command = [sys.executable, "-c"] if language == "python" else ["bash", "-ec"]
-            done = subprocess.run([*command, code], cwd=folder, env=known, capture_output=True, text=True, timeout=600)
+            done = subprocess.run(
+                [*command, code], cwd=folder, env=known, capture_output=True, text=True, timeout=600
+            )
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
             if shown:
                 assert re.search(as_shown(shown), " ".join(done.stdout.split())), (
                     f"{code}\n{done.stdout}\n{done.stderr}"
                 )
     finally:
-        subprocess.run("kill $(cat stand_in.pid)", shell=True, cwd=folder, capture_output=True, check=False)
+        subprocess.run(
+            "kill $(cat stand_in.pid)", shell=True, cwd=folder, capture_output=True, check=False
+        )
     assert all(list(folder.glob(pattern)) for pattern in made)

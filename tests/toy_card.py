@@ -14,7 +14,8 @@ def toy_card(contents, sources, **changes):
         "loader": "beir",
         "sources": sources,
         "files": {
-            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in contents.items()
+            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+            for name, data in contents.items()
         },
         "splits": {"test": {"documents": 3, "queries": 2, "judgements": 3}},
         "default_split": "test",

@@ -16,7 +16,9 @@ def rewrite_record(path, **changes):
 def as_of_another_program(path):
     """Take away what only our records hold: the hashes of the outputs, and of the record itself."""
     record = json.loads(path.read_text())
-    path.write_text(json.dumps({name: value for name, value in record.items() if name not in ("Outputs", SEAL)}))
+    path.write_text(
+        json.dumps({name: value for name, value in record.items() if name not in ("Outputs", SEAL)})
+    )
 
 
 def seal(folder):
@@ -28,5 +30,9 @@ def seal(folder):
         files = [file for kind in KINDS for file in (folder / kind).glob(f"{cell}.*")]
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"RunId": cell, "Workflow": cell, "StartedAtUtc": "2026-01-01T00:00:00Z"}))
+            path.write_text(
+                json.dumps(
+                    {"RunId": cell, "Workflow": cell, "StartedAtUtc": "2026-01-01T00:00:00Z"}
+                )
+            )
         rewrite_record(path, Outputs=hashes(path.parent, files))

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-_ROLES = {' role="doc-biblioentry"': "", '<div role="list" class="citation-list">': '<div class="citation-list">'}
+_ROLES = {
+    ' role="doc-biblioentry"': "",
+    '<div role="list" class="citation-list">': '<div class="citation-list">',
+}
 
 
 def without_roles(app, pagename, templatename, context, doctree):

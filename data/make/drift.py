@@ -27,7 +27,10 @@ import numpy as np
 import yaml
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("drift_words.yml").read_text(encoding="utf-8"))
-TOPICS = {key: (topic["policy"], topic["question"], topic["perils"]) for key, topic in _WORDS["topics"].items()}
+TOPICS = {
+    key: (topic["policy"], topic["question"], topic["perils"])
+    for key, topic in _WORDS["topics"].items()
+}
 CONDITIONS, INSURERS, REGIONS = (_WORDS[name] for name in ("conditions", "insurers", "regions"))
 
 MAX_QUERIES_PER_POLICY = 16
@@ -119,7 +122,13 @@ def records(n_policies=80, n_queries=160, seed=1337):
     rng = np.random.default_rng([seed, _REWRITING, 2])
     for query, text, family, line, wording, relevant in _ask(base, n_queries, seed):
         rewritten = rewrite_query(text, rng)
-        row = {"question": query, "text": text, "rewritten": rewritten, "group": family, "line": line}
+        row = {
+            "question": query,
+            "text": text,
+            "rewritten": rewritten,
+            "group": family,
+            "line": line,
+        }
         yield row | {"wording": wording, "relevant": relevant}
 
 
@@ -208,7 +217,10 @@ def _render(base, seed):
     """Give {doc_id: text} of the base policies."""
     rng = np.random.default_rng([seed, _WORDING])
     choices = rng.integers(1000, size=(len(base), _CHOICES)).tolist()
-    return {name: render_policy(facts, row) for (name, facts), row in zip(base.items(), choices, strict=True)}
+    return {
+        name: render_policy(facts, row)
+        for (name, facts), row in zip(base.items(), choices, strict=True)
+    }
 
 
 def _confuse(base, seed):

@@ -15,20 +15,28 @@ DIGITS = 6
 TRAIN = ("shift", "train", "insurance")
 RUN = ("shift", "run", "insurance", "--latest")
 EVALUATE = ("shift", "eval", "insurance", "--latest", "--gate-profile", "documented+cosine")
-DELTAS = {"ndcg": "NdcgEvaluator.delta", "mrr": "MrrEvaluator.delta", "cosine": "CosineSimilarityEvaluator.delta"}
+DELTAS = {
+    "ndcg": "NdcgEvaluator.delta",
+    "mrr": "MrrEvaluator.delta",
+    "cosine": "CosineSimilarityEvaluator.delta",
+}
 
 
 def execute(root, *words):
     """Run a command below a folder of its own; a gate that does not pass is a result."""
     command = [sys.executable, "-m", "casebook", *words]
-    finished = subprocess.run(command, env=os.environ | {"CASEBOOK_ROOT": str(root)}, capture_output=True, text=True)
+    finished = subprocess.run(
+        command, env=os.environ | {"CASEBOOK_ROOT": str(root)}, capture_output=True, text=True
+    )
     if finished.returncode not in (0, 2, 4):
         raise SystemExit(f"{' '.join(words)}: {finished.stderr}")
 
 
 def newest(root, name):
     """Read the newest file of a name that a command wrote."""
-    files = sorted(Path(root).glob(f"results/insurance/*/{name}"), key=lambda file: file.stat().st_mtime_ns)
+    files = sorted(
+        Path(root).glob(f"results/insurance/*/{name}"), key=lambda file: file.stat().st_mtime_ns
+    )
     return json.loads(files[-1].read_text(encoding="utf-8"))
 
 

@@ -89,7 +89,11 @@ def sets(pairs):
     for key in (*PUBLIC, OWN):
         gold = gold_claims(key)
         rows = [
-            (row.claim, [f"{p.header}. {p.text}" if p.header else p.text for p in passages], row.label == "SUPPORTED")
+            (
+                row.claim,
+                [f"{p.header}. {p.text}" if p.header else p.text for p in passages],
+                row.label == "SUPPORTED",
+            )
             for row, passages in zip(gold.itertuples(), gold["evidence"], strict=True)
             if key != OWN or row.id in train
         ]
@@ -154,7 +158,9 @@ def main():
     text = as_text(*learnt(pairs))
     if "--write" in sys.argv:
         path = FOLDER / "judge.yml"
-        path.write_text(path.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8")
+        path.write_text(
+            path.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8"
+        )
     else:
         print(text, end="")
 

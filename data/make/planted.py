@@ -86,7 +86,9 @@ def plant_truth(n_documents, n_queries, seed=0, weights=None):
     words = vocabulary(n_documents)
     values = {name: words[name] for name in chosen}
     sizes = [len(value) for value in values.values()]
-    documents = np.random.default_rng([seed, 1]).integers(sizes, size=(n_documents, len(sizes)), dtype=np.int32)
+    documents = np.random.default_rng([seed, 1]).integers(
+        sizes, size=(n_documents, len(sizes)), dtype=np.int32
+    )
     asked = np.random.default_rng([seed, 2]).integers(n_documents, size=n_queries)
     return PlantedTruth(chosen, values, documents, documents[asked])
 
@@ -155,11 +157,20 @@ def main():
     lines = []
     for row in documents.to_dict("records"):
         metadata = {name: row[name] for name in WEIGHTS}
-        lines.append(json.dumps({"_id": row["doc_id"], "title": "", "text": row["text"], "metadata": metadata}) + "\n")
+        lines.append(
+            json.dumps(
+                {"_id": row["doc_id"], "title": "", "text": row["text"], "metadata": metadata}
+            )
+            + "\n"
+        )
     (folder / "corpus.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
-    rows = [json.dumps({"_id": row.query_id, "text": row.text}) + "\n" for row in queries.itertuples()]
+    rows = [
+        json.dumps({"_id": row.query_id, "text": row.text}) + "\n" for row in queries.itertuples()
+    ]
     (folder / "queries.jsonl").write_text("".join(rows), encoding="utf-8")
-    rows = [f"{query}\t{doc}\t{grade}\n" for query, row in qrels.items() for doc, grade in row.items()]
+    rows = [
+        f"{query}\t{doc}\t{grade}\n" for query, row in qrels.items() for doc, grade in row.items()
+    ]
     text = "query-id\tcorpus-id\tscore\n" + "".join(rows)
     (folder / "qrels" / "all.tsv").write_text(text, encoding="utf-8")
 

@@ -60,7 +60,11 @@ def reconstruct(seed=SEED):
     votes = _votes(rng)
     tables = []
     for k, rater in enumerate(RATERS):
-        columns = {"item": np.arange(1, ITEMS + 1), "rater": rater, "preference": np.array(LABELS)[votes[:, k]]}
+        columns = {
+            "item": np.arange(1, ITEMS + 1),
+            "rater": rater,
+            "preference": np.array(LABELS)[votes[:, k]],
+        }
         for name, sums in RATING_SUMS.items():
             own = LABELS.index(name.split("_")[1].upper())
             liking = np.select([votes[:, k] == own, votes[:, k] == 1 - own], [1, -1])

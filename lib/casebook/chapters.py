@@ -9,7 +9,15 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal, get_args, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from casebook.data.cards import cards
@@ -49,22 +57,31 @@ def whole(least, why="", most=1_000_000_000):
 
 def number(words, **bounds):
     """Finite numbers within bounds."""
-    return Annotated[float, Field(allow_inf_nan=False, description=f"give a number {words}, not {{value}}", **bounds)]
+    return Annotated[
+        float,
+        Field(allow_inf_nan=False, description=f"give a number {words}, not {{value}}", **bounds),
+    ]
 
 
 def choice(*words):
     """One of some words."""
-    return Annotated[Literal[words], Field(description=f"choose from {', '.join(words)}, not {{value}}")]
+    return Annotated[
+        Literal[words], Field(description=f"choose from {', '.join(words)}, not {{value}}")
+    ]
 
 
 def many(kind, words, least=0):
     """Lists of a type, of at least so many."""
-    return Annotated[list[kind], Field(min_length=least, description=f"give a list {words}, not {{value}}")]
+    return Annotated[
+        list[kind], Field(min_length=least, description=f"give a list {words}, not {{value}}")
+    ]
 
 
 def mapping(kind, words, least=0):
     """Mappings of text to a type."""
-    return Annotated[dict[str, kind], Field(min_length=least, description=f"give {words}, not {{value}}")]
+    return Annotated[
+        dict[str, kind], Field(min_length=least, description=f"give {words}, not {{value}}")
+    ]
 
 
 Count = whole(1)
@@ -83,7 +100,9 @@ def checked(place):
     """Refuse what a function of the library, ``module:function``, refuses; it is imported when there is a value."""
 
     def check(value, info):
-        if value != (info.context or {}).get(info.field_name):  # defaults are right, which a test says
+        if value != (info.context or {}).get(
+            info.field_name
+        ):  # defaults are right, which a test says
             for each in listed(value):
                 with naming(info.field_name, each):
                     plugin(place)(each)
@@ -118,7 +137,9 @@ def _check_kind(parameter, name, kind):
 def _retrievers(value):
     for name in listed(value):
         if not is_plugin(name):
-            raise InputError(f"retriever: {name!r} is no module:object; systems of ours are chosen by modes=")
+            raise InputError(
+                f"retriever: {name!r} is no module:object; systems of ours are chosen by modes="
+            )
     return value
 
 
@@ -145,12 +166,17 @@ def _tables(names):
 
 Questions = Annotated[Name, data("retrieval")]
 Retrievers = Annotated[Files, AfterValidator(_retrievers)]
-Systems = Annotated[many(Name, "such as [bm25, dense], of at least one", 1), AfterValidator(_systems)]
+Systems = Annotated[
+    many(Name, "such as [bm25, dense], of at least one", 1), AfterValidator(_systems)
+]
 Tables = Annotated[many(Name, "such as [audit_countercase]"), AfterValidator(_tables)]
 OtherData = Literal[""] | Questions
-Measures = Annotated[many(Name, "such as [nDCG@3, P@5]"), checked("casebook.measures.ranking:parse_measure")]
+Measures = Annotated[
+    many(Name, "such as [nDCG@3, P@5]"), checked("casebook.measures.ranking:parse_measure")
+]
 Modes = Annotated[
-    many(Name, "such as [bm25, dense], of at least one", 1), checked("casebook.retrieval.settings:config_for")
+    many(Name, "such as [bm25, dense], of at least one", 1),
+    checked("casebook.retrieval.settings:config_for"),
 ]
 
 
@@ -182,12 +208,16 @@ class Chapter(Parameters):
     def _needs(self, name, other):
         """Refuse a parameter that has no effect without another one."""
         if getattr(self, name) and not getattr(self, other):
-            raise InputError(f"{name} has no effect without {other}: give {other} too, or leave it out")
+            raise InputError(
+                f"{name} has no effect without {other}: give {other} too, or leave it out"
+            )
 
     def _with_corpus(self, own):
         """Refuse a file of the user's own without his documents, and documents without the file."""
         if (getattr(self, own) is None) != (self.corpus is None):
-            raise InputError(f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER")
+            raise InputError(
+                f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER"
+            )
 
 
 class Asked(Chapter):
@@ -226,7 +256,9 @@ class RetrievalAblation(Asked):
         self._needs("development", "held_out")
         self._needs("held_out", "development")
         if self.development and self.development == self.held_out:
-            raise InputError(f"held_out: choose another split than development, not {self.held_out!r} for both")
+            raise InputError(
+                f"held_out: choose another split than development, not {self.held_out!r} for both"
+            )
         if self.pool < self.k:
             raise InputError(f"pool: give at least k, which is {self.k}, not {self.pool}")
         with naming("reranker", self.reranker):
@@ -256,7 +288,9 @@ class QueryLength(Asked):
     def check_questions(self, dataset):
         words = dataset.queries.set_index("query_id")["text"].str.split().str.len()
         if (words <= words.median()).reindex(dataset.qrels).dropna().nunique() < 2:
-            raise InputError(f"{dataset.name}: no question is longer than the others, so there is nothing to compare")
+            raise InputError(
+                f"{dataset.name}: no question is longer than the others, so there is nothing to compare"
+            )
 
 
 class RunComparison(Chapter):
@@ -332,7 +366,9 @@ class ExplanationQuality(Asked):
         self._needs("ratings_key", "ratings")
         self._needs("ratings", "ratings_key")
         if self.sources and not Path(self.explanations).is_absolute():
-            raise InputError("sources has no effect without explanations=FILE: give your own, or leave it out")
+            raise InputError(
+                "sources has no effect without explanations=FILE: give your own, or leave it out"
+            )
         return self
 
     def read(self):
@@ -367,7 +403,9 @@ class RaterAgreement(Chapter):
     corpus: Questions | None
     model: Name | None
     url: Address | None
-    raters: mapping(Kind, "a mapping such as {{anna: lay, ben: expert}}, of names to lay or expert", 1)
+    raters: mapping(
+        Kind, "a mapping such as {{anna: lay, ben: expert}}, of names to lay or expert", 1
+    )
     against: Name | None
     rating_set: Ratings | None
     sizes: many(Count, "of whole numbers of at least 1, such as [50, 100]", 1)
@@ -392,7 +430,9 @@ class FactcheckConfusion(Chapter):
     decomposition: Annotated[Name, checked("casebook.factcheck.claims:decomposer_of")]
     ablation: Flag
     noise_rates: many(Share, "of numbers from 0 to 1, such as [0.5, 1]")
-    transfer_sets: many(Literal["consumer_contracts_qa"] | Annotated[Name, data("claims")], "such as [feverous_s]")
+    transfer_sets: many(
+        Literal["consumer_contracts_qa"] | Annotated[Name, data("claims")], "such as [feverous_s]"
+    )
     folds: Folds
     shown_bytes: Count
     resamples: Resamples
@@ -436,7 +476,10 @@ class Assistant(Chapter):
     focus: Name | None
     against: Name | None
     agreement_level: (
-        Annotated[float, Field(gt=0, lt=1, description="give a token F1 between 0 and 1, not {value}")] | None
+        Annotated[
+            float, Field(gt=0, lt=1, description="give a token F1 between 0 and 1, not {value}")
+        ]
+        | None
     )
     foreign: Count
     resamples: Resamples
@@ -445,7 +488,9 @@ class Assistant(Chapter):
     def _consistent(self):
         self._needs("collection", "log")
         if self.focus and self.focus == self.against:
-            raise InputError(f"against: choose another system than focus, not {self.focus!r} for both")
+            raise InputError(
+                f"against: choose another system than focus, not {self.focus!r} for both"
+            )
         return self
 
     def read(self):
@@ -484,7 +529,9 @@ READ_FIRST = {
 def own_model(declared, names):
     """Make the model of a notebook of the user's own, some of whose parameters are names or lists of names."""
     types = dict.fromkeys(names, Text | list[Text] | None) | READ_FIRST
-    return create_model("Own", __base__=Parameters, **{name: types[name] for name in types if name in declared})
+    return create_model(
+        "Own", __base__=Parameters, **{name: types[name] for name in types if name in declared}
+    )
 
 
 def settings_of(model, values, usual):

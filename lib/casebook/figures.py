@@ -21,7 +21,20 @@ COLOURS = {
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
-_PLACES = ("d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "transform", "points", "viewBox")
+_PLACES = (
+    "d",
+    "x",
+    "y",
+    "x1",
+    "x2",
+    "y1",
+    "y2",
+    "width",
+    "height",
+    "transform",
+    "points",
+    "viewBox",
+)
 _LEAST = 14  # points that a place to point at is wide and high
 
 
@@ -36,7 +49,10 @@ class Figure:
 
     def _repr_html_(self):
         """Give the HTML that Jupyter and the book show."""
-        links = " · ".join(f'<a href="{html.escape(to)}" download>{name}</a>' for name, to in self.downloads.items())
+        links = " · ".join(
+            f'<a href="{html.escape(to)}" download>{name}</a>'
+            for name, to in self.downloads.items()
+        )
         return (
             f'<figure class="drawn"><div class="drawing">{self.drawn}</div>'
             f"<figcaption>{html.escape(self.caption)} <small>{links}</small></figcaption></figure>"
@@ -54,7 +70,10 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
     if addresses is not None:
         links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
-    marks += [(axes, *place, title, link) for *place, title, link in zip(*places, titles, links, strict=True)]
+    marks += [
+        (axes, *place, title, link)
+        for *place, title, link in zip(*places, titles, links, strict=True)
+    ]
 
 
 def as_svg(figure):
@@ -68,7 +87,12 @@ def inline(svg, figure, name, alt):
     """Turn a drawn figure into SVG for a page, its ids unlike those of any other figure."""
     root = ElementTree.fromstring(svg)
     prefix = f"f{zlib.crc32(name.encode()):x}"
-    used = {link for e in root.iter() for value in e.attrib.values() for link in re.findall(r"#([\w-]+)", value)}
+    used = {
+        link
+        for e in root.iter()
+        for value in e.attrib.values()
+        for link in re.findall(r"#([\w-]+)", value)
+    }
     named = {}
     for element in root.iter():
         element.tag = element.tag.removeprefix(_SVG)
@@ -101,7 +125,9 @@ def _flatten(parent):
     for child in list(parent):
         _flatten(child)
         bare = child.tag == "g" and not child.attrib
-        if child.tag not in {"metadata", "style"} and (len(child) or (not bare and child.tag != "defs")):
+        if child.tag not in {"metadata", "style"} and (
+            len(child) or (not bare and child.tag != "defs")
+        ):
             held += list(child) if bare else [child]
     parent[:] = held
 
@@ -113,12 +139,22 @@ def _for_page(element, named):
     if element.get("transform", "").startswith("rotate(-0 "):
         del element.attrib["transform"]
     for key in set(_PLACES) & set(element.attrib):
-        element.set(key, _LONG.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), element.get(key)))
+        element.set(
+            key,
+            _LONG.sub(
+                lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), element.get(key)
+            ),
+        )
     if "clip-path" in element.attrib:
-        element.set("clip-path", re.sub(r"#([\w-]+)", lambda found: f"#{named[found[1]]}", element.get("clip-path")))
+        element.set(
+            "clip-path",
+            re.sub(r"#([\w-]+)", lambda found: f"#{named[found[1]]}", element.get("clip-path")),
+        )
     style = element.attrib.pop("style", "")
     style = re.sub(r"\s*font-family:[^;]*;?", "", style)  # the page's own
-    style = re.sub(r"font: ([a-z ]*?)(\d+) ?([\d.]+px)[^;]*", r"font-weight: \2; font-size: \3", style)
+    style = re.sub(
+        r"font: ([a-z ]*?)(\d+) ?([\d.]+px)[^;]*", r"font-weight: \2; font-size: \3", style
+    )
     style = _COLOUR.sub(lambda found: _themed(found[0], element.tag), style)
     if element.tag == "text" and "fill" not in style:
         style += "; fill: currentColor"
@@ -131,7 +167,9 @@ def _for_page(element, named):
 
 
 def _themed(colour, tag):
-    if colour == "#ffffff" and tag != "text":  # white ground is the page's; white letters stand on colour
+    if (
+        colour == "#ffffff" and tag != "text"
+    ):  # white ground is the page's; white letters stand on colour
         return "var(--figure-paper, #ffffff)"
     return f"var(--figure-{COLOURS[colour]}, {colour})" if colour in COLOURS else colour
 
@@ -160,12 +198,21 @@ def _found(axes):
             _say(axes, *np.asarray(line.get_xydata(), dtype=float).T)
     for container in axes.containers:
         for bar in getattr(container, "patches", ()):
-            _say(axes, [bar.get_x() + bar.get_width()], [bar.get_y() + bar.get_height()], [bar.get_x()], [bar.get_y()])
+            _say(
+                axes,
+                [bar.get_x() + bar.get_width()],
+                [bar.get_y() + bar.get_height()],
+                [bar.get_x()],
+                [bar.get_y()],
+            )
 
 
 def _say(axes, x, y, x1=None, y1=None):
     """Name each place by the ticks that have names, and by its numbers where they have none."""
-    shown = [_tick_texts(axes.yaxis, y, y if y1 is None else y1), _tick_texts(axes.xaxis, x, x if x1 is None else x1)]
+    shown = [
+        _tick_texts(axes.yaxis, y, y if y1 is None else y1),
+        _tick_texts(axes.xaxis, x, x if x1 is None else x1),
+    ]
     titles = [": ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
     hover(axes, titles, x, y, x1, y1)
 
@@ -174,12 +221,18 @@ def _tick_texts(axis, values, others):
     """Name values by the ticks halfway to the others, or write them with the label of the axis."""
     names = tick_names(axis)
     if names:
-        return [names.get(round(place), "") if np.isfinite(place) else "" for place in np.add(values, others) / 2]
+        return [
+            names.get(round(place), "") if np.isfinite(place) else ""
+            for place in np.add(values, others) / 2
+        ]
     label = axis.get_label_text()
     return [f"{label} {value:.3f}".strip() if np.isfinite(value) else "" for value in values]
 
 
 def tick_names(axis):
     """Give place and name of each tick of an axis, or nothing if its ticks are numbers."""
-    ticks = {round(tick.get_loc()): " ".join(tick.label1.get_text().split()) for tick in axis.get_major_ticks()}
+    ticks = {
+        round(tick.get_loc()): " ".join(tick.label1.get_text().split())
+        for tick in axis.get_major_ticks()
+    }
     return ticks if any(re.search(r"[^\W\d]{2}", name) for name in ticks.values()) else {}

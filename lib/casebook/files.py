@@ -17,7 +17,10 @@ from casebook.credentials import without_secrets
 from casebook.errors import InputError
 
 PARTIAL = ".partial"  # ending of what is not yet whole
-_OPEN, _CLOSED = (0o666, 0o777), (0o600, 0o700)  # rights of a file and of its folder, before the umask
+_OPEN, _CLOSED = (
+    (0o666, 0o777),
+    (0o600, 0o700),
+)  # rights of a file and of its folder, before the umask
 _DAY = 86_400.0  # seconds
 _HERE = -100  # AT_FDCWD of Linux: a relative path begins in the working directory
 _RENAME_EXCHANGE = 2
@@ -180,7 +183,12 @@ def refuse_overwriting(output, *inputs):
     if any(path.is_relative_to(os.path.realpath(folder)) for folder in shipped):
         raise InputError(f"{output}: is data of the project: write to another file")
     for source in map(Path, filter(None, inputs)):
-        below = [*source.glob("*.jsonl*"), *source.glob("qrels/*"), *source.rglob("*.txt"), *source.rglob("*.md")]
+        below = [
+            *source.glob("*.jsonl*"),
+            *source.glob("qrels/*"),
+            *source.rglob("*.txt"),
+            *source.rglob("*.md"),
+        ]
         # Of hard links, only one name may be known.
         if any(file.exists() and file.samefile(path) for file in (source, *below)):
             raise InputError(f"{output}: is read by this command: write to another file")

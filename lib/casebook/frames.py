@@ -10,7 +10,13 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.stats.intervals import FEWEST, cluster_codes, cluster_sums, mean_intervals, resampled_clusters
+from casebook.stats.intervals import (
+    FEWEST,
+    cluster_codes,
+    cluster_sums,
+    mean_intervals,
+    resampled_clusters,
+)
 from casebook.stats.samples import paired_differences, score_matrix, system_pairs
 from casebook.stats.tests import (
     bounds_of_difference,
@@ -89,11 +95,16 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
         raise InputError(f"unknown control {control!r}: it is no column of the scores")
     intervals = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
     groups = _count_groups(clusters, len(frame))
-    rows = [(name, x.estimate, x.low, x.high, x.n, groups) for name, x in zip(frame, intervals, strict=True)]
+    rows = [
+        (name, x.estimate, x.low, x.high, x.n, groups)
+        for name, x in zip(frame, intervals, strict=True)
+    ]
     table = pd.DataFrame(rows, columns=["system", "value", "low", "high", "n", "groups"])
     control_mean = np.nan if control is None else frame[control].mean()
     reasons = pd.Series([x.reason for x in intervals], dtype=object)
-    return table.astype({"value": float, "low": float, "high": float}).assign(control=control_mean, reason=reasons)
+    return table.astype({"value": float, "low": float, "high": float}).assign(
+        control=control_mean, reason=reasons
+    )
 
 
 def _count_groups(clusters, n):
@@ -103,7 +114,17 @@ def _count_groups(clusters, n):
     return int(cluster_codes(clusters, n).max(initial=-1)) + 1
 
 
-def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resamples=10_000, seed=0, not_measured=None):
+def contrasts(
+    scores,
+    pairs,
+    clusters=None,
+    *,
+    margin=0.0,
+    level=0.95,
+    n_resamples=10_000,
+    seed=0,
+    not_measured=None,
+):
     """Paired differences of systems, as one family of planned contrasts.
 
     Parameters
@@ -172,7 +193,13 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
         raise InputError("there are no units to compare")
     groups = _count_groups(clusters, len(X))
     family = [pair for pair in pairs if pair not in not_measured]
-    tested = dict(zip(family, _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed), strict=True))
+    tested = dict(
+        zip(
+            family,
+            _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed),
+            strict=True,
+        )
+    )
     rows = []
     for pair in pairs:
         row = {"system": pair[0], "against": pair[1], "n": len(X), "groups": groups}
@@ -188,7 +215,9 @@ def contrasts(scores, pairs, clusters=None, *, margin=0.0, level=0.95, n_resampl
 
 def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
     """Difference, interval, test, verdict and reason of every pair of a family."""
-    columns = np.array([[names.index(name) for name in pair] for pair in family], dtype=int).reshape(-1, 2)
+    columns = np.array(
+        [[names.index(name) for name in pair] for pair in family], dtype=int
+    ).reshape(-1, 2)
     differences = np.ascontiguousarray(X[:, columns[:, 0]] - X[:, columns[:, 1]])
     differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
     clusters, reason = resampled_clusters(clusters, len(X))
@@ -196,7 +225,9 @@ def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
     flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
     rows = []
     for k in range(len(family)):
-        low, high, why = bounds_of_difference(differences[:, k], flips.low[k], flips.high[k], reason)
+        low, high, why = bounds_of_difference(
+            differences[:, k], flips.low[k], flips.high[k], reason
+        )
         verdict = verdict_of(low, high, margin)
         if why == NO_UNIT_DIFFERS:
             verdict = NOT_MEASURED
@@ -295,19 +326,36 @@ def compare_systems(
     if not X.size:
         raise InputError("there are no units to compare")
     table = pd.DataFrame(X, columns=labels)
-    chosen = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)] if pairs is None else list(pairs)
+    chosen = (
+        [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
+        if pairs is None
+        else list(pairs)
+    )
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
     if chosen:
-        found = contrasts(table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed)
+        found = contrasts(
+            table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed
+        )
         found = found.rename(
-            columns={"system": "system_a", "against": "system_b", "low": "ci_low", "high": "ci_high"}
+            columns={
+                "system": "system_a",
+                "against": "system_b",
+                "low": "ci_low",
+                "high": "ci_high",
+            }
             | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
         )
         found["p_holm"] = holm(found["p_randomisation"])
-        others = _classical(table, chosen, 1 - level, min(n_resamples, MOST_TUKEY_RESAMPLES), seed, clusters)
+        others = _classical(
+            table, chosen, 1 - level, min(n_resamples, MOST_TUKEY_RESAMPLES), seed, clusters
+        )
         pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
-    systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(columns="control")
-    systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype({"system": object})
+    systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(
+        columns="control"
+    )
+    systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype(
+        {"system": object}
+    )
     order = sorted(systems.index, key=lambda k: (-systems["mean"][k], str(systems["system"][k])))
     systems = systems.loc[order].reset_index(drop=True)
     systems.insert(6, "tie_class", None)
@@ -327,15 +375,22 @@ def _classical(table, pairs, alpha, n_tukey, seed, clusters):
     for first, second in pairs:
         a, b = table[first].to_numpy(), table[second].to_numpy()
         signs = np.sign(paired_differences(a, b)[0])
-        counts = {name: int((signs == sign).sum()) for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))}
+        counts = {
+            name: int((signs == sign).sum())
+            for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))
+        }
         rows.append(counts | {"dz": effect_sizes(a, b).dz.estimate})
         if clusters is None:
             test = paired_t(a, b)
             rows[-1] |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
             if test.reason is None:
-                rows[-1]["mde"] = minimal_detectable_effect(float(np.std(a - b, ddof=1)), len(a), alpha=alpha)
+                rows[-1]["mde"] = minimal_detectable_effect(
+                    float(np.std(a - b, ddof=1)), len(a), alpha=alpha
+                )
     tests = ["dz", "p_t", "p_wilcoxon", "mde", "p_tukey"]
-    found = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests]).astype(dict.fromkeys(tests, float))
+    found = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests]).astype(
+        dict.fromkeys(tests, float)
+    )
     if clusters is None:
         tukey = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
         known = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
@@ -349,7 +404,10 @@ def tie_classes(told_apart):
     np.fill_diagonal(ties, False)
     neighbours = [set(np.flatnonzero(row)) for row in ties]
     cliques = sorted(_maximal_cliques(set(), set(range(len(ties))), set(), neighbours))
-    return [",".join(str(k) for k, clique in enumerate(cliques, 1) if system in clique) for system in range(len(ties))]
+    return [
+        ",".join(str(k) for k, clique in enumerate(cliques, 1) if system in clique)
+        for system in range(len(ties))
+    ]
 
 
 def _maximal_cliques(clique, candidates, excluded, neighbours):
@@ -360,6 +418,8 @@ def _maximal_cliques(clique, candidates, excluded, neighbours):
     pivot = max(candidates | excluded, key=lambda v: len(neighbours[v] & candidates))
     for vertex in sorted(candidates - neighbours[pivot]):
         near = neighbours[vertex]
-        yield from _maximal_cliques(clique | {vertex}, candidates & near, excluded & near, neighbours)
+        yield from _maximal_cliques(
+            clique | {vertex}, candidates & near, excluded & near, neighbours
+        )
         candidates = candidates - {vertex}
         excluded = excluded | {vertex}

@@ -56,7 +56,11 @@ def _cell(where, row):
     missing = sorted({"name", "notebook"} - set(row))
     if unknown or missing:
         raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
-    for key, kind, name in (("parameters", dict, "mapping"), ("tags", list, "list"), ("needs", list, "list")):
+    for key, kind, name in (
+        ("parameters", dict, "mapping"),
+        ("tags", list, "list"),
+        ("needs", list, "list"),
+    ):
         if not isinstance(row.get(key) or kind(), kind):
             raise InputError(f"{where}: {key} is not a {name}")
     if not isinstance(row["name"], str):
@@ -87,7 +91,11 @@ def select(cells, names=(), tag="default", overrides=None):
     if unknown:
         raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
     return [
-        replace(cell, parameters=cell.parameters | {name: value for name, value in overrides.items() if name in takes})
+        replace(
+            cell,
+            parameters=cell.parameters
+            | {name: value for name, value in overrides.items() if name in takes},
+        )
         for cell, takes in zip(chosen, taken, strict=True)
     ]
 
@@ -96,14 +104,21 @@ def _by_name(cells, name, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
         source = home_path(name).resolve()
         declared(source)
-        return [Cell(valid_name(f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem), str(source))]
+        return [
+            Cell(
+                valid_name(f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem),
+                str(source),
+            )
+        ]
     exact = [cell for cell in cells if cell.name == name]
     group = [cell for cell in cells if cell.experiment == name]
     if not exact and not group:
         known = sorted({c.experiment for c in cells} | {c.name for c in cells})
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(known)}")
     # With other data the other parameters of a configuration mean nothing.
-    files = any(named_files(value) for name, value in overrides.items() if name not in (*DATA, *MODELS))
+    files = any(
+        named_files(value) for name, value in overrides.items() if name not in (*DATA, *MODELS)
+    )
     if exact or not (files or {"dataset", "datasets"} & set(overrides)):
         return exact or [cell for cell in group if tag in cell.tags]
     return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]

@@ -48,7 +48,11 @@ class Nursery:
             raise RuntimeError("the batch is being ended")
         self.place = self.place or Path(tempfile.mkdtemp(prefix="casebook-"))
         if self._process is None or self._process.poll() is not None:  # not yet, or it was killed
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            pipes = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.DEVNULL,
+            }
             command = [sys.executable, "-m", "casebook.kernel", str(self.place)]
             # A session of its own: Ctrl-C is for the batch, which ends this.
             self._process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
@@ -56,7 +60,12 @@ class Nursery:
 
     def fork(self, arguments, environment):
         """Give the process id of a new kernel; a nursery that was killed meanwhile is started again once."""
-        ask = {"modules": self.modules, "arguments": arguments, "environment": environment, "folder": str(ROOT)}
+        ask = {
+            "modules": self.modules,
+            "arguments": arguments,
+            "environment": environment,
+            "folder": str(ROOT),
+        }
         with self._lock:
             for _ in range(2):
                 self._started()
@@ -187,13 +196,19 @@ def manager_class():
         async def _async_launch_kernel(self, kernel_cmd, **options):
             watch = getattr(_mine, "watch", None) or Watch()
             environment = {**(options.get("env") or os.environ), **watch.environment}
-            if "ipykernel_launcher" not in kernel_cmd:  # a kernel of another language, or of the user's own
+            if (
+                "ipykernel_launcher" not in kernel_cmd
+            ):  # a kernel of another language, or of the user's own
                 options |= {"cwd": str(ROOT), "env": environment}
                 return await super()._async_launch_kernel(kernel_cmd, **options)
             arguments = kernel_cmd[kernel_cmd.index("ipykernel_launcher") + 1 :]
             process = Forked(nursery.fork(arguments, environment))
             provisioner = self.provisioner
-            provisioner.process, provisioner.pid, provisioner.pgid = process, process.pid, process.pid
+            provisioner.process, provisioner.pid, provisioner.pgid = (
+                process,
+                process.pid,
+                process.pid,
+            )
             self._reconcile_connection_info(provisioner.connection_info)
             watch.process = process
             if watch.late:
@@ -234,10 +249,14 @@ def main():
                 kernels.discard(pid)
 
     place = sys.argv[1]
-    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
+    os.environ["MPLBACKEND"] = (
+        "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
+    )
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what imports print is no answer
-    gc.set_threshold(1_000_000)  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
+    gc.set_threshold(
+        1_000_000
+    )  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
     while True:
         # No handler of SIGCHLD: a signal that comes just before the read would be handled only after it.
         while not select.select([sys.stdin], [], [], 0.05)[0]:

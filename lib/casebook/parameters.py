@@ -137,12 +137,23 @@ def declared(source):
         cells = json.loads(source.read_text(encoding="utf-8"))["cells"]
         tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
         statements = ast.parse("".join(tagged[0]["source"])).body if tagged else []
-    except (ValueError, SyntaxError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        SyntaxError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{source}: is no notebook, or is damaged: {why}") from error
     found = {}
     for statement in statements:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+        target = (
+            statement.targets[0]
+            if isinstance(statement, ast.Assign)
+            else getattr(statement, "target", None)
+        )
         if isinstance(target, ast.Name):
             found[target.id] = statement
     return found
@@ -182,7 +193,9 @@ def check_parameters(source, parameters):
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         takes = ", ".join(sorted(known))
-        raise InputError(f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}")
+        raise InputError(
+            f"{Path(source).name} has no parameter {', '.join(unknown)}; it takes {takes}"
+        )
     for name, words in annotations(source).items():
         for value in listed(parameters.get(name)):
             if words == "str" and isinstance(value, str) and data_folder(value):

@@ -23,7 +23,9 @@ OUTPUT = Path(os.path.realpath(next(filter(None, map(os.environ.get, OUTPUTS)), 
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_RESERVED = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)}
+_RESERVED = {"con", "prn", "aux", "nul"} | {
+    f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)
+}
 
 
 def valid_name(name, kind="name"):
@@ -66,7 +68,9 @@ def data_folder(name):
     # "Meine Fälle" is called Meine_Falle
     plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
     try:
-        return valid_name(given or re.sub(r"[^A-Za-z0-9_.-]+", "_", plain).strip("_."), "dataset folder"), folder
+        return valid_name(
+            given or re.sub(r"[^A-Za-z0-9_.-]+", "_", plain).strip("_."), "dataset folder"
+        ), folder
     except InputError as error:
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 
@@ -77,11 +81,15 @@ def refuse_unusable(name, place):
         kind = Path(place).stat().st_mode
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise InputError(f"{name}: {place}: goes through links that lead to themselves: remove them") from None
+            raise InputError(
+                f"{name}: {place}: goes through links that lead to themselves: remove them"
+            ) from None
         return
     piped = os.path.realpath(place).startswith("/proc/")  # by the shell: <(zcat run.gz), /dev/stdin
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or piped):
-        raise InputError(f"{name}: {place}: is no file or folder, but a pipe or a device: name a file")
+        raise InputError(
+            f"{name}: {place}: is no file or folder, but a pipe or a device: name a file"
+        )
 
 
 def refuse_whole_disk(folder):

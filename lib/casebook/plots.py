@@ -23,7 +23,12 @@ WIDTH = 5.2  # inches: letters of 11 points are still 10 pixels high on a phone
 INK, GRID = "#1b1b1b", "#d4d4d4"
 BLUE, ORANGE, GREY, GREEN, PINK = "#0072b2", "#d55e00", "#6b6b6b", "#009e73", "#cc79a7"
 _SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "v"), (GREY, "D"))
-FACTS = {"Section": (BLUE, "o"), "Evidence": (ORANGE, "s"), "PartyType": (GREEN, "^"), "Numerical": (PINK, "D")}
+FACTS = {
+    "Section": (BLUE, "o"),
+    "Evidence": (ORANGE, "s"),
+    "PartyType": (GREEN, "^"),
+    "Numerical": (PINK, "D"),
+}
 _LIKERT = ((ORANGE, 0.45), (ORANGE, 0.2), (GREY, 0.2), (BLUE, 0.2), (BLUE, 0.45))
 _MOST_ITEMS = 400
 
@@ -31,7 +36,9 @@ _MOST_ITEMS = 400
 def use_style():
     """Set the one look of all figures, legible at the width of a phone, and the same bytes for the same figure."""
     ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
-    sizes = dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize"), 11)
+    sizes = dict.fromkeys(
+        ("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize"), 11
+    )
     sns.set_theme(style="whitegrid", palette=[colour for colour, _ in _SERIES])
     mpl.rcParams.update(
         ink
@@ -60,8 +67,13 @@ def use_style():
 def _rows_figure(height, labels):
     """A figure with one named row per label, the first on top; long names take two lines or more."""
     # The number of units stays on one line.
-    unbroken = [re.sub(r"\(n (= )?\S+\)", lambda n: n[0].replace(" ", "\u00a0"), str(name)) for name in labels]
-    labels = ["\n".join(part for line in name.split("\n") for part in wrap(line, 24)) for name in unbroken]
+    unbroken = [
+        re.sub(r"\(n (= )?\S+\)", lambda n: n[0].replace(" ", "\u00a0"), str(name))
+        for name in labels
+    ]
+    labels = [
+        "\n".join(part for line in name.split("\n") for part in wrap(line, 24)) for name in unbroken
+    ]
     lines = sum(label.count("\n") for label in labels)
     figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * lines))
     axes.set_yticks(range(len(labels)), labels)
@@ -70,11 +82,15 @@ def _rows_figure(height, labels):
     return figure, axes
 
 
-def _interval(axes, place, low, high, value, colour, marker="o", label=None, size=45, addresses=None):
+def _interval(
+    axes, place, low, high, value, colour, marker="o", label=None, size=45, addresses=None
+):
     """Values as marks with their intervals, one or several rows; both are shown on hover."""
     axes.hlines(place, low, high, color=colour, lw=3)
     axes.scatter(value, place, color=colour, marker=marker, s=size, zorder=3, label=label)
-    at, left, right, middle = (np.atleast_1d(e).astype(float) for e in np.broadcast_arrays(place, low, high, value))
+    at, left, right, middle = (
+        np.atleast_1d(e).astype(float) for e in np.broadcast_arrays(place, low, high, value)
+    )
     names = tick_names(axes.yaxis)
     titles = [
         f"{names.get(round(row), '')}{f', {label}' if label else ''}: {mean:.3f} {bounds_text(lowest, highest)}"
@@ -104,7 +120,9 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
     figure, axes = _rows_figure(height, labels)
     if band:
         axes.axvspan(*band, color=GREY, alpha=0.2, lw=0)
-    for (name, place), style in zip((reference or {}).items(), (":", "--", "-.", "-"), strict=False):
+    for (name, place), style in zip(
+        (reference or {}).items(), (":", "--", "-.", "-"), strict=False
+    ):
         axes.axvline(place, color=GREY, lw=1.5, ls=style, label=f"{name}: {place:.2f}")
     for place, name in enumerate(series):
         part = frame if name is None else frame[frame["series"] == name]
@@ -112,7 +130,9 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
         at = pd.Index(rows).get_indexer(part["row"]) + shift
         colour, marker = _SERIES[place % len(_SERIES)]
         bounds = (part[column].astype(float) for column in ("low", "high", "value"))
-        _interval(axes, at, *bounds, part.get("colour", colour), marker, name, 34, part.get("address"))
+        _interval(
+            axes, at, *bounds, part.get("colour", colour), marker, name, 34, part.get("address")
+        )
         if "control" in part:
             axes.scatter(part["control"].astype(float), at, marker="|", color=GREY, s=90, lw=2)
     axes.set_xlabel(xlabel)
@@ -149,7 +169,9 @@ def added_by_stage(frame, measure):
     left.axvline(0, color=INK, lw=1)
     rows = np.arange(len(frame))
     _interval(left, rows, frame["low"], frame["high"], frame["change"], _signs(frame))
-    right.bar_label(right.barh(rows, frame["milliseconds"], color=GREY, height=0.5), fmt="%.1f", padding=3)
+    right.bar_label(
+        right.barh(rows, frame["milliseconds"], color=GREY, height=0.5), fmt="%.1f", padding=3
+    )
     right.margins(x=0.3)
     titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
     hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
@@ -169,7 +191,9 @@ def agreement_intervals(table):
     rows = rows.rename(columns={"estimate": "value", "n_items": "n"})
     kinds = {"these raters, other items": "panel", "new raters, other items": "new_panel"}
     drawn = pd.concat(
-        rows[["row", "value", "n"]].assign(series=name, low=rows[f"{kind}_low"], high=rows[f"{kind}_high"])
+        rows[["row", "value", "n"]].assign(
+            series=name, low=rows[f"{kind}_low"], high=rows[f"{kind}_high"]
+        )
         for name, kind in kinds.items()
     )
     lowest = np.nanmin(drawn[["low", "value"]].to_numpy(dtype=float), initial=0.0)
@@ -212,7 +236,9 @@ def shades(colour):
 
 
 SHADES, SIGNED = shades(BLUE), ListedColormap([*shades(ORANGE).colors[:0:-1], *shades(BLUE).colors])
-LEVELS = ListedColormap([(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)])  # nothing, fine, flagged
+LEVELS = ListedColormap(
+    [(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)]
+)  # nothing, fine, flagged
 
 
 def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, axes=None):
@@ -228,10 +254,15 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
     longest = max(map(len, heads), default=0)
     upright = columns >= 5 and longest * columns > 40
     if axes is None:
-        size = max(WIDTH, 0.56 * columns + 2.0), 0.42 * rows + (0.4 + 0.085 * longest if upright else 0.9)
+        size = (
+            max(WIDTH, 0.56 * columns + 2.0),
+            0.42 * rows + (0.4 + 0.085 * longest if upright else 0.9),
+        )
         axes = plt.subplots(figsize=size)[1]
     texts = table.map(shown) if callable(shown) else shown
-    axes.pcolormesh(table.to_numpy(dtype=float), cmap=colours, vmin=limits[0], vmax=limits[1], ec=GRID, lw=1)
+    axes.pcolormesh(
+        table.to_numpy(dtype=float), cmap=colours, vmin=limits[0], vmax=limits[1], ec=GRID, lw=1
+    )
     places = list(np.ndindex(rows, columns))
     titles = []
     for row, column in places:
@@ -254,9 +285,13 @@ def detector_matrix(frame):
     cells = frame.pivot_table(["auroc", "judged"], "detector", "defect", dropna=False).astype(float)
     drawn, counts = (cells[name].loc[detectors, defects] for name in ("auroc", "judged"))
     texts = drawn.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
-    figure, axes = plt.subplots(figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0))
+    figure, axes = plt.subplots(
+        figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
+    )
     matrix(drawn, "AUROC", texts, (0.5, 1), axes=axes)
-    axes.set_xticks(axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0)
+    axes.set_xticks(
+        axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0
+    )
     return figure
 
 
@@ -272,15 +307,25 @@ def rating_matrix(ratings, scale=None):
     axes.set_facecolor("#d9d9d9")
     axes.patch.set(hatch="xxx", edgecolor="#9a9a9a")
     image = axes.imshow(
-        np.ma.masked_invalid(marks), aspect="auto", cmap="cividis_r", vmin=low, vmax=high, interpolation="nearest"
+        np.ma.masked_invalid(marks),
+        aspect="auto",
+        cmap="cividis_r",
+        vmin=low,
+        vmax=high,
+        interpolation="nearest",
     )
     axes.set_yticks(range(len(marks)), list(drawn.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
     missing = ratings.isna().to_numpy().sum()
-    axes.set_title(f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters,\n{missing:,} ratings missing")
+    axes.set_title(
+        f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters,\n{missing:,} ratings missing"
+    )
     figure.colorbar(image, ax=axes, label="rating", pad=0.02)
-    titles = [f"{name}: mean {marked.mean():.2f} of {marked.count()} ratings" for name, marked in drawn.items()]
+    titles = [
+        f"{name}: mean {marked.mean():.2f} of {marked.count()} ratings"
+        for name, marked in drawn.items()
+    ]
     edges = np.arange(len(marks) + 1) - 0.5
     hover(axes, titles, -0.5, edges[:-1], len(drawn) - 0.5, edges[1:])
     return figure
@@ -292,13 +337,23 @@ def rating_distributions(ratings):
     shares = pd.crosstab([given["scale"], given["system"]], given["rating"], normalize="index")
     shares = 100 * shares.reindex(columns=range(1, 6), fill_value=0)
     parts = given.groupby(["scale", "system"])["rating"]
-    labels = [f"{scale}, {system}\n({part.mean():.3f}, n = {len(part)})" for (scale, system), part in parts]
+    labels = [
+        f"{scale}, {system}\n({part.mean():.3f}, n = {len(part)})"
+        for (scale, system), part in parts
+    ]
     figure, axes = _rows_figure(0.5 * len(shares) + 1.4, labels)
     start = np.zeros(len(shares))
     for (colour, alpha), value in zip(_LIKERT, shares, strict=True):
         name = "5 (best)" if value == 5 else str(value)
         widths = shares[value].to_numpy()
-        bars = axes.barh(range(len(shares)), widths, left=start, color=(*to_rgb(colour), alpha), height=0.7, label=name)
+        bars = axes.barh(
+            range(len(shares)),
+            widths,
+            left=start,
+            color=(*to_rgb(colour), alpha),
+            height=0.7,
+            label=name,
+        )
         texts = [f"{share:.0f}" if share >= 6 else "" for share in widths]
         axes.bar_label(bars, texts, label_type="center", color=INK)
         start += widths
@@ -318,12 +373,20 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
     """
     frame = frame.assign(panel=frame.get("panel", ""), series=frame.get("series", ""))
     panels = list(frame.groupby("panel", sort=False))
-    figure, drawn = plt.subplots(len(panels), figsize=(WIDTH, 2.3 * len(panels) + 0.9), squeeze=False)
+    figure, drawn = plt.subplots(
+        len(panels), figsize=(WIDTH, 2.3 * len(panels) + 0.9), squeeze=False
+    )
     for axes, (title, part) in zip(drawn[:, 0], panels, strict=True):
-        for (name, line), (colour, marker) in zip(part.groupby("series", sort=False), cycle(_SERIES)):
-            axes.plot(line[x], line["value"], color=colour, marker=marker, ms=4, label=str(name) or None)
+        for (name, line), (colour, marker) in zip(
+            part.groupby("series", sort=False), cycle(_SERIES)
+        ):
+            axes.plot(
+                line[x], line["value"], color=colour, marker=marker, ms=4, label=str(name) or None
+            )
             axes.fill_between(line[x], line["low"], line["high"], color=colour, alpha=0.18, lw=0)
-        for (name, mark), (colour, style) in zip((marks or {}).items(), ((GREY, ":"), (ORANGE, "--")), strict=False):
+        for (name, mark), (colour, style) in zip(
+            (marks or {}).items(), ((GREY, ":"), (ORANGE, "--")), strict=False
+        ):
             place = part[mark].iloc[0] if isinstance(mark, str) else mark
             axes.axvline(place, color=colour, ls=style, label=f"{name}: {place:.3g}")
         _ = axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
@@ -354,12 +417,16 @@ def edit_tree(tree, k):
     for kind, (colour, marker) in FACTS.items():
         axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS[kind])
     figure.legend(loc="outside upper left", ncols=2)
-    _ = axes.set(ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6))
+    _ = axes.set(
+        ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6)
+    )
     axes.axis("off")
     return figure
 
 
 def _in_order(tree, node):
     """Give a node followed by what is below it."""
-    below = [each for each in tree.nodes if each.parent is not None and each.parent.name == node.name]
+    below = [
+        each for each in tree.nodes if each.parent is not None and each.parent.name == node.name
+    ]
     return [node, *(one for each in below for one in _in_order(tree, each))]

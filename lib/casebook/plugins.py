@@ -37,9 +37,16 @@ def plugin(name):
         for part in target.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"{name}: {_line(error)}: give 'module:object' of an importable module") from error
-    except (Exception, SystemExit) as error:  # whatever the user's module raises while it is imported
-        raise InputError(f"{name}: importing it raised {type(error).__name__}: {_line(error)}") from error
+        raise InputError(
+            f"{name}: {_line(error)}: give 'module:object' of an importable module"
+        ) from error
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever the user's module raises while it is imported
+        raise InputError(
+            f"{name}: importing it raised {type(error).__name__}: {_line(error)}"
+        ) from error
     return found
 
 
@@ -55,7 +62,9 @@ def instance(name, found, what, *arguments):
     """Make an object of a plugin that is a class, and refuse one that cannot be called."""
     made = called(name, found, *arguments)
     if not callable(made):
-        raise InputError(f"{name}: an object of the class must be a callable {what}: it has no __call__")
+        raise InputError(
+            f"{name}: an object of the class must be a callable {what}: it has no __call__"
+        )
     return made
 
 

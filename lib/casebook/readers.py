@@ -134,14 +134,20 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
         if not blank and not record["text"].strip():
             raise InputError.at(path, number, f"{name!r} has no text")
         texts = {field: record.pop(field, None) or "" for field in fields}
-        row = {id_column: name, **texts, **_metadata(path, number, record, texts, (id_column, *fields))}
+        row = {
+            id_column: name,
+            **texts,
+            **_metadata(path, number, record, texts, (id_column, *fields)),
+        }
         place, first = lines.setdefault(name, (len(rows), number))
         if place == len(rows):
             rows.append(row)
         elif row == rows[place]:
             copies.append(f"line {number}: {name}, as in line {first}")
         else:
-            raise InputError.at(path, number, f"id {name!r} stood already in line {first}, with other content")
+            raise InputError.at(
+                path, number, f"id {name!r} stood already in line {first}, with other content"
+            )
     if not rows:
         raise InputError(f"{path}: holds no records")
     import pandas as pd  # most who read JSON need no frame and start faster without
@@ -162,7 +168,9 @@ def _metadata(path, number, record, texts, taken):
         raise InputError.at(path, number, "field 'metadata' is not an object")
     clash = {*taken} & {*record, *nested} or record.keys() & nested.keys()
     if clash:
-        raise InputError.at(path, number, f"metadata field {min(clash)!r} has the name of another column")
+        raise InputError.at(
+            path, number, f"metadata field {min(clash)!r} has the name of another column"
+        )
     return record | nested
 
 
@@ -184,7 +192,9 @@ def read_records(path, *, tolerate_truncation=False):
     rows = []
     truncated = 0
     if kind in (".csv", ".tsv"):
-        rows = _csv_records(path, "\n".join(text for _, text in lines), "," if kind == ".csv" else "\t")
+        rows = _csv_records(
+            path, "\n".join(text for _, text in lines), "," if kind == ".csv" else "\t"
+        )
     elif kind == ".json":
         rows = _json_records(path, "\n".join(text for _, text in lines))
     else:
@@ -192,7 +202,14 @@ def read_records(path, *, tolerate_truncation=False):
         for number, text in filled:
             is_last = number == filled[-1][0]
             try:
-                rows.append((number, _object(path, number, text, ": the last line breaks off" if is_last else "")))
+                rows.append(
+                    (
+                        number,
+                        _object(
+                            path, number, text, ": the last line breaks off" if is_last else ""
+                        ),
+                    )
+                )
             except InputError as error:
                 broken = isinstance(error.__cause__, json.JSONDecodeError)
                 if not (tolerate_truncation and is_last and broken):
@@ -233,11 +250,15 @@ def csv_rows(path, text, delimiters=","):
     """Rows of a CSV as [(number of the last line, cells)]; its header tells the delimiter."""
     header = re.split("[\r\n]", text, maxsplit=1)[0]
     usual = csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(io.StringIO(text, ""), delimiter=max(delimiters, key=header.count), strict=True)
+    reader = csv.reader(
+        io.StringIO(text, ""), delimiter=max(delimiters, key=header.count), strict=True
+    )
     try:
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:  # such as a file cut within a quoted cell
-        raise InputError.at(path, reader.line_num, f"is not CSV, is damaged or cut: {error}") from error
+        raise InputError.at(
+            path, reader.line_num, f"is not CSV, is damaged or cut: {error}"
+        ) from error
     finally:
         csv.field_size_limit(usual)
 
@@ -255,7 +276,9 @@ class _PlainYaml(yaml.SafeLoader):
             self.aliases += 1
             if self.aliases > self.most_aliases or self.inside:
                 mark = self.peek_event().start_mark
-                raise yaml.composer.ComposerError(None, None, "an anchor within an anchor, or too many of them", mark)
+                raise yaml.composer.ComposerError(
+                    None, None, "an anchor within an anchor, or too many of them", mark
+                )
             return super().compose_node(parent, index)
         anchored = self.peek_event().anchor is not None
         self.inside += anchored
@@ -286,7 +309,9 @@ def parse_yaml(text, where):
         raise InputError(f"{where}: a lone surrogate, which is no character") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise InputError.at(where, mark.line + 1 if mark else 1, f"not YAML: {error.problem}") from None
+        raise InputError.at(
+            where, mark.line + 1 if mark else 1, f"not YAML: {error.problem}"
+        ) from None
     except yaml.YAMLError as error:
         raise InputError(f"{where}: not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:

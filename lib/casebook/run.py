@@ -52,7 +52,9 @@ QUIET = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "TQDM_DISABLE": "1",
 }
-PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
+PATIENCE_VARIABLE = (
+    "CASEBOOK_WORKER_PATIENCE"  # seconds without a living worker, or without the scheduler
+)
 _LINE_EVERY = 20.0  # seconds between two lines on how far a cell is
 
 
@@ -95,7 +97,9 @@ class Outcome:
 def plan(cells, run, force=False):
     """Decide for each cell whether it must run; defects of parameters, data and models stop the batch here."""
     for cell in cells:
-        check_parameters(NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters})
+        check_parameters(
+            NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters}
+        )
     notes = {cell.name: check(cell, NOTEBOOKS / cell.notebook) for cell in cells}
     planned = {}
     common = common_inputs()
@@ -131,21 +135,34 @@ def inputs_of(cell, common, needed=None):
     data = {name: _hashed(values[name]) for name in DATA if values.get(name)}
     if cell.experiment == "assistant" and own["log"]:  # which is evaluated instead of a data set
         data = {f"log {Path(path).name}": records.tree_digest(path) for path in own["log"]}
-    own |= {name: [source_of(value) for value in values] for name, values in plugged(cell.parameters).items()}
-    own = {name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths}
+    own |= {
+        name: [source_of(value) for value in values]
+        for name, values in plugged(cell.parameters).items()
+    }
+    own = {
+        name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths
+    }
     optional = {name: hashes for name, hashes in (("needs", needed), ("files", own)) if hashes}
     return optional | {
         **common,
         "notebook": digest(code),
         "parameters": without_folders(cell.parameters, source),
         "data": data,
-        "models": {name: records.model_digest(cell.parameters[name]) for name in MODELS if name in cell.parameters},
+        "models": {
+            name: records.model_digest(cell.parameters[name])
+            for name in MODELS
+            if name in cell.parameters
+        },
     }
 
 
 def without_folders(parameters, source):
     """Give parameters in which one's own files stand by their names: a report shows no folder of its author."""
-    files = [name for name in path_parameters(source) if name not in DATA and named_files(parameters.get(name))]
+    files = [
+        name
+        for name in path_parameters(source)
+        if name not in DATA and named_files(parameters.get(name))
+    ]
     return parameters | {name: _names(parameters[name]) for name in files}
 
 
@@ -199,7 +216,9 @@ def _recorded_keys(cell, run):
 # --- the batch
 
 
-def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1):
+def run_batch(
+    planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1
+):
     """Execute what is not cached: needs first, failures kept apart, one summary at the end.
 
     Interrupted or killed at any time it leaves a run that the same call completes. Gives the seconds of each cell;
@@ -218,7 +237,13 @@ def run_batch(planned, run, workers=1, scheduler=None, report=print, show=None, 
             if waiting:
                 with _workers(run, len(waiting), workers, scheduler) as cluster:
                     progress = Progress(run, waiting, report, show, cluster.slots)
-                    _work(waiting, cluster, (run, timeout, retries, cluster.expected), outcomes, progress)
+                    _work(
+                        waiting,
+                        cluster,
+                        (run, timeout, retries, cluster.expected),
+                        outcomes,
+                        progress,
+                    )
         finally:  # also when interrupted: what is done counts
             keep(run, outcomes)
             try:
@@ -320,7 +345,9 @@ class Progress:
         self._left = set(waiting)
         self._running = {}  # how far each cell is, in words
         self._reported = {}  # when a line last spoke of a cell
-        self._seconds = {name: seconds for name, seconds in read_timings(run).items() if name in waiting}
+        self._seconds = {
+            name: seconds for name, seconds in read_timings(run).items() if name in waiting
+        }
 
     @property
     def _done(self):
@@ -359,12 +386,16 @@ class Progress:
         again = f", after: {', '.join(outcome.attempts)}" if outcome.attempts else ""
         seconds = self._seconds_left()
         left = f", about {clock(seconds)} left" if self._left and seconds is not None else ""
-        self._report(f"{word} {outcome.cell} ({outcome.seconds:.0f} s{again}) [{self._done}/{self._total}]{left}")
+        self._report(
+            f"{word} {outcome.cell} ({outcome.seconds:.0f} s{again}) [{self._done}/{self._total}]{left}"
+        )
         self._tell()
 
     def _tell(self):
         if self._show:
-            running = tuple(f"{name}: {text}" if text else name for name, text in self._running.items())
+            running = tuple(
+                f"{name}: {text}" if text else name for name, text in self._running.items()
+            )
             self._show(self._done, self._total, running, self._seconds_left())
 
     def _seconds_left(self):
@@ -380,7 +411,9 @@ def summary(outcomes):
     lines = [f"{'state':12} {'seconds':>8} {'attempts':>8}  cell"]
     for outcome in sorted(outcomes, key=lambda o: (o.failure is None, o.cell)):
         reason = f": {outcome.failure}" if outcome.failure else ""
-        lines.append(f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  {outcome.cell}{reason}")
+        lines.append(
+            f"{outcome.cause:12} {outcome.seconds:8.1f} {outcome.tries:8}  {outcome.cell}{reason}"
+        )
         lines += [f"    | {line}" for line in outcome.last_lines]
     return "\n".join(lines)
 
@@ -464,7 +497,12 @@ def keep(run, outcomes):
     for o in outcomes:
         failed.pop(o.cell, None)
         if o.failure:
-            failed[o.cell] = {"cause": o.cause, "why": o.failure, "seconds": round(o.seconds, 1), "attempts": o.tries}
+            failed[o.cell] = {
+                "cause": o.cause,
+                "why": o.failure,
+                "seconds": round(o.seconds, 1),
+                "attempts": o.tries,
+            }
     path = run_dir(run) / "failures.json"
     if failed:
         write_json(path, failed)
@@ -496,7 +534,9 @@ def run_cell(planned, run, timeout=None, retries=1):
         if failure:
             with contextlib.suppress(OSError):
                 _remove_outputs(run, cell.name)
-        return Outcome(cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines)
+        return Outcome(
+            cell.name, failure, time.perf_counter() - begin, tuple(given_up), cause, last_lines
+        )
 
 
 def _remove_outputs(run, cell):
@@ -526,7 +566,9 @@ def _record(planned, run, started, attempts):
             **({"Notebook": cell.notebook} if Path(cell.notebook).is_absolute() else {}),
             **({"Attempts": attempts} if attempts > 1 else {}),
         },
-        metrics={".".join(names).lower(): number["value"] for names, number in each_number(numbers)},
+        metrics={
+            ".".join(names).lower(): number["value"] for names, number in each_number(numbers)
+        },
         outputs=evidence.hashes(path.parent, evidence.files_of(run, cell.name, read_planned(run))),
     )
     records.write_record(path, record)
@@ -576,18 +618,27 @@ def execute(notebook, cell, run, parameters, timeout=None):
         where = f"{notebook}: {_reached(partial)}"
         partial.unlink(missing_ok=True)
         if watch.late:
-            raise NotebookFailed(f"{where}: not done within {timeout:g} s: killed", "timed out") from None
+            raise NotebookFailed(
+                f"{where}: not done within {timeout:g} s: killed", "timed out"
+            ) from None
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise NotebookFailed(f"{where}: the kernel died ({lines[-1]})", KERNEL_DIED) from None
     finally:
         place.unlink(missing_ok=True)
-    unreached = [c.id for c in result.cells if c.cell_type == "code" and c.source and c.execution_count is None]
+    unreached = [
+        c.id
+        for c in result.cells
+        if c.cell_type == "code" and c.source and c.execution_count is None
+    ]
     if unreached:
         raise NotebookFailed(f"{cell}: stopped before cell {unreached[0]}")
     import nbformat
 
     nbformat.write(normalised(result), partial)
-    _hide_folders(partial, [path for name in path_parameters(source) for path in named_files(parameters.get(name))])
+    _hide_folders(
+        partial,
+        [path for name in path_parameters(source) for path in named_files(parameters.get(name))],
+    )
     return partial.replace(folder / f"{cell}.ipynb")
 
 
@@ -602,7 +653,10 @@ def _hide_folders(notebook, files):
 
 def normalised(notebook):
     """Drop timestamps and random ids, so that equal results give equal files."""
-    notebook.metadata = {"kernelspec": notebook.metadata.kernelspec, "language_info": {"name": "python"}}
+    notebook.metadata = {
+        "kernelspec": notebook.metadata.kernelspec,
+        "language_info": {"name": "python"},
+    }
     for cell in notebook.cells:
         for key in ("execution", "papermill"):
             cell.metadata.pop(key, None)
@@ -615,7 +669,11 @@ def _reached(partial):
     """Say which cell of the partial notebook was at work."""
     with contextlib.suppress(OSError, ValueError, LookupError):
         cells = json.loads(partial.read_text(encoding="utf-8"))["cells"]
-        status = [c["metadata"].get("papermill", {}).get("status") for c in cells if c["cell_type"] == "code"]
+        status = [
+            c["metadata"].get("papermill", {}).get("status")
+            for c in cells
+            if c["cell_type"] == "code"
+        ]
         begun = sum(state not in (None, "pending") for state in status)
         if begun:
             return f"cell {begun}"
@@ -624,7 +682,9 @@ def _reached(partial):
 
 def _explained(notebook, error):
     """Say in one line which cell failed and why; add the end of a traceback."""
-    foreseen = error.ename in {kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())}
+    foreseen = error.ename in {
+        kind.__name__ for kind in (CasebookError, *CasebookError.__subclasses__())
+    }
     why = error.evalue if foreseen else f"{error.ename}: {error.evalue}"
     trace = without_secrets(_plain("\n".join(error.traceback)))
     lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
@@ -667,8 +727,12 @@ def connected(scheduler, shared=None):
     try:
         client = Client(scheduler, timeout=max(10.0, patience / 6))
     except (OSError, RuntimeError, TypeError, ValueError, WaitTimeout) as error:
-        reason = without_secrets(" ".join(str(error).split()), scheduler)  # Dask repeats the address
-        remedy = "start 'dask scheduler', and 'dask worker' in this folder; for TLS see the page Scaling"
+        reason = without_secrets(
+            " ".join(str(error).split()), scheduler
+        )  # Dask repeats the address
+        remedy = (
+            "start 'dask scheduler', and 'dask worker' in this folder; for TLS see the page Scaling"
+        )
         raise InputError(f"no Dask scheduler at {scheduler} ({reason}): {remedy}") from error
     try:
         try:
@@ -716,7 +780,9 @@ class Cluster:
             with contextlib.suppress(WaitTimeout, FuturesCancelledError):
                 wait(list(futures), POLL, "FIRST_COMPLETED")
             done = [future for future in futures if future.done()]
-            if any(future.cancelled() for future in done):  # Dask gave up reconnecting before we did
+            if any(
+                future.cancelled() for future in done
+            ):  # Dask gave up reconnecting before we did
                 raise CasebookError(f"{self.address}: scheduler gone; {KEPT}")
             if done:
                 return done
@@ -740,12 +806,17 @@ class Cluster:
     def _check(self):
         """Raise CasebookError if scheduler or all workers were gone for longer than the patience."""
         with contextlib.suppress(OSError):
-            if self.client.status == "running" and self.client.scheduler_info(n_workers=-1)["workers"]:
+            if (
+                self.client.status == "running"
+                and self.client.scheduler_info(n_workers=-1)["workers"]
+            ):
                 self._alone_since = None
                 return
         self._alone_since = self._alone_since or time.monotonic()
         if time.monotonic() - self._alone_since > _patience():
-            raise CasebookError(f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; {KEPT}")
+            raise CasebookError(
+                f"{self.address}: scheduler or last worker gone for {_patience():.0f} s; {KEPT}"
+            )
 
 
 def _patience():

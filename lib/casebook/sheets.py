@@ -62,13 +62,20 @@ def read_book(path):
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise InputError(f"{path}: is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx")
+        raise InputError(
+            f"{path}: is no form: expected {', '.join(KINDS)}; of an old workbook: save it as .xlsx"
+        )
     content = _bytes(path)
     if not 0 < len(content) <= MOST_FILE:
-        raise InputError(f"{path}: is empty, or no form: {len(content):,} bytes of at most {MOST_FILE:,}")
+        raise InputError(
+            f"{path}: is empty, or no form: {len(content):,} bytes of at most {MOST_FILE:,}"
+        )
     if kind == ".csv":
         rows = csv_rows(path, _utf8(path, content), ",;")
-        cells = ((number, [from_csv(cell) or None for cell in row]) for number, (_, row) in enumerate(rows, start=1))
+        cells = (
+            (number, [from_csv(cell) or None for cell in row])
+            for number, (_, row) in enumerate(rows, start=1)
+        )
         return Book(path, (_sheet(path.name, _filled(path, path.name, cells)),))
     try:
         return Book(path, *_workbook(path, content))
@@ -120,15 +127,22 @@ def _workbook(path, content):
     from openpyxl import load_workbook
 
     def read(stored):
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=stored, keep_links=False)
+        book = load_workbook(
+            io.BytesIO(content), read_only=True, data_only=stored, keep_links=False
+        )
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # its declared size is only a claim, and may be a million rows
-            numbered = ((n, [_xlsx_cell(cell) for cell in row]) for n, row in enumerate(sheet.iter_rows(), start=1))
+            numbered = (
+                (n, [_xlsx_cell(cell) for cell in row])
+                for n, row in enumerate(sheet.iter_rows(), start=1)
+            )
             yield sheet, _filled(path, sheet.title, numbered)
 
     remarks = _check_archive(path, content)
     sheets = list(read(stored=False))
-    if any(isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row):
+    if any(
+        isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row
+    ):
         for (_, rows), (_, values) in zip(sheets, read(stored=True), strict=True):
             for number, row in rows.items():
                 stored = values.get(number, [None] * len(row))
@@ -136,7 +150,9 @@ def _workbook(path, content):
                     Formula(cell.text, value) if isinstance(cell, Formula) else cell
                     for cell, value in zip(row, stored, strict=True)
                 ]
-    return tuple(_sheet(sheet.title, rows, sheet.sheet_state != "visible") for sheet, rows in sheets), remarks
+    return tuple(
+        _sheet(sheet.title, rows, sheet.sheet_state != "visible") for sheet, rows in sheets
+    ), remarks
 
 
 def _check_archive(path, content):
@@ -145,7 +161,9 @@ def _check_archive(path, content):
         members = archive.infolist()
         size = sum(member.file_size for member in members)
         if size > MOST_UNPACKED or len(members) > MOST_MEMBERS:
-            raise InputError(f"{path}: unpacks to {size:,} bytes in {len(members)} parts: too much for a form")
+            raise InputError(
+                f"{path}: unpacks to {size:,} bytes in {len(members)} parts: too much for a form"
+            )
         names = [member.filename for member in members]
         for name in names:
             if name.endswith((".xml", ".rels")):
@@ -153,7 +171,9 @@ def _check_archive(path, content):
                     head = stream.read(2048)
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
                     raise InputError(f"{path}: {name} declares entities: refused")
-    return tuple(remark for start, remark in TRACES.items() if any(name.startswith(start) for name in names))
+    return tuple(
+        remark for start, remark in TRACES.items() if any(name.startswith(start) for name in names)
+    )
 
 
 def _xlsx_cell(cell):
@@ -258,7 +278,9 @@ def read_ratings(path, *, numbers=None, id_column=None):
     header = list(table)
     if len(header) < 2 or "" in header[1:] or len({*header}) < len(header):
         found = ", ".join(map(repr, header))
-        raise InputError(f"{path}: the first row must name the raters, each once, separated by commas: it has {found}")
+        raise InputError(
+            f"{path}: the first row must name the raters, each once, separated by commas: it has {found}"
+        )
     if not len(table):
         raise InputError(f"{path}: has a header but no items")
     long = _long_columns(table) if id_column is None else None
@@ -269,7 +291,9 @@ def read_ratings(path, *, numbers=None, id_column=None):
         return _as_ratings(path, table, numbers).rename_axis("row")
     ids = table.pop(column)
     for line in ids.index[(ids == "") | ids.duplicated()]:
-        raise InputError.at(path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already")
+        raise InputError.at(
+            path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already"
+        )
     return _as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
 
 
@@ -286,7 +310,9 @@ def _from_long(path, table, columns, numbers):
     for line in table.index[nameless]:
         raise InputError.at(path, line, "names no rater or no item")
     for line in table.index[pd.DataFrame({"rater": rater, "item": item}).duplicated()]:
-        raise InputError.at(path, line, f"{rater[line]} rates {item[line]} a second time: keep one row")
+        raise InputError.at(
+            path, line, f"{rater[line]} rates {item[line]} a second time: keep one row"
+        )
     values = _as_ratings(path, rating.to_frame(), numbers).iloc[:, 0]
     wide = values.set_axis(pd.MultiIndex.from_arrays([item, rater])).unstack()  # noqa: PD010
     wide = wide.reindex(index=item.unique(), columns=rater.unique())
@@ -299,17 +325,23 @@ def _rating_table(path):
         sheet = read_book(path).sheets[0]
         if not sheet.head:
             raise InputError(f"{path}: is empty")
-        for name, (number, cell) in ((name, at) for name, column in sheet.table.items() for at in column.items()):
+        for name, (number, cell) in (
+            (name, at) for name, column in sheet.table.items() for at in column.items()
+        ):
             value_of(path, sheet.name, number, name, cell)  # of a formula without a value
         return sheet.table.map(cell_text)
-    found = [(line, cells) for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t") if cells]
+    found = [
+        (line, cells) for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t") if cells
+    ]
     if not found:
         raise InputError(f"{path}: is empty")
     (_, header), *rows = [(line, [cell.strip() for cell in cells]) for line, cells in found]
     for line, cells in rows:
         if len(cells) != len(header):
             raise InputError.at(path, line, f"has {len(cells)} cells, the header has {len(header)}")
-    return pd.DataFrame([cells for _, cells in rows], [line for line, _ in rows], header, dtype=object)
+    return pd.DataFrame(
+        [cells for _, cells in rows], [line for line, _ in rows], header, dtype=object
+    )
 
 
 def cell_text(cell):
@@ -471,5 +503,7 @@ def _each_text(frame, change):
     def of(cell):
         return change(cell) if isinstance(cell, str) else cell
 
-    texts = {name: column.map(of) for name, column in frame.items() if column.dtype.kind not in "biufmM"}
+    texts = {
+        name: column.map(of) for name, column in frame.items() if column.dtype.kind not in "biufmM"
+    }
     return frame.assign(**texts).rename(columns=of)

@@ -44,14 +44,21 @@ REASONS = {
     "undefined_in_resamples": "undefined in some resamples",
 }
 # Fact types of a case; files keep the keys.
-FACTS = {"Numerical": "numbers", "Section": "provisions", "PartyType": "kind of party", "Evidence": "evidence"}
+FACTS = {
+    "Numerical": "numbers",
+    "Section": "provisions",
+    "PartyType": "kind of party",
+    "Evidence": "evidence",
+}
 _CODE = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 
 
 def reason_text(codes):
     """Write reason codes, alone or within a sentence, in words; files keep the codes."""
-    return codes and _CODE.sub(lambda found: REASONS.get(found[0], found[0].replace("_", " ")), codes)
+    return codes and _CODE.sub(
+        lambda found: REASONS.get(found[0], found[0].replace("_", " ")), codes
+    )
 
 
 class Table:
@@ -157,7 +164,10 @@ def _text(value):
 
 def linked(frame, column, address, prefix=""):
     """Turn the values of a column into links."""
-    links = [Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>') for value in frame[column]]
+    links = [
+        Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>')
+        for value in frame[column]
+    ]
     return frame.assign(**{column: links})
 
 
@@ -168,9 +178,16 @@ def bullets(lines):
 
 def with_interval(frame, value, low, high, digits=3, name=None):
     """Join a value and its interval into one readable column."""
-    joined = [estimate(*row, digits) for row in frame[[value, low, high]].itertuples(index=False, name=None)]
+    joined = [
+        estimate(*row, digits)
+        for row in frame[[value, low, high]].itertuples(index=False, name=None)
+    ]
     column = pd.Series(joined, index=frame.index, dtype=object)
-    return frame.assign(**{value: column}).drop(columns=[low, high]).rename(columns={value: name or value})
+    return (
+        frame.assign(**{value: column})
+        .drop(columns=[low, high])
+        .rename(columns={value: name or value})
+    )
 
 
 def with_intervals(frame, digits=3):

@@ -7,7 +7,10 @@ from casebook.paths import DATA
 from casebook.readers import read_yaml
 from casebook.stats.samples import check_count
 
-_WORDS = {name: frozenset(words.split()) for name, words in read_yaml(DATA / "text.yml", "word lists").items()}
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in read_yaml(DATA / "text.yml", "word lists").items()
+}
 STOP_LIST = _WORDS["stop_list"]
 """Function words that are no content."""
 
@@ -30,7 +33,9 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_SCRIPTS}]+(?:'[^\W\d_{_SCRIPTS}]+)*"
 )
 _LAST_WORD = re.compile(r"([^\s()\[\]\"]+)\.[\"')\]]*\s*$")
-_PARAGRAPH = re.compile(r"\n\s*\n|(?<=[。！？])")  # or the end of a sentence without a blank after it
+_PARAGRAPH = re.compile(
+    r"\n\s*\n|(?<=[。！？])"
+)  # or the end of a sentence without a blank after it
 
 
 def fold(text):
@@ -80,21 +85,27 @@ def _goes_on(before, after):
         return True  # a single initial
     word = word.lower()
     before_number = re.match(r"[\d(\[]", after) is not None
-    return word in _WORDS["always_go_on"] or (before_number and word in _WORDS["go_on_before_a_number"])
+    return word in _WORDS["always_go_on"] or (
+        before_number and word in _WORDS["go_on_before_a_number"]
+    )
 
 
 @lru_cache(maxsize=65_536)
 def tokens(text):
     """Split a text into lower-case words, numbers and section ids."""
     found = (match.group().lower() for match in _TOKEN.finditer(fold(text)))
-    return tuple(word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s") for word in found)
+    return tuple(
+        word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s") for word in found
+    )
 
 
 @lru_cache(maxsize=65_536)
 def content_words(text):
     """Give the distinct content words of a text."""
     words = (word for word in tokens(text) if word not in STOP_LIST)
-    return frozenset(word for word in words if len(word) > 1 or word.isdigit() or UNSPACED.match(word))
+    return frozenset(
+        word for word in words if len(word) > 1 or word.isdigit() or UNSPACED.match(word)
+    )
 
 
 def passages(text, max_words):

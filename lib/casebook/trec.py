@@ -25,7 +25,9 @@ GRADE_LIMIT = 2**31
 
 
 # What one kind of file holds on each line; where it is open-ended more fields may follow, as after the tag of a run.
-Layout = namedtuple("Layout", "fields document value parse number open_ended separator", defaults=(False, None))
+Layout = namedtuple(
+    "Layout", "fields document value parse number open_ended separator", defaults=(False, None)
+)
 
 
 def _score(text):
@@ -43,10 +45,19 @@ def _grade(text):
 
 
 _RUN = Layout(
-    ["query", "Q0", "document", "rank", "score", "tag"], 2, 4, _score, "score {} is not a finite number", True
+    ["query", "Q0", "document", "rank", "score", "tag"],
+    2,
+    4,
+    _score,
+    "score {} is not a finite number",
+    True,
 )
-_QRELS = Layout(["query", "iteration", "document", "grade"], 2, 3, _grade, "grade {} is not an integer")
-_BEIR = Layout(["query-id", "corpus-id", "score"], 1, 2, _grade, "grade {} is not an integer", separator=b"\t")
+_QRELS = Layout(
+    ["query", "iteration", "document", "grade"], 2, 3, _grade, "grade {} is not an integer"
+)
+_BEIR = Layout(
+    ["query-id", "corpus-id", "score"], 1, 2, _grade, "grade {} is not an integer", separator=b"\t"
+)
 
 
 def read_run(path):
@@ -167,7 +178,9 @@ class Columns:
     def grouped(cls, query_ids, number, document, value):
         """Columns of rows in any order; `number` is the place of a row's query among the ids."""
         if (number[1:] < number[:-1]).any():
-            short = number.astype(np.min_scalar_type(len(query_ids)))  # numpy sorts short integers by radix
+            short = number.astype(
+                np.min_scalar_type(len(query_ids))
+            )  # numpy sorts short integers by radix
             order = np.argsort(short, kind="stable")
             document, value = document[order], value[order]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
@@ -179,7 +192,11 @@ class Columns:
 
     def table(self):
         """The same as a dictionary of dictionaries."""
-        names, values, bounds = self.document_ids(None, None), self.value.tolist(), self.offsets.tolist()
+        names, values, bounds = (
+            self.document_ids(None, None),
+            self.value.tolist(),
+            self.offsets.tolist(),
+        )
         return {
             query: dict(zip(names[low:high], values[low:high], strict=True))
             for query, low, high in zip(self.query_ids, bounds, bounds[1:], strict=False)
@@ -205,7 +222,9 @@ class Columns:
         wanted = _keys(query, names)
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         rows = order[place]
-        return np.where((query >= 0) & (keys[place] == wanted) & (self.document[rows] == names), rows, -1)
+        return np.where(
+            (query >= 0) & (keys[place] == wanted) & (self.document[rows] == names), rows, -1
+        )
 
 
 def padded(ids):
@@ -255,7 +274,10 @@ def _columns(raw, layout):
     width = _width(raw[: 1 << 16].split())
     if width > 256 or any(mark in raw for mark in (other, b"\0", b"\v", b"\f")):
         return None
-    kinds = dict.fromkeys(range(len(layout.fields)), "S1") | {0: f"S{width}", layout.document: f"S{width}"}
+    kinds = dict.fromkeys(range(len(layout.fields)), "S1") | {
+        0: f"S{width}",
+        layout.document: f"S{width}",
+    }
     kinds[layout.value] = float if layout.parse is _score else "S16"
     used = list(kinds) if layout.open_ended else None
     try:
@@ -271,7 +293,9 @@ def _columns(raw, layout):
         )
         if table.shape[1] != len(layout.fields):
             return None
-        query, document, value = (table[place].to_numpy() for place in (0, layout.document, layout.value))
+        query, document, value = (
+            table[place].to_numpy() for place in (0, layout.document, layout.value)
+        )
         if layout.parse is _grade:
             codes, texts = pd.factorize(value)
             value = np.array([layout.parse(text.replace(b"_", b"?")) for text in texts])[codes]
@@ -301,7 +325,9 @@ def _table_by_line(path, raw, layout):
     table = {}
     for number, query, document, value in _entries(path, raw, layout):
         if document in table.setdefault(query, {}):
-            raise InputError.at(path, number, f"document {document!r} appears twice for query {query!r}: keep one")
+            raise InputError.at(
+                path, number, f"document {document!r} appears twice for query {query!r}: keep one"
+            )
         table[query][document] = value
     if not table:
         raise InputError(f"{path}: no data line: expected '{' '.join(layout.fields)}' on each line")
@@ -321,18 +347,24 @@ def _entries(path, raw, layout):
             header = False
             continue
         if len(fields) < expected or (len(fields) > expected and not layout.open_ended):
-            raise InputError.at(path, number, f"expected {expected} fields ({names}), found {len(fields)}")
+            raise InputError.at(
+                path, number, f"expected {expected} fields ({names}), found {len(fields)}"
+            )
         try:
             query, document = fields[0].decode(), fields[layout.document].decode()
         except UnicodeDecodeError as error:
-            raise InputError.at(path, number, "an id is not valid UTF-8: re-encode the file") from error
+            raise InputError.at(
+                path, number, "an id is not valid UTF-8: re-encode the file"
+            ) from error
         if not query or not document:
             raise InputError.at(path, number, "an id is empty")
         text = fields[layout.value]
         try:
             value = layout.parse(text.replace(b"_", b"?"))  # int and float take 1_0 for a number
         except ValueError as error:
-            raise InputError.at(path, number, layout.number.format(repr(text.decode(errors="replace")))) from error
+            raise InputError.at(
+                path, number, layout.number.format(repr(text.decode(errors="replace")))
+            ) from error
         yield number, query, document, value
 
 

@@ -76,7 +76,9 @@ def processes(number):
         try:
             yield Workers(executor, number)
         except BrokenProcessPool:
-            raise CasebookError(f"part of the work is lost: a worker process died (memory?); {KEPT}") from None
+            raise CasebookError(
+                f"part of the work is lost: a worker process died (memory?); {KEPT}"
+            ) from None
         except BaseException:  # an interrupt too: nobody waits for what they are at
             for process in multiprocessing.active_children():  # of which a command has no others
                 process.kill()

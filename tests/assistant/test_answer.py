@@ -17,12 +17,27 @@ from casebook.errors import BatchFailed, InputError
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 RECIPES = [
-    {"_id": "r1", "title": "Meringue", "text": "Whisk four egg whites with sugar until they are stiff."},
+    {
+        "_id": "r1",
+        "title": "Meringue",
+        "text": "Whisk four egg whites with sugar until they are stiff.",
+    },
     {"_id": "r2", "title": "Sponge", "text": "Bake the sponge at 180 degrees for 25 minutes."},
-    {"_id": "r3", "title": "Pastry", "text": "Let the pastry rest for an hour in the refrigerator."},
+    {
+        "_id": "r3",
+        "title": "Pastry",
+        "text": "Let the pastry rest for an hour in the refrigerator.",
+    },
 ]
-CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Four egg whites. [1]"}, "finish_reason": "stop"}
-WELL = 200, json.dumps({"choices": [CHOICE], "usage": {"prompt_tokens": 100, "completion_tokens": 10}})
+CHOICE = {
+    "index": 0,
+    "message": {"role": "assistant", "content": "Four egg whites. [1]"},
+    "finish_reason": "stop",
+}
+WELL = (
+    200,
+    json.dumps({"choices": [CHOICE], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}),
+)
 
 
 @pytest.fixture
@@ -60,8 +75,14 @@ def endpoint():
 
 
 def ask(kitchen, url, **settings):
-    settings = {"corpus": f"{kitchen}/my recipes", "mode": "bm25_stemmed", "report": lambda line: None} | settings
-    return answer_questions(kitchen / "questions.txt", kitchen / "answers.jsonl", "m", url=url, **settings)
+    settings = {
+        "corpus": f"{kitchen}/my recipes",
+        "mode": "bm25_stemmed",
+        "report": lambda line: None,
+    } | settings
+    return answer_questions(
+        kitchen / "questions.txt", kitchen / "answers.jsonl", "m", url=url, **settings
+    )
 
 
 def lines(kitchen):
@@ -79,19 +100,28 @@ def test_each_question_is_asked_with_passages_and_without(kitchen, endpoint, mon
     assert (log["seconds"] >= 0).all()
     assert asked[0][1] == "Bearer sk-secret"
     assert "[1] Meringue Whisk four egg whites" in asked[0][0] and "Whisk" not in asked[1][0]
-    assert not any(b"sk-secret" in path.read_bytes() for path in kitchen.rglob("*") if path.is_file())
+    assert not any(
+        b"sk-secret" in path.read_bytes() for path in kitchen.rglob("*") if path.is_file()
+    )
 
 
 def test_the_same_call_asks_only_what_is_missing(kitchen, endpoint):
     url, asked = endpoint(WELL)
     ask(kitchen, url)
     names = [(row["id"], row["system"]) for row in map(json.loads, lines(kitchen))]
-    for cut in ("\n".join([*lines(kitchen)[:3], lines(kitchen)[3][:40]]), "\n".join(lines(kitchen)[:3])):
-        (kitchen / "answers.jsonl").write_text(cut, encoding="utf-8")  # killed in a line, or before its end
+    for cut in (
+        "\n".join([*lines(kitchen)[:3], lines(kitchen)[3][:40]]),
+        "\n".join(lines(kitchen)[:3]),
+    ):
+        (kitchen / "answers.jsonl").write_text(
+            cut, encoding="utf-8"
+        )  # killed in a line, or before its end
         asked.clear()
         assert len(ask(kitchen, url)) == 6 and len(asked) == 3
         assert [(row["id"], row["system"]) for row in map(json.loads, lines(kitchen))] == names
-    with pytest.raises(InputError, match=r"answers\.jsonl:1: was made with another model, corpus, prompt"):
+    with pytest.raises(
+        InputError, match=r"answers\.jsonl:1: was made with another model, corpus, prompt"
+    ):
         ask(kitchen, url, k=1)
 
 
@@ -109,22 +139,34 @@ def test_a_file_that_is_no_log_of_ours_stays_as_it_is(kitchen, content, message)
         ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
     assert (kitchen / "answers.jsonl").read_text() == content
     with pytest.raises(InputError, match="name another file"):
-        answer_questions(kitchen / "questions.txt", kitchen / "corpus.jsonl", "m", corpus=kitchen, url="http://x")
+        answer_questions(
+            kitchen / "questions.txt", kitchen / "corpus.jsonl", "m", corpus=kitchen, url="http://x"
+        )
 
 
 @pytest.mark.parametrize(
     ("reply", "cause"),
     [
         ((200, "<html>"), "no chat completion"),
-        ((401, '{"error": {"message": "bad\\nkey sk-secret"}}'), r"the server answers 401: bad key \*\*\*"),
-        ((422, '{"detail": "temperature is not supported"}'), "answers 422: temperature is not supported"),
+        (
+            (401, '{"error": {"message": "bad\\nkey sk-secret"}}'),
+            r"the server answers 401: bad key \*\*\*",
+        ),
+        (
+            (422, '{"detail": "temperature is not supported"}'),
+            "answers 422: temperature is not supported",
+        ),
         ((429, "{}"), "the server answers 429"),
     ],
 )
-def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, monkeypatch, reply, cause):
+def test_what_fails_is_said_and_what_was_answered_is_kept(
+    kitchen, endpoint, monkeypatch, reply, cause
+):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     url, asked = endpoint(WELL, reply)
-    with pytest.raises(BatchFailed, match=f"5 of 6 answers are missing: m?.*({cause}).*the same command asks again"):
+    with pytest.raises(
+        BatchFailed, match=f"5 of 6 answers are missing: m?.*({cause}).*the same command asks again"
+    ):
         ask(kitchen, url, retries=0)
     assert len(asked) == 4  # one answered, three failures in a row
     assert len(lines(kitchen)) == 1
@@ -133,16 +175,22 @@ def test_what_fails_is_said_and_what_was_answered_is_kept(kitchen, endpoint, mon
 
 
 def test_a_server_that_is_down(kitchen):
-    with pytest.raises(BatchFailed, match="6 of 6 answers are missing: endpoint:m: cannot be reached"):
+    with pytest.raises(
+        BatchFailed, match="6 of 6 answers are missing: endpoint:m: cannot be reached"
+    ):
         ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
     assert not (kitchen / "answers.jsonl").exists()
 
 
 def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, monkeypatch):
-    with pytest.raises(InputError, match=r"address 'localhost:8000/v1' .*: begin it with http:// or https://"):
+    with pytest.raises(
+        InputError, match=r"address 'localhost:8000/v1' .*: begin it with http:// or https://"
+    ):
         ask(kitchen, "localhost:8000/v1")
     url, _ = endpoint((404, '{"error": "Not Found"}'))
-    with pytest.raises(BatchFailed, match=r"answers 404: Not Found; most servers answer below /v1: try http.*/v1"):
+    with pytest.raises(
+        BatchFailed, match=r"answers 404: Not Found; most servers answer below /v1: try http.*/v1"
+    ):
         ask(kitchen, url.removesuffix("/v1"), retries=0)
     monkeypatch.delenv("CASEBOOK_LLM_URL", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", endpoint(WELL)[0])
@@ -169,13 +217,19 @@ def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
 
 def test_prompt_temperature_and_seed_are_those_of_the_user(kitchen, endpoint):
     prompt = kitchen / "prompt.txt"
-    prompt.write_text('Antworte als {"answer": ...}. {passages} Frage: {question}', encoding="utf-8")
+    prompt.write_text(
+        'Antworte als {"answer": ...}. {passages} Frage: {question}', encoding="utf-8"
+    )
     with chatting("Vier.") as (url, asked):
         log = ask(kitchen, url, prompt=prompt, temperature=0.7, seed=3)
     assert len(log) == 6
     first = asked[0]["messages"][0]["content"]
-    assert first.startswith('Antworte als {"answer": ...}. [1] Meringue') and first.endswith("Frage: What is whisked?")
-    assert "Antworte" not in asked[1]["messages"][0]["content"]  # without retrieval there are no passages to give
+    assert first.startswith('Antworte als {"answer": ...}. [1] Meringue') and first.endswith(
+        "Frage: What is whisked?"
+    )
+    assert (
+        "Antworte" not in asked[1]["messages"][0]["content"]
+    )  # without retrieval there are no passages to give
     assert (asked[0]["temperature"], asked[0]["seed"]) == (0.7, 3)
     with pytest.raises(InputError, match="was made with another model"):
         ask(kitchen, endpoint(WELL)[0])
@@ -188,7 +242,9 @@ def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
     cut_off = json.dumps({"choices": [CHOICE | {"finish_reason": "length"}]})
     said = []
     log = ask(kitchen, endpoint((200, cut_off), WELL)[0], report=said.append)
-    assert said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
+    assert (
+        said[-1] == "1 of 6 answers were cut off at 512 tokens (m, retrieval): raise --max-tokens"
+    )
     assert log.attrs["notes"] == ["1 answers were cut off at the model's limit"]
 
 
@@ -209,16 +265,24 @@ def test_what_a_model_thinks_is_kept_apart_from_its_answer(kitchen, text, answer
 
 def test_questions_come_with_what_a_log_may_hold(tmp_path):
     path = tmp_path / "q.jsonl"
-    path.write_text('{"_id": "q1", "text": "May I?", "reference": "Yes."}\n{"_id": "q2", "text": "Must I?"}')
+    path.write_text(
+        '{"_id": "q1", "text": "May I?", "reference": "Yes."}\n{"_id": "q2", "text": "Must I?"}'
+    )
     assert read_asked(path) == [
         {"id": "q1", "question": "May I?", "reference": "Yes."},
         {"id": "q2", "question": "Must I?"},
     ]
     for content, message in [
         ('{"_id": "q1"}', r"q\.jsonl:1: has no question"),
-        ('{"question": "A?"}\n{"question": "A?"}', r"q\.jsonl:2: question 'A\?' stood already in row 1"),
+        (
+            '{"question": "A?"}\n{"question": "A?"}',
+            r"q\.jsonl:2: question 'A\?' stood already in row 1",
+        ),
         ("\n", "holds no questions|is empty|no "),
-        ('{"question": "A?", "relevant": [NaN]}', r"q\.jsonl:1: question 'A\?': holds NaN or an endless number"),
+        (
+            '{"question": "A?", "relevant": [NaN]}',
+            r"q\.jsonl:1: question 'A\?': holds NaN or an endless number",
+        ),
     ]:
         path.write_text(content)
         with pytest.raises(InputError, match=message):
@@ -234,10 +298,16 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     assert code == 0 and "m, retrieval" in out and "6 of 6 answers" in err
     assert [path.name for path in kitchen.glob(".*")] == []  # no lock is left
     assert casebook(*found)[0] == 0
-    for refused in ([*found, "--price-in", "1"], [*words, "b.jsonl", "--k=2"], [*words, "questions.txt"]):
+    for refused in (
+        [*found, "--price-in", "1"],
+        [*words, "b.jsonl", "--k=2"],
+        [*words, "questions.txt"],
+    ):
         code, _, err = casebook(*refused)
         assert code == 1 and err.count("\n") == 1
-    empty = [{"index": 0, "message": {"role": "assistant", "content": text}} for text in ("", "Eggs.")]
+    empty = [
+        {"index": 0, "message": {"role": "assistant", "content": text}} for text in ("", "Eggs.")
+    ]
     replies = [(200, json.dumps({"choices": [choice]})) for choice in (empty[0], empty[1])]
     monkeypatch.setenv("CASEBOOK_LLM_URL", endpoint(*replies)[0])
     (counts,) = json.loads(casebook(*words, "c.jsonl", "--json")[1])["systems"]
@@ -255,20 +325,38 @@ HOSTILE = {
     "a number": (completion(7), "content: Input should be a valid string"),
     "NaN": (completion(math.nan), "content: Input should be a valid string"),
     "half a character": (completion("\ud800"), "Invalid JSON: .*hex escape"),
-    "choices are an object": (completion(choices={"0": CHOICE}), "choices: Input should be a valid array"),
+    "choices are an object": (
+        completion(choices={"0": CHOICE}),
+        "choices: Input should be a valid array",
+    ),
     "no choice": (completion(choices=[]), "choices: "),
     "no content": (completion(choices=[{"message": {}}]), "content: Field required"),
     "deep": (DEEP, "Invalid JSON: "),
-    "tokens in words": (completion(usage={"prompt_tokens": "ten"}), "prompt_tokens: Input should be a valid integer"),
-    "fewer tokens than none": (completion(usage={"prompt_tokens": -1, "completion_tokens": 1}), "prompt_tokens: "),
-    "endless tokens": (completion(usage={"prompt_tokens": 1, "completion_tokens": math.inf}), "completion_tokens: "),
-    "an error with status 200": ({"error": {"message": "quota, sk-secret"}}, r"choices: .*quota, \*\*\*"),
+    "tokens in words": (
+        completion(usage={"prompt_tokens": "ten"}),
+        "prompt_tokens: Input should be a valid integer",
+    ),
+    "fewer tokens than none": (
+        completion(usage={"prompt_tokens": -1, "completion_tokens": 1}),
+        "prompt_tokens: ",
+    ),
+    "endless tokens": (
+        completion(usage={"prompt_tokens": 1, "completion_tokens": math.inf}),
+        "completion_tokens: ",
+    ),
+    "an error with status 200": (
+        {"error": {"message": "quota, sk-secret"}},
+        r"choices: .*quota, \*\*\*",
+    ),
 }
 
 
 def ask_three(kitchen, reply, **settings):
     """Ask the three questions without passages, the second of which gets a reply of its own."""
-    with replying(lambda prompt: reply() if ONE in prompt else [response(completion())]) as (url, asked):
+    with replying(lambda prompt: reply() if ONE in prompt else [response(completion())]) as (
+        url,
+        asked,
+    ):
         try:
             return ask(kitchen, url, corpus=None, **({"retries": 0} | settings)), asked
         except BatchFailed as error:
@@ -281,7 +369,9 @@ def test_a_reply_that_is_no_answer_is_a_row_with_the_reason(kitchen, kind, monke
     body, reason = HOSTILE[kind]
     said, asked = ask_three(kitchen, lambda: [response(body)], prices=(1.0, 2.0))
     assert len(asked) == 3
-    assert re.search(f"1 of 3 answers are missing: endpoint:m: no chat completion: .*{reason}", said)
+    assert re.search(
+        f"1 of 3 answers are missing: endpoint:m: no chat completion: .*{reason}", said
+    )
     log = read_log(kitchen / "answers.jsonl")
     assert log["question"].tolist() == QUESTIONS
     assert log["answer"].tolist() == ["Four egg whites.", "", "Four egg whites."]
@@ -302,7 +392,12 @@ def test_what_had_no_answer_is_asked_again_after_what_was_never_asked(kitchen):
     _, asked = ask_three(kitchen, lambda: nonsense)
     assert ["What is new?" in prompt for prompt, _ in asked] == [True, False]
     log, _ = ask_three(kitchen, lambda: [response(completion("The sponge."))])
-    assert log["answer"].tolist() == ["Four egg whites.", "The sponge.", "Four egg whites.", "Four egg whites."]
+    assert log["answer"].tolist() == [
+        "Four egg whites.",
+        "The sponge.",
+        "Four egg whites.",
+        "Four egg whites.",
+    ]
     assert log["no_answer"].isna().all()
 
 
@@ -312,10 +407,16 @@ def test_nonsense_in_a_row_stops_nothing_and_slow_replies_in_a_row_are_got_past(
             ask(kitchen, url)
         assert len(asked) == 6 and len(lines(kitchen)) == 6
     (kitchen / "answers.jsonl").unlink()
-    with chatting("Late.", delay=0.5) as (url, _), pytest.raises(BatchFailed, match=r"no answer within 0\.1 s"):
+    with (
+        chatting("Late.", delay=0.5) as (url, _),
+        pytest.raises(BatchFailed, match=r"no answer within 0\.1 s"),
+    ):
         ask(kitchen, url, timeout=0.1)
     assert len(lines(kitchen)) == 3  # three in a row
-    with chatting("Late.", delay=0.5) as (url, _), pytest.raises(BatchFailed, match="6 of 6 answers are missing"):
+    with (
+        chatting("Late.", delay=0.5) as (url, _),
+        pytest.raises(BatchFailed, match="6 of 6 answers are missing"),
+    ):
         ask(kitchen, url, timeout=0.1)
     assert len(lines(kitchen)) == 6
     with chatting("In time.") as (url, _):
@@ -339,7 +440,10 @@ def test_a_log_whose_writer_was_killed_between_two_tries_is_read(kitchen):
 def test_many_reasons_do_not_make_an_endless_line(kitchen):
     (kitchen / "questions.txt").write_text("\n".join(f"Question {number}?" for number in range(30)))
     server = replying(lambda prompt: [response(prompt[-30:].encode())])
-    with server as (url, _), pytest.raises(BatchFailed, match="; and 25 other reasons; the same command asks again"):
+    with (
+        server as (url, _),
+        pytest.raises(BatchFailed, match="; and 25 other reasons; the same command asks again"),
+    ):
         ask(kitchen, url, corpus=None)
     assert read_log(kitchen / "answers.jsonl").attrs["notes"][0].endswith("; and 27 other reasons)")
 
@@ -348,14 +452,26 @@ def test_a_link_to_the_log_does_not_get_round_its_lock(kitchen):
     """Two processes, one of which names the log by a link."""
     link = kitchen / "link.jsonl"
     link.symlink_to("answers.jsonl")
-    words = [sys.executable, "-m", "casebook", "answer", "questions.txt", "--model", "m", "--out", "link.jsonl"]
+    words = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "answer",
+        "questions.txt",
+        "--model",
+        "m",
+        "--out",
+        "link.jsonl",
+    ]
     with chatting("Four egg whites.", delay=1.5) as (url, asked):
         other = subprocess.Popen([*words, "--url", url], cwd=kitchen, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + 60
             while not asked and time.monotonic() < end:
                 time.sleep(0.05)
-            with pytest.raises(InputError, match=rf"answers\.jsonl: is being written by pid {other.pid} "):
+            with pytest.raises(
+                InputError, match=rf"answers\.jsonl: is being written by pid {other.pid} "
+            ):
                 ask(kitchen, url, corpus=None)
             assert other.wait(60) == 0
         finally:
@@ -380,7 +496,9 @@ def test_numbers_that_no_log_can_hold_are_refused_at_the_door(kitchen):
 @pytest.mark.parametrize("url", ["http://[::1", "http://h:99999", "http://", "http://a b"])
 def test_a_malformed_address_is_one_line_at_the_command(kitchen, casebook, monkeypatch, url):
     monkeypatch.chdir(kitchen)
-    code, _, err = casebook("answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url", url)
+    code, _, err = casebook(
+        "answer", "questions.txt", "--model", "m", "--out", "a.jsonl", "--url", url
+    )
     assert code == 1 and err.count("\n") == 1 and "of a language model: " in err
 
 
@@ -392,7 +510,10 @@ def test_what_was_being_asked_when_the_rest_was_given_up_is_kept(kitchen):
         time.sleep(0.5 if late else 0.1)
         yield response(completion()) if late else response(b"{}", status="401 No")
 
-    with replying(reply) as (url, asked), pytest.raises(BatchFailed, match="11 of 12 answers are missing"):
+    with (
+        replying(reply) as (url, asked),
+        pytest.raises(BatchFailed, match="11 of 12 answers are missing"),
+    ):
         ask(kitchen, url, corpus=None, parallel=4, retries=0)
     assert len(asked) < 12
     assert [json.loads(line)["id"] for line in lines(kitchen)] == ["Question 3?"]

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from casebook.assistant.log import ALIASES, PATHS, checked_log, read_log
 from casebook.errors import InputError
 
-OURS = {"id": "q1", "question": "May I cancel?", "answer": "Yes.", "contexts": ["You may cancel."], "system": "a"}
+OURS = {
+    "id": "q1",
+    "question": "May I cancel?",
+    "answer": "Yes.",
+    "contexts": ["You may cancel."],
+    "system": "a",
+}
 # RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith: _flatten_experiment_results, the body of
 # upload-experiment; OpenAI: the output item of its API reference.
 EXPORTS = json.loads(Path(__file__).with_name("exports.json").read_text())
@@ -75,14 +81,20 @@ def test_texts_that_numpy_printed_stay_apart(tmp_path, printed, texts):
     assert log["contexts"][0] == texts
 
 
-@pytest.mark.parametrize("printed", ["['You may' 'cancel', 'it']", "['You may' 'or' ... 'cancel it']"])
+@pytest.mark.parametrize(
+    "printed", ["['You may' 'cancel', 'it']", "['You may' 'or' ... 'cancel it']"]
+)
 def test_a_list_of_which_nobody_knows_the_parts_is_refused(tmp_path, printed):
-    with pytest.raises(InputError, match=r"a\.jsonl:1: field contexts: .*without a comma.*write a list as JSON"):
+    with pytest.raises(
+        InputError, match=r"a\.jsonl:1: field contexts: .*without a comma.*write a list as JSON"
+    ):
         read_log(write(tmp_path / "a.jsonl", [OURS | {"contexts": printed}]))
 
 
 def test_a_workbook_a_table_and_parquet_say_what_a_csv_says(tmp_path):
-    frame = pd.DataFrame([OURS | {"contexts": '["You may cancel."]', "seconds": 2}, OURS | {"id": 7, "answer": "30"}])
+    frame = pd.DataFrame(
+        [OURS | {"contexts": '["You may cancel."]', "seconds": 2}, OURS | {"id": 7, "answer": "30"}]
+    )
     frame.to_csv(tmp_path / "log.csv", index=False)
     frame.to_csv(tmp_path / "log.tsv", index=False, sep="\t")
     frame.to_excel(tmp_path / "log.xlsx", index=False)
@@ -99,7 +111,10 @@ def test_parquet_is_read_where_pyarrow_is(tmp_path, monkeypatch):
     except ImportError:
         path.write_bytes(b"PAR1")
     else:
-        assert read_log(path).loc[0, ["answer", "contexts"]].tolist() == [OURS["answer"], OURS["contexts"]]
+        assert read_log(path).loc[0, ["answer", "contexts"]].tolist() == [
+            OURS["answer"],
+            OURS["contexts"],
+        ]
         path.write_bytes(b"no parquet")
         with pytest.raises(InputError, match=r"log\.parquet: is no parquet file, or is damaged"):
             read_log(path)
@@ -116,11 +131,15 @@ def test_an_archive_of_inspect_says_what_its_json_says(tmp_path):
         header = {name: value for name, value in EXPORTS["inspect"].items() if name != "samples"}
         archive.writestr("header.json", json.dumps(header))
         for sample in EXPORTS["inspect"]["samples"]:
-            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+            archive.writestr(
+                f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample)
+            )
     pd.testing.assert_frame_equal(read_log(path), expected)
     for content in (b"no archive", path.read_bytes()[:300]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"inspect\.eval: is no Inspect log: .*inspect log convert"):
+        with pytest.raises(
+            InputError, match=r"inspect\.eval: is no Inspect log: .*inspect log convert"
+        ):
             read_log(path)
 
 
@@ -157,7 +176,10 @@ def test_epochs_are_rows_of_one_group_and_a_failed_run_has_an_empty_answer(tmp_p
     failed = {"inputs.question": "May I?", "error": "Timeout\x1b[31m\nError()", "id": "r2"}
     log = read_log(write(tmp_path / "l.jsonl", [EXPORTS["langsmith"], failed]))
     assert log["answer"].tolist() == ["Yes.", ""] and log["seconds"][0] == 0.5
-    assert log["no_answer"].isna().tolist() == [True, False] and log["no_answer"][1] == "Timeout [31m Error()"
+    assert (
+        log["no_answer"].isna().tolist() == [True, False]
+        and log["no_answer"][1] == "Timeout [31m Error()"
+    )
     item = EXPORTS["openai"]["data"][0]
     log = read_log(write(tmp_path / "o.jsonl", [item | {"sample": {"output": [], "model": "m"}}]))
     assert log.loc[0, ["answer", "system"]].tolist() == ["", "m"]
@@ -171,10 +193,21 @@ def test_promptfoo_has_prompts_errors_objects_and_milliseconds(tmp_path):
     results += [
         other | {"response": {"output": {"yes": True}}},
         other | {"response": {"error": "429"}, "testIdx": 2},
-        other | {"response": {"output": "No."}, "testIdx": 3, "testCase": None, "provider": {"id": "p", "label": "P"}},
+        other
+        | {
+            "response": {"output": "No."},
+            "testIdx": 3,
+            "testCase": None,
+            "provider": {"id": "p", "label": "P"},
+        },
     ]
     log = read_log(write(tmp_path / "promptfoo.json", content))
-    assert log["system"].tolist() == ["openai:gpt-4o, prompt 1", "m, prompt 2", "m, prompt 2", "P, prompt 2"]
+    assert log["system"].tolist() == [
+        "openai:gpt-4o, prompt 1",
+        "m, prompt 2",
+        "m, prompt 2",
+        "P, prompt 2",
+    ]
     assert log["answer"].tolist() == ["Yes.", '{"yes": true}', "", "No."]
     asked = results[0]["prompt"]["raw"]
     assert log["question"].tolist() == ["May I cancel?", "Why?", "Why?", asked]
@@ -185,8 +218,14 @@ def test_promptfoo_has_prompts_errors_objects_and_milliseconds(tmp_path):
 def test_two_files_are_two_systems_and_copies_are_left_out_and_listed(tmp_path):
     paths = [write(tmp_path / name, [EXPORTS["ragas"]]) for name in ("old.jsonl", "new.jsonl")]
     log = read_log(paths)
-    assert log["system"].tolist() == ["old", "new"] and len(set(log["id"])) == 1 and not log.attrs["named"]
-    log = read_log(write(tmp_path / "a.jsonl", [OURS, OURS | {"metadata": {"group": "no field of a log"}}]))
+    assert (
+        log["system"].tolist() == ["old", "new"]
+        and len(set(log["id"])) == 1
+        and not log.attrs["named"]
+    )
+    log = read_log(
+        write(tmp_path / "a.jsonl", [OURS, OURS | {"metadata": {"group": "no field of a log"}}])
+    )
     assert len(log) == 1 and log.attrs["named"] and log["group"].tolist() == ["q1"]
     assert log.attrs["copies"] == [f"{tmp_path}/a.jsonl:2, as in {tmp_path}/a.jsonl:1"]
 
@@ -195,12 +234,23 @@ def test_contexts_are_objects_or_ids_of_a_collection(tmp_path):
     write(tmp_path / "corpus.jsonl", [{"_id": "d1", "title": "", "text": "You may cancel."}])
     objects = [{"id": "d1", "page_content": "You may cancel."}]
     for contexts, collection in ((objects, None), (objects[0], None), (["d1"], tmp_path)):
-        row = read_log(write(tmp_path / "a.jsonl", [OURS | {"contexts": contexts}]), collection).iloc[0]
+        row = read_log(
+            write(tmp_path / "a.jsonl", [OURS | {"contexts": contexts}]), collection
+        ).iloc[0]
         assert (row["contexts"], row["context_ids"]) == (["You may cancel."], ["d1"])
     with pytest.raises(InputError, match=r"c\.jsonl:1: context 'd9' is no id"):
         read_log(write(tmp_path / "c.jsonl", [OURS | {"contexts": ["d9"]}]), tmp_path)
-    ids = read_log(write(tmp_path / "d.jsonl", [OURS | {"contexts": ["d1", "d2"], "relevant": {"d1": 2, "d2": 0}}]))
-    assert ids.loc[0, ["contexts", "context_ids", "relevant"]].tolist() == [None, ["d1", "d2"], ["d1"]]
+    ids = read_log(
+        write(
+            tmp_path / "d.jsonl",
+            [OURS | {"contexts": ["d1", "d2"], "relevant": {"d1": 2, "d2": 0}}],
+        )
+    )
+    assert ids.loc[0, ["contexts", "context_ids", "relevant"]].tolist() == [
+        None,
+        ["d1", "d2"],
+        ["d1"],
+    ]
     with pytest.raises(InputError, match=r"d\.jsonl:1: contexts such as 'd1' are no texts"):
         checked_log(tmp_path / "d.jsonl")
 
@@ -209,7 +259,10 @@ def test_unicode_and_compression(tmp_path):
     path = tmp_path / "log.jsonl.gz"
     line = OURS | {"question": "Darf ich kündigen? 合同 🙂", "answer": "Ja\u2028gewiß."}
     path.write_bytes(gzip.compress(json.dumps(line, ensure_ascii=False).encode()))
-    assert read_log(path).loc[0, ["question", "answer"]].tolist() == [line["question"], line["answer"]]
+    assert read_log(path).loc[0, ["question", "answer"]].tolist() == [
+        line["question"],
+        line["answer"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -222,10 +275,19 @@ def test_unicode_and_compression(tmp_path):
         ([OURS | {"question": " "}], "a.jsonl:1: field question: String should match pattern"),
         ([OURS | {"contexts": [7]}], "a.jsonl:1: a context is no text"),
         ([OURS | {"context_ids": ["a", "b"]}], "a.jsonl:1: 1 contexts and 2 context ids"),
-        ([OURS | {"abstained": "maybe"}], "a.jsonl:1: field abstained: Input should be a valid boolean"),
-        ([OURS | {"seconds": -1}], "a.jsonl:1: field seconds: Input should be greater than or equal to 0"),
+        (
+            [OURS | {"abstained": "maybe"}],
+            "a.jsonl:1: field abstained: Input should be a valid boolean",
+        ),
+        (
+            [OURS | {"seconds": -1}],
+            "a.jsonl:1: field seconds: Input should be greater than or equal to 0",
+        ),
         ([OURS, OURS | {"answer": "No."}], "a.jsonl:2: a answered 'q1' otherwise in"),
-        ([OURS, OURS | {"question": "Other?", "system": "b"}], "a.jsonl:2: question of id 'q1' differs"),
+        (
+            [OURS, OURS | {"question": "Other?", "system": "b"}],
+            "a.jsonl:2: question of id 'q1' differs",
+        ),
         ([OURS, json.dumps(OURS)[:-20]], "a.jsonl:2: is not JSON: the last line breaks off"),
     ],
 )
@@ -252,21 +314,35 @@ def test_files_that_are_no_logs(tmp_path, name, content, message):
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.sampled_from(["", "a", "Yes.", "[", "['x']"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 3)
+    | st.floats()
+    | st.sampled_from(["", "a", "Yes.", "[", "['x']"]),
     lambda inner: (
         st.lists(inner, max_size=2)
-        | st.dictionaries(st.sampled_from(["content", "text", "id", "answer", "question", "choices", "message"]), inner)
+        | st.dictionaries(
+            st.sampled_from(["content", "text", "id", "answer", "question", "choices", "message"]),
+            inner,
+        )
     ),
     max_leaves=6,
 )
-FIELDS = sorted({part for paths in PATHS.values() for path in paths for part in (path, path.split(".")[0])} | {"epoch"})
+FIELDS = sorted(
+    {part for paths in PATHS.values() for path in paths for part in (path, path.split(".")[0])}
+    | {"epoch"}
+)
 RECORDS = st.dictionaries(st.sampled_from([*FIELDS, "error"]), VALUES, max_size=5)
-RECORDS |= st.dictionaries(st.sampled_from(sorted(name for names in ALIASES.values() for name in names)), VALUES)
+RECORDS |= st.dictionaries(
+    st.sampled_from(sorted(name for names in ALIASES.values() for name in names)), VALUES
+)
 FILES = st.one_of(
     st.lists(RECORDS | VALUES, max_size=3),
     RECORDS,
     st.fixed_dictionaries({"eval": VALUES, "samples": VALUES | st.lists(RECORDS, max_size=2)}),
-    st.fixed_dictionaries({"experiment_name": VALUES, "results": VALUES | st.lists(RECORDS, max_size=2)}),
+    st.fixed_dictionaries(
+        {"experiment_name": VALUES, "results": VALUES | st.lists(RECORDS, max_size=2)}
+    ),
 )
 
 

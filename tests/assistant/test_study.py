@@ -31,29 +31,92 @@ from casebook.errors import InputError
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
 WORDS = st.lists(
-    st.sampled_from(("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")), max_size=8
+    st.sampled_from(
+        ("a", "an", "the", "The", "landlord's", "May", "may,", "not", "30", "days.", "(")
+    ),
+    max_size=8,
 )
 
 # Two kinds of material: question, context that the retrieval found, reference.
 RECIPES = [
-    ("How long does the sponge bake?", "Bake the sponge for 25 minutes at 180 degrees.", "For 25 minutes."),
-    ("What is whisked for meringue?", "Whisk four egg whites until stiff, then add sugar.", "Four egg whites."),
-    ("When is pastry rolled out?", "Rest pastry one hour in the refrigerator before rolling.", "After an hour."),
-    ("How is rice rinsed?", "Rinse rice in cold water until nothing clouds, then drain.", "In cold water."),
-    ("What thickens the gravy?", "Stir 30 g of flour into melted butter to thicken gravy.", "Flour in butter."),
-    ("Which beans need soaking?", "Kidney beans soak overnight and boil hard 10 minutes.", "Kidney beans."),
-    ("Where does dough rise?", "Leave dough covered near a warm oven for 90 minutes.", "Near an oven."),
-    ("What goes on the salad?", "Dress the salad with lemon, olive oil and 2 g of salt.", "Lemon, oil and salt."),
+    (
+        "How long does the sponge bake?",
+        "Bake the sponge for 25 minutes at 180 degrees.",
+        "For 25 minutes.",
+    ),
+    (
+        "What is whisked for meringue?",
+        "Whisk four egg whites until stiff, then add sugar.",
+        "Four egg whites.",
+    ),
+    (
+        "When is pastry rolled out?",
+        "Rest pastry one hour in the refrigerator before rolling.",
+        "After an hour.",
+    ),
+    (
+        "How is rice rinsed?",
+        "Rinse rice in cold water until nothing clouds, then drain.",
+        "In cold water.",
+    ),
+    (
+        "What thickens the gravy?",
+        "Stir 30 g of flour into melted butter to thicken gravy.",
+        "Flour in butter.",
+    ),
+    (
+        "Which beans need soaking?",
+        "Kidney beans soak overnight and boil hard 10 minutes.",
+        "Kidney beans.",
+    ),
+    (
+        "Where does dough rise?",
+        "Leave dough covered near a warm oven for 90 minutes.",
+        "Near an oven.",
+    ),
+    (
+        "What goes on the salad?",
+        "Dress the salad with lemon, olive oil and 2 g of salt.",
+        "Lemon, oil and salt.",
+    ),
 ]
 DECISIONS = [
-    ("Was the lease valid?", "The court held that the lease was void under section 11 of the Act.", "No, void."),
-    ("Who bears the costs?", "Costs shall be paid by the respondent within 28 days.", "The respondent."),
+    (
+        "Was the lease valid?",
+        "The court held that the lease was void under section 11 of the Act.",
+        "No, void.",
+    ),
+    (
+        "Who bears the costs?",
+        "Costs shall be paid by the respondent within 28 days.",
+        "The respondent.",
+    ),
     ("Was notice given?", "Notice must be served personally; posting it was not enough.", "No."),
-    ("Is the guarantor liable?", "A guarantor is discharged where the loan is varied without consent.", "No."),
-    ("What damages were awarded?", "Damages of 12,000 were awarded for loss of amenity.", "12,000."),
-    ("Did limitation bar the claim?", "Time ran from discovery in 2015, so the action is statute-barred.", "Yes."),
-    ("Was the witness believed?", "His evidence was rejected because it contradicted the ledger.", "No."),
-    ("May the appeal proceed?", "Leave to appeal is granted on the question of jurisdiction alone.", "In part."),
+    (
+        "Is the guarantor liable?",
+        "A guarantor is discharged where the loan is varied without consent.",
+        "No.",
+    ),
+    (
+        "What damages were awarded?",
+        "Damages of 12,000 were awarded for loss of amenity.",
+        "12,000.",
+    ),
+    (
+        "Did limitation bar the claim?",
+        "Time ran from discovery in 2015, so the action is statute-barred.",
+        "Yes.",
+    ),
+    (
+        "Was the witness believed?",
+        "His evidence was rejected because it contradicted the ledger.",
+        "No.",
+    ),
+    (
+        "May the appeal proceed?",
+        "Leave to appeal is granted on the question of jurisdiction alone.",
+        "In part.",
+    ),
 ]
 
 
@@ -61,7 +124,12 @@ def log_of(path, material, answer, **systems):
     rows = []
     for system, make in {"good": answer, **systems}.items():
         for number, (question, contexts, reference) in enumerate(material):
-            row = {"id": f"q{number}", "question": question, "answer": make(contexts, reference), "system": system}
+            row = {
+                "id": f"q{number}",
+                "question": question,
+                "answer": make(contexts, reference),
+                "system": system,
+            }
             rows.append(row | {"contexts": [contexts], "reference": reference})
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
@@ -114,7 +182,12 @@ def test_abstentions(answer, expected):
 
 @pytest.mark.parametrize("material", [RECIPES, DECISIONS], ids=["recipes", "decisions"])
 def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, material):
-    path = log_of(tmp_path / "log.jsonl", material, lambda contexts, _: contexts, bad=lambda *_: "Ask someone else.")
+    path = log_of(
+        tmp_path / "log.jsonl",
+        material,
+        lambda contexts, _: contexts,
+        bad=lambda *_: "Ask someone else.",
+    )
     rows = score_answers(read_log(path))
     means = summary(rows, n_boot=200).set_index(["system", "measure"])
     assert means.loc[("good", "faithfulness"), "value"] == 1
@@ -125,19 +198,34 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
     assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
     row = differences(rows, ["faithfulness"]).iloc[0]
-    assert (row["system"], row["against"], row["difference"], row["verdict"]) == ("good", "bad", 1.0, "better")
+    assert (row["system"], row["against"], row["difference"], row["verdict"]) == (
+        "good",
+        "bad",
+        1.0,
+        "better",
+    )
     assert (row["wins"], row["ties"], row["losses"]) == (8, 0, 0)
 
 
 def test_agreement_with_references_that_are_all_the_same(tmp_path):
     material = [(question, contexts, "The baker pays.") for question, contexts, _ in RECIPES]
     said = {"also": lambda *_: "baker pays", "other": lambda *_: "Nobody."}
-    rows = score_answers(read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said)))
+    rows = score_answers(
+        read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said))
+    )
     means = summary(rows, n_boot=100).set_index(["measure", "system"])[["value", "control"]]
     for measure in ("exact", "token F1"):
-        assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [[1, 1], [1, 1], [0, 0]]
+        assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [
+            [1, 1],
+            [1, 1],
+            [0, 0],
+        ]
     found = differences(rows, ["token F1"]).set_index(["system", "against"])
-    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [1, 1, NOT_MEASURED]
+    assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
+        1,
+        1,
+        NOT_MEASURED,
+    ]
     assert found.loc[("good", "other"), "p_adjusted"] == pytest.approx(3 * 2 / 2**8)
 
 
@@ -153,12 +241,16 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     blind = rates.loc[("negation turned", OWN)]
     assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
     assert not (rates["low"] == rates["high"]).any()
-    assert rates.loc[("negation turned", OWN), "noticed_high"] > 0.2  # Wilson's: few copies prove little
+    assert (
+        rates.loc[("negation turned", OWN), "noticed_high"] > 0.2
+    )  # Wilson's: few copies prove little
 
 
 def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_path):
     """F1: the best of six detectors said "mostly" where the chapter's own measure sees nothing."""
-    defects = planted_defects(read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good")
+    defects = planted_defects(
+        read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good"
+    )
     weakest = weakest_defect(defects)
     own = defects[(defects["detector"] == OWN) & (defects["judged"] >= 5)]
     assert weakest["detector"] == OWN and weakest["value"] == own["noticed"].min() == 0
@@ -167,7 +259,11 @@ def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_
 
 def test_of_several_references_the_closest_counts(tmp_path):
     path = tmp_path / "log.jsonl"
-    line = {"question": "Who pays?", "answer": "The tenant.", "ground_truths": ["The landlord.", "The tenant."]}
+    line = {
+        "question": "Who pays?",
+        "answer": "The tenant.",
+        "ground_truths": ["The landlord.", "The tenant."],
+    }
     path.write_text(json.dumps(line))
     row = score_answers(read_log(path)).iloc[0]
     assert (row["exact"], row["token F1"]) == (1, 1)
@@ -176,10 +272,14 @@ def test_of_several_references_the_closest_counts(tmp_path):
 def test_chinese_answers_are_read_by_character(tmp_path):
     """F30: verbatim copies had faithfulness 0."""
     context = "押金最多为五周租金。房东必须在三十天内保护押金。"
-    rows = [{"question": "押金是多少？", "answer": context, "contexts": [context], "system": "copy"}]
+    rows = [
+        {"question": "押金是多少？", "answer": context, "contexts": [context], "system": "copy"}
+    ]
     rows.append(rows[0] | {"answer": "自行车停放在地下室，走廊必须保持畅通。", "system": "other"})
     path = tmp_path / "log.jsonl"
-    path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
+    path.write_text(
+        "\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8"
+    )
     assert score_answers(read_log(path))["faithfulness"].tolist() == [1, 0]
     assert token_f1("五周租金。", "最多五周租金") == pytest.approx(0.8)
     assert token_f1("五周租金", "three months") == 0
@@ -188,14 +288,22 @@ def test_chinese_answers_are_read_by_character(tmp_path):
 def test_a_single_group_swaps_its_own_answers(tmp_path):
     log = read_log(log_of(tmp_path / "log.jsonl", DECISIONS[:2], lambda contexts, _: contexts))
     rates = planted_defects(log.assign(group="one"), "good")
-    assert rates.set_index(["defect", "detector"]).loc[("answer swapped", "corrected"), "copies"] == 2
+    assert (
+        rates.set_index(["defect", "detector"]).loc[("answer swapped", "corrected"), "copies"] == 2
+    )
 
 
 def test_answers_without_contexts_are_held_against_those_of_another_system(tmp_path):
     path = tmp_path / "log.jsonl"
     rows = [
         {"id": "q1", "question": "Who pays?", "answer": "The tenant pays.", "system": "base"},
-        {"id": "q1", "question": "Who pays?", "answer": "x", "system": "rag", "contexts": ["The tenant pays."]},
+        {
+            "id": "q1",
+            "question": "Who pays?",
+            "answer": "x",
+            "system": "rag",
+            "contexts": ["The tenant pays."],
+        },
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
     scored = score_answers(read_log(path)).set_index("system")
@@ -273,10 +381,18 @@ def shaky(contexts, reference):
 
 @pytest.mark.parametrize(
     ("new", "measures", "verdict"),
-    [(copied, None, "pass"), (wrong, None, "fail"), (wrong, ["answered"], "pass"), (shaky, ["token F1"], "undecided")],
+    [
+        (copied, None, "pass"),
+        (wrong, None, "fail"),
+        (wrong, ["answered"], "pass"),
+        (shaky, ["token F1"], "undecided"),
+    ],
 )
 def test_a_gate_passes_fails_and_doubts(tmp_path, new, measures, verdict):
-    paths = [log_of(tmp_path / f"{name}.jsonl", RECIPES, make) for name, make in (("new", new), ("old", copied))]
+    paths = [
+        log_of(tmp_path / f"{name}.jsonl", RECIPES, make)
+        for name, make in (("new", new), ("old", copied))
+    ]
     assert gate_logs(*paths, measures)["verdict"] == verdict
 
 
@@ -293,10 +409,16 @@ def test_a_gate_refuses_what_is_not_the_same(tmp_path):
 
 
 def test_systems_are_paired_by_name_or_by_what_follows_the_last_comma(tmp_path):
-    old = log_of(tmp_path / "old.jsonl", RECIPES, copied, **{"m, retrieval": copied, "m, none": wrong})
-    new = log_of(tmp_path / "new.jsonl", RECIPES, copied, **{"n, none": wrong, "n, retrieval": wrong})
+    old = log_of(
+        tmp_path / "old.jsonl", RECIPES, copied, **{"m, retrieval": copied, "m, none": wrong}
+    )
+    new = log_of(
+        tmp_path / "new.jsonl", RECIPES, copied, **{"n, none": wrong, "n, retrieval": wrong}
+    )
     for path in (old, new):
-        path.write_text("".join(line + "\n" for line in path.read_text().splitlines() if '"good"' not in line))
+        path.write_text(
+            "".join(line + "\n" for line in path.read_text().splitlines() if '"good"' not in line)
+        )
     rows = gate_logs(new, old, ["token F1"])["rows"].set_index("system")
     assert rows["against"].to_dict() == {"n, none": "m, none", "n, retrieval": "m, retrieval"}
     assert rows["verdict"].to_dict() == {"n, none": "pass", "n, retrieval": "fail"}
@@ -325,10 +447,30 @@ def test_what_a_template_says_before_its_quotation_is_no_claim(require):
 
 
 def test_a_question_is_shown_with_every_answer():
-    answer = {"answer": "Whisk four.", "abstained": False, "weak": [], "values": [1.0], "contexts": ["x"], "ids": None}
-    item = {"id": "q1", "text": "What is whisked?", "reference": "Four egg whites.", "given": [answer, None]}
-    known = {"cell": "assistant-log", "kind": "answers", "systems": ["good", "bad"], "documents": [], "items": [item]}
-    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0]["parts"]
+    answer = {
+        "answer": "Whisk four.",
+        "abstained": False,
+        "weak": [],
+        "values": [1.0],
+        "contexts": ["x"],
+        "ids": None,
+    }
+    item = {
+        "id": "q1",
+        "text": "What is whisked?",
+        "reference": "Four egg whites.",
+        "given": [answer, None],
+    }
+    known = {
+        "cell": "assistant-log",
+        "kind": "answers",
+        "systems": ["good", "bad"],
+        "documents": [],
+        "items": [item],
+    }
+    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0][
+        "parts"
+    ]
     assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
     assert (scores[0][1], contexts[0][0]) == ("1.000", "good")

@@ -12,7 +12,19 @@ ASKED = "Are more checks of these labels flagged than of sound collections?"
 
 def run_chapter(folder, *parameters):
     """Run the chapter in a folder: its headlines, and what was said."""
-    command = [sys.executable, "-m", "casebook", "run", "audits", "--run", "mine", "-p", "repeats=2", "-p", "tables=[]"]
+    command = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "run",
+        "audits",
+        "--run",
+        "mine",
+        "-p",
+        "repeats=2",
+        "-p",
+        "tables=[]",
+    ]
     command += [part for parameter in parameters for part in ("-p", parameter)]
     env = os.environ | {"CASEBOOK_ROOT": str(folder / "out")}
     done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, timeout=300)
@@ -29,7 +41,9 @@ def test_one_question_and_no_reported_table(tmp_path):
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "What is due?"}\n')
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
     headlines, _ = run_chapter(tmp_path, "datasets=[./single]")
-    assert set(headlines) == {ASKED}  # the documents' tables are no part of a report on one's own labels
+    assert set(headlines) == {
+        ASKED
+    }  # the documents' tables are no part of a report on one's own labels
     assert headlines[ASKED]["value"] < 0 and headlines[ASKED]["n"] == 1
 
 

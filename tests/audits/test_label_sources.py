@@ -45,9 +45,13 @@ def test_the_command_exits_2_when_flagged_and_0_when_not(tmp_path, casebook):
     assert code == 2 and "flagged: " in err
     found = json.loads(out)
     assert found["verdict"] == "flagged"
-    assert {"round robin", "neighbours"} <= {f["check"] for f in found["findings"] if f["verdict"] == "flagged"}
+    assert {"round robin", "neighbours"} <= {
+        f["check"] for f in found["findings"] if f["verdict"] == "flagged"
+    }
     path = tmp_path / "sound.qrels"
-    path.write_text("\n".join(f"{q} 0 {d} 1" for q, found in sound().splits["all"].items() for d in found))
+    path.write_text(
+        "\n".join(f"{q} 0 {d} 1" for q, found in sound().splits["all"].items() for d in found)
+    )
     code, out, _ = casebook("audit", "labels", path)
     assert code == 0 and "passed         round robin" in out
     assert casebook("audit", "labels", "nowhere")[0] == 1

@@ -22,12 +22,19 @@ def sound(n=200, documents=500, each=4, seed=0):
 
 def dealt(n, size, step=1, **known):
     """One document a question, each so many places after the last."""
-    return Labels("dealt", {"all": {f"q{i}": [NAMES[step * i % size]] for i in range(n)}}, NAMES[:size], **known)
+    return Labels(
+        "dealt",
+        {"all": {f"q{i}": [NAMES[step * i % size]] for i in range(n)}},
+        NAMES[:size],
+        **known,
+    )
 
 
 def texts_of(questions, subject=lambda d: d):
     """Give every document words of its subject, and questions those of their labels."""
-    words = {d: f"{subject(d)} clause {d} of {subject(d)}" for found in questions.values() for d in found}
+    words = {
+        d: f"{subject(d)} clause {d} of {subject(d)}" for found in questions.values() for d in found
+    }
     asked = {q: " ".join(words[d] for d in found) for q, found in questions.items()}
     return {"query_texts": asked, "document_texts": words}
 
@@ -63,7 +70,10 @@ def test_split_leak_of_pdpabench_is_flagged(mirror, monkeypatch):
     audit = audit_labels("pdpabench")
     leaks = {f"split leak: {split} with train" for split in ("test", "dev")}
     assert flagged(audit) == leaks
-    assert {(audit.finding(leak).value, audit.finding(leak).n) for leak in leaks} == {(39 / 52, 52), (30 / 49, 49)}
+    assert {(audit.finding(leak).value, audit.finding(leak).n) for leak in leaks} == {
+        (39 / 52, 52),
+        (30 / 49, 49),
+    }
     assert all(audit.finding(leak).p_sound > 0.05 for leak in leaks)  # as leaky as a random split
     assert finding(mirror / "pdpabench_beir", "split leak: test with train").value == 39 / 52
 
@@ -98,12 +108,17 @@ def test_twenty_steps_to_used_documents_are_needed(n, verdict):
 
 def test_a_collection_numbered_by_first_use_is_no_round_robin():
     questions = {f"q{i}": [NAMES[i // 3]] for i in range(300)}
-    assert finding(Labels("clauses", {"all": questions}, NAMES[:100]), "round robin").verdict == "passed"
+    assert (
+        finding(Labels("clauses", {"all": questions}, NAMES[:100]), "round robin").verdict
+        == "passed"
+    )
 
 
 def test_labels_dealt_in_permuted_order_are_found():
     deck = random.Random(1).sample(NAMES[:50], 50)
-    audit = audit_labels(Labels("dealt", {"all": {f"q{i}": [deck[i % 50]] for i in range(200)}}, NAMES[:50]))
+    audit = audit_labels(
+        Labels("dealt", {"all": {f"q{i}": [deck[i % 50]] for i in range(200)}}, NAMES[:50])
+    )
     assert flagged(audit) == {"recurring order"}
     assert audit.finding("recurring order").value == 1.0
     # Of longer lists the last document decides which is dealt next.
@@ -143,7 +158,12 @@ def test_copied_lists_are_flagged_and_wordings_are_not():
         verdict = finding(Labels("few", {"all": few}, labels.documents), "reused lists").verdict
         assert (verdict != "not applicable") == judged
     groups = dict.fromkeys(questions, "g")
-    assert finding(Labels("copied", {"all": questions}, labels.documents, groups=groups), "reused lists").value == 0.0
+    assert (
+        finding(
+            Labels("copied", {"all": questions}, labels.documents, groups=groups), "reused lists"
+        ).value
+        == 0.0
+    )
 
 
 def test_blocks_and_shared_lists_that_the_texts_support_are_natural():
@@ -179,7 +199,9 @@ def test_links_in_time_pass_and_late_ones_are_flagged():
         document_years={d: 1970 + i for i, d in enumerate(NAMES[:60])},
     )
     found = finding(labels, "anachronisms")
-    assert found.value == 48 / 60 and found.verdict == "flagged"  # younger than 1981: documents 12 to 59
+    assert (
+        found.value == 48 / 60 and found.verdict == "flagged"
+    )  # younger than 1981: documents 12 to 59
 
 
 # --- duplicates -------------------------------------------------------------------
@@ -189,7 +211,9 @@ def test_twins_and_repeated_judgements_are_counted(tmp_path):
     questions = {f"q{i}": [NAMES[i]] for i in range(10)}
     texts = {name: f"text of {name}" for name in NAMES[:40]}
     texts |= {f"twin of {d}": texts[d].upper() + "\n" for (d,) in questions.values()}
-    found = finding(Labels("twins", {"all": questions}, list(texts), document_texts=texts), "duplicates")
+    found = finding(
+        Labels("twins", {"all": questions}, list(texts), document_texts=texts), "duplicates"
+    )
     assert found.verdict == "flagged" and found.value == 1.0
     path = tmp_path / "twice.qrels"
     path.write_text("".join(f"q{i} 0 d{i} 1\nq{i} 0 d{i} 1\n" for i in range(30)))
@@ -204,7 +228,9 @@ def halves(everything, held):
     """Audit a split that holds these questions out."""
     train = {q: d for q, d in everything.items() if q not in held}
     test = {q: d for q, d in everything.items() if q in held}
-    return finding(Labels("s", {"train": train, "test": test}, NAMES), "split leak: test with train")
+    return finding(
+        Labels("s", {"train": train, "test": test}, NAMES), "split leak: test with train"
+    )
 
 
 def test_a_split_is_flagged_if_it_leaks_as_much_as_one_drawn_at_random():
@@ -215,7 +241,9 @@ def test_a_split_is_flagged_if_it_leaks_as_much_as_one_drawn_at_random():
     apart = halves(everything, [f"q{i:03d}" for i in range(60)])
     assert apart.verdict == "passed" and apart.value == 0
     # Kept apart but for a few: a leak, and far below chance.
-    mostly = halves(everything, [f"q{i:03d}" for i in (*range(48), *(48 + i for i in range(24) if i % 4 < 2))])
+    mostly = halves(
+        everything, [f"q{i:03d}" for i in (*range(48), *(48 + i for i in range(24) if i % 4 < 2))]
+    )
     assert mostly.verdict == "passed" and 0 < mostly.value < mostly.chance / 2
     assert "fewer than in a split" in mostly.decision
 
@@ -238,7 +266,9 @@ def test_repeated_questions_are_flagged():
     train = {f"a{i}": [f"d{i}"] for i in range(30)}
     test = {f"b{i}": [f"d{i + 30}"] for i in range(30)}
     texts = {q: f"Question {q[1:]}?" for q in (*train, *test)}
-    labels = Labels("parts", {"train": train, "test": test}, [f"d{i}" for i in range(60)], query_texts=texts)
+    labels = Labels(
+        "parts", {"train": train, "test": test}, [f"d{i}" for i in range(60)], query_texts=texts
+    )
     again = finding(labels, "repeated questions: test with train")
     assert again.verdict == "flagged" and again.value == 1.0
 
@@ -289,8 +319,14 @@ def test_a_set_is_judged_by_thresholds_from_the_others(calibrated):
     assert thresholds("policies") == pytest.approx(without)
     documents = [f"p{i}" for i in range(120)]
     blocks = {f"q{i}": documents[4 * i : 4 * i + 3] for i in range(30)}
-    blocks |= {f"r{i}": [documents[4 * i], documents[(4 * i + 40) % 120], documents[4 * i + 2]] for i in range(30)}
-    mine, policies = (finding(Labels(name, {"all": blocks}, documents), "neighbours") for name in ("mine", "policies"))
+    blocks |= {
+        f"r{i}": [documents[4 * i], documents[(4 * i + 40) % 120], documents[4 * i + 2]]
+        for i in range(30)
+    }
+    mine, policies = (
+        finding(Labels(name, {"all": blocks}, documents), "neighbours")
+        for name in ("mine", "policies")
+    )
     assert mine.value == policies.value and 0.4 < mine.value < 0.9
     assert (mine.verdict, policies.verdict) == ("passed", "flagged")
     assert "flagged from 1.00" in mine.decision and "flagged from 0.38" in policies.decision
@@ -305,7 +341,12 @@ def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
     assert thresholds("insurance")["neighbours"] < thresholds()["neighbours"]
     share = alarms["flagged"].sum() / alarms["checks"].sum()
     assert (alarms["flagged"].sum(), alarms["checks"].sum()) == (33, 731) and share < 0.05
-    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (0.01, 0.05, 0.53, 10)
+    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (
+        0.01,
+        0.05,
+        0.53,
+        10,
+    )
 
 
 @pytest.mark.parametrize("name", ["smoke", "insurance", "planted"])
@@ -348,7 +389,9 @@ def test_chance_decides_where_it_makes_the_pattern():
 def test_neighbours_are_the_share_of_documents_followed_by_another(places, value):
     documents = NAMES[:10]
     questions = {f"q{i}": [documents[place] for place in places] for i in range(6)}
-    assert finding(Labels("ten", {"all": questions}, documents), "neighbours").value == pytest.approx(value)
+    assert finding(
+        Labels("ten", {"all": questions}, documents), "neighbours"
+    ).value == pytest.approx(value)
 
 
 def test_a_monte_carlo_p_value_counts_ties_and_is_never_zero():

@@ -82,7 +82,9 @@ def test_the_documents_figures_are_shipped_and_checked():
 def test_the_shipped_figures_are_those_of_the_repository(known):
     shipped = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
     shipped = shipped[~shipped["table"].str.startswith("document")]
-    assert shipped[list(MEASURES)].to_numpy() == pytest.approx(known[1][list(MEASURES)].to_numpy(), nan_ok=True)
+    assert shipped[list(MEASURES)].to_numpy() == pytest.approx(
+        known[1][list(MEASURES)].to_numpy(), nan_ok=True
+    )
 
 
 def test_means_of_whole_ratings_and_of_ranks():
@@ -93,7 +95,9 @@ def test_means_of_whole_ratings_and_of_ranks():
     rows = pd.DataFrame([*ratings, *ranks, *votes], columns=["mean", "n", "values"])
     found = check_means(rows)
     assert [verdict[0] for verdict in found["verdict"]] == list("piiippi")
-    assert found["nearest"].tolist() == pytest.approx([4.26, 4.24, 5.0, 1.0, 0.5, 152 / 300, 151 / 300], abs=0.02)
+    assert found["nearest"].tolist() == pytest.approx(
+        [4.26, 4.24, 5.0, 1.0, 0.5, 152 / 300, 151 / 300], abs=0.02
+    )
     with pytest.raises(InputError, match="unknown values 'stars'"):
         check_means(rows.assign(values="stars"))
 
@@ -106,10 +110,14 @@ def test_every_real_mean_of_ratings_is_possible(ratings, decimals):
 
 
 def test_the_summary_says_how_many_invented_rows_would_be_impossible():
-    rows = pd.DataFrame({"table": "t", "row": ["a", "b"], "n": 10, "positives": 5, "accuracy": ["0.80", "0.85"]})
+    rows = pd.DataFrame(
+        {"table": "t", "row": ["a", "b"], "n": 10, "positives": 5, "accuracy": ["0.80", "0.85"]}
+    )
     (row,) = summary(check_tables(rows)).to_dict("records")
     assert (row["rows"], row["impossible"], row["named"]) == (2, 1, "b")
-    assert row["if invented"] == pytest.approx(2 * (1 - 11 / 101))  # eleven of 101 values are tenths
+    assert row["if invented"] == pytest.approx(
+        2 * (1 - 11 / 101)
+    )  # eleven of 101 values are tenths
 
 
 @given(st.data())
@@ -156,7 +164,9 @@ def test_implied_values_and_the_share_that_passes_by_chance():
     ],
 )
 def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
-    rows = pd.DataFrame({"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown})
+    rows = pd.DataFrame(
+        {"table": "t", "row": range(len(shown)), "n": n, "positives": n // 2, "accuracy": shown}
+    )
     found = check_tables(rows)
     assert found["accuracy"].tolist() == pytest.approx(values, nan_ok=True)
     assert [verdict[0] for verdict in found["verdict"]] == list(verdicts)
@@ -165,7 +175,15 @@ def test_percent_and_proportions_are_told_apart(shown, n, values, verdicts):
 
 
 def test_trailing_zeros_and_given_decimals_count():
-    rows = pd.DataFrame({"table": "t", "row": ["a", "b"], "n": 300, "positives": 150, "accuracy": ["0.680", "0.672"]})
+    rows = pd.DataFrame(
+        {
+            "table": "t",
+            "row": ["a", "b"],
+            "n": 300,
+            "positives": 150,
+            "accuracy": ["0.680", "0.672"],
+        }
+    )
     assert check_tables(rows, rounding="half")["verdict"].tolist() == ["possible", "impossible"]
     assert check_tables(rows, decimals=2)["verdict"].eq("possible").all()
 

@@ -48,7 +48,10 @@ def _against_a_loop():
     name = f"alpha, {DRAWS} resamples, {ITEMS} items x {RATERS} raters"
     note = f"{draws} resamples of the peer, scaled; ours has both intervals"
     limit = "the limit is half a CPU second"
-    return [row(name, "loop over krippendorff", ours, theirs, 20, note), limit_row(name, ours, SECONDS_LIMIT, limit)]
+    return [
+        row(name, "loop over krippendorff", ours, theirs, 20, note),
+        limit_row(name, ours, SECONDS_LIMIT, limit),
+    ]
 
 
 def _against_interrater():
@@ -97,7 +100,9 @@ def _intraclass():
     X = np.where(np.isnan(X), 3.0, X)
     long = pd.DataFrame(X).reset_index().melt("index", var_name="rater")
     ours, _ = cpu_seconds(lambda: intraclass_correlation(X, "2,1", n_boot=0))
-    theirs, _ = cpu_seconds(lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1)
+    theirs, _ = cpu_seconds(
+        lambda: pingouin.intraclass_corr(long, "index", "rater", "value"), repeats=1
+    )
     name = f"intraclass correlation, {ITEMS} items x {RATERS} raters"
     note = "one form with the new-panel interval; the peer gives all six"
     return row(name, "pingouin", ours, theirs, 1, note)

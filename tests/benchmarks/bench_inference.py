@@ -66,7 +66,12 @@ def _bootstrap():
     def peer():
         for sample in samples:
             stats.bootstrap(
-                (sample,), np.mean, method="percentile", n_resamples=RESAMPLES, batch=1000, rng=np.random.default_rng(1)
+                (sample,),
+                np.mean,
+                method="percentile",
+                n_resamples=RESAMPLES,
+                batch=1000,
+                rng=np.random.default_rng(1),
             )
 
     name = f"bootstrap of {SYSTEMS} means and {len(PAIRS)} differences, {RESAMPLES}"

@@ -38,7 +38,10 @@ def rows():
         tables = read_qrels(files[0]), read_run(files[1])
         mixed_files = files[0], shuffled_lines(files[1])
         mixed_tables = tables[0], shuffled(tables[1])
-        frames = frame_of(tables[0], "relevance"), frame_of(tables[1], "score").sample(frac=1, random_state=0)
+        frames = (
+            frame_of(tables[0], "relevance"),
+            frame_of(tables[1], "score").sample(frac=1, random_state=0),
+        )
         table = [
             against_pytrec_eval("evaluate dicts", tables, pytrec_values),
             against_pytrec_eval("evaluate dicts, unsorted", mixed_tables, pytrec_values),
@@ -73,7 +76,10 @@ def against_ranx(qrels, run):
 
 def memory_against_pytrec_eval(files):
     """Compare peak resident memory above the imports, each side in its own process."""
-    ours = "from casebook.measures.ranking import evaluate", f"evaluate(*files, {MEASURES}).per_query"
+    ours = (
+        "from casebook.measures.ranking import evaluate",
+        f"evaluate(*files, {MEASURES}).per_query",
+    )
     peer = f"p.RelevanceEvaluator(p.parse_qrel(open(files[0])), {PYTREC}).evaluate(p.parse_run(open(files[1])))"
     megabytes = (peak_megabytes(*side, files) for side in (ours, ("import pytrec_eval as p", peer)))
     return row("peak memory, files", "pytrec_eval", *megabytes, 1.0, "MB above imports, not s")
@@ -86,7 +92,10 @@ def growth(n_queries):
     costs a memory access, so that the time per query may at most double.
     """
     small, large = (cpu_seconds_of_size(size) for size in (n_queries // 10, n_queries))
-    name, note = f"growth to {n_queries:,} queries, dicts", "ratio: time per query, small over large"
+    name, note = (
+        f"growth to {n_queries:,} queries, dicts",
+        "ratio: time per query, small over large",
+    )
     result = row(name, f"itself at {n_queries // 10:,}", large, 10 * small, 0.5, note)
     return result | {"peer_cpu_s": small}
 
@@ -95,7 +104,9 @@ def start_up():
     """Import the module in a fresh process; the bar is 0.7 CPU seconds."""
     code = "import time, casebook.measures.ranking; print(time.process_time())"
     seconds = statistics.median(float(run_python(code)) for _ in range(REPEATS))
-    return row("import casebook.measures.ranking", "0.7 s allowed", seconds, 0.7, 1.0, "whole process")
+    return row(
+        "import casebook.measures.ranking", "0.7 s allowed", seconds, 0.7, 1.0, "whole process"
+    )
 
 
 def ranx_values(qrels, run):
@@ -129,14 +140,20 @@ def pytrec_values_of_frames(qrels, run):
 def nested(frame, value):
     """Dictionary of dictionaries of a frame, in one plain loop over lists."""
     table = {}
-    for query, document, number in zip(*(frame[name].tolist() for name in ("query_id", "doc_id", value)), strict=True):
+    for query, document, number in zip(
+        *(frame[name].tolist() for name in ("query_id", "doc_id", value)), strict=True
+    ):
         table.setdefault(query, {})[document] = number
     return table
 
 
 def frame_of(table, value):
     """Frame of a dictionary of dictionaries."""
-    rows = [(query, document, number) for query, row in table.items() for document, number in row.items()]
+    rows = [
+        (query, document, number)
+        for query, row in table.items()
+        for document, number in row.items()
+    ]
     return pd.DataFrame(rows, columns=["query_id", "doc_id", value])
 
 

@@ -37,7 +37,14 @@ def fusion(n_queries):
         best = [theirs[str(number)] for number in fused.ids[query, :10]]
         assert np.allclose(best, fused.scores[query, :10]), "scores differ"
         assert np.allclose(best, sorted(theirs.values())[:-11:-1]), "top 10 differs"
-    return row(f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries", "ranx", ours, peer, 6, "same top 10 scores")
+    return row(
+        f"reciprocal rank fusion, 2 x 100, {n_queries:,} queries",
+        "ranx",
+        ours,
+        peer,
+        6,
+        "same top 10 scores",
+    )
 
 
 def marginal_relevance():
@@ -64,7 +71,12 @@ def marginal_relevance():
     peer, expected = cpu_seconds(select_peer)
     assert (order == np.array(expected)).all(), "selections differ"
     return row(
-        "marginal relevance, 10 of 100 x 384, 1,000 queries", "langchain_core", ours, peer, 8, "identical selections"
+        "marginal relevance, 10 of 100 x 384, 1,000 queries",
+        "langchain_core",
+        ours,
+        peer,
+        8,
+        "identical selections",
     )
 
 

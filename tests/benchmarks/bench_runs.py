@@ -34,7 +34,9 @@ def rows():
 def _measure(many, pair):
     _write_runs(many)
     seconds = _command_seconds("runs", "compare", "--runs-root", many)
-    yield limit_row(f"casebook runs compare, {RUNS} runs", seconds, LIMIT["compare"], "reads every file")
+    yield limit_row(
+        f"casebook runs compare, {RUNS} runs", seconds, LIMIT["compare"], "reads every file"
+    )
     _write_history(many)
     history = _command_seconds("runs", "history", "--runs-root", many)
     note = "start of the interpreter included, as in all these rows"

@@ -27,7 +27,9 @@ def cpu_seconds_in_turns(first, second, repeats=3):
         for place, call in enumerate((first, second)):
             spent, results[place] = cpu_seconds(call, 1)
             seconds[place].append(spent)
-    return [(statistics.median(spent), result) for spent, result in zip(seconds, results, strict=True)]
+    return [
+        (statistics.median(spent), result) for spent, result in zip(seconds, results, strict=True)
+    ]
 
 
 def row(benchmark, peer, ours, theirs, bar, note="", most=float("inf")):

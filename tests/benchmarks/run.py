@@ -40,7 +40,9 @@ def main():
     rows = pd.DataFrame(collect(sys.argv[1:]))
     print(rows.drop(columns="note").to_string(index=False, float_format="%.3g"))
     if len(sys.argv) == 1:
-        shown = rows[list(COLUMNS)].rename(columns=COLUMNS | {"ours_cpu_s": f"ours, CPU s, on {processor()}"})
+        shown = rows[list(COLUMNS)].rename(
+            columns=COLUMNS | {"ours_cpu_s": f"ours, CPU s, on {processor()}"}
+        )
         shown.to_csv(TABLE, index=False, float_format="%.3g", lineterminator="\n")
     failed = rows.loc[~rows["passed"].astype(bool), "benchmark"]
     if len(failed):

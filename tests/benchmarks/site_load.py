@@ -22,7 +22,9 @@ OPENED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 def load_times(pages):
     """Give milliseconds to the end of each page's load event, the best of some."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         tab = chromium.new_page(viewport={"width": 1280, "height": 900})
         tab.goto(pages[0].as_uri())  # the browser's own start is not the page's
         for page in pages:

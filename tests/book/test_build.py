@@ -46,12 +46,17 @@ def listed(site):
 def test_sha256sum_finds_every_file_of_a_site_as_listed(project):
     site = build.build_book("smoke").parent
     done = subprocess.run(
-        ["sha256sum", "--check", "--strict", "--quiet", "checksums.txt"], cwd=site, capture_output=True, text=True
+        ["sha256sum", "--check", "--strict", "--quiet", "checksums.txt"],
+        cwd=site,
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     files = [str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()]
     assert listed(site) == sorted({*files} - {"checksums.txt"})
-    assert {"index.html", "numbers.json", "generated/items/retrieval_ablation-smoke.html"} <= {*files}
+    assert {"index.html", "numbers.json", "generated/items/retrieval_ablation-smoke.html"} <= {
+        *files
+    }
 
 
 def alter(path):
@@ -74,7 +79,9 @@ def alter_with_its_checksum(path):
         (alter_with_its_checksum, ["checksums.txt: was altered"]),
     ],
 )
-def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(project, casebook, harm, names):
+def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(
+    project, casebook, harm, names
+):
     index = build.build_book("smoke")
     before = content(index.parent)
     harm(index)
@@ -87,7 +94,11 @@ def test_a_site_that_was_changed_is_rendered_again_and_one_line_says_so(project,
 
 
 def content(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.slow
@@ -120,8 +131,14 @@ def test_chapters_are_named_by_experiment_and_data_set_and_no_two_alike(tmp_path
         (tmp_path / "mine" / "notebooks" / f"{name}.ipynb").write_text(json.dumps(notebook))
     seal(tmp_path / "mine")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    assert titles("mine", [CELL, "audits-smoke"]) == {CELL: "Retrieval: Smoke", "audits-smoke": "Retrieval"}
-    assert titles("mine", [CELL, "retrieval_ablation-again"])["retrieval_ablation-again"] == "Retrieval: Smoke (again)"
+    assert titles("mine", [CELL, "audits-smoke"]) == {
+        CELL: "Retrieval: Smoke",
+        "audits-smoke": "Retrieval",
+    }
+    assert (
+        titles("mine", [CELL, "retrieval_ablation-again"])["retrieval_ablation-again"]
+        == "Retrieval: Smoke (again)"
+    )
 
 
 def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
@@ -130,7 +147,9 @@ def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     entries = [entry for part in toc["parts"] for entry in part["chapters"]]
     entries += [below for entry in entries for below in entry.get("sections", [])]
-    assert [e for e in entries if not 1 <= len(e["title"].split()) <= 4 or e["title"].endswith("…")] == []
+    assert [
+        e for e in entries if not 1 <= len(e["title"].split()) <= 4 or e["title"].endswith("…")
+    ] == []
     files = {entry["file"] for entry in entries}
     assert {f"run/notebooks/{cell}" for cell in cells} | {"documents/countercase", "grid"} <= files
     card = (tmp_path / "stage" / "book" / "generated" / "cards" / "smoke.md").read_text()
@@ -141,14 +160,21 @@ def test_an_experiment_on_several_data_sets_is_one_entry_with_its_answers(tmp_pa
     shutil.copytree(run_dir("smoke"), tmp_path / "mine")
     for kind, ending in (("notebooks", ".ipynb"), ("runs", "")):
         copy = shutil.copytree if kind == "runs" else shutil.copy
-        copy(tmp_path / "mine" / kind / f"{CELL}{ending}", tmp_path / "mine" / kind / f"retrieval_ablation-b{ending}")
+        copy(
+            tmp_path / "mine" / kind / f"{CELL}{ending}",
+            tmp_path / "mine" / kind / f"retrieval_ablation-b{ending}",
+        )
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
-    RunOutputs("mine", CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34))
+    RunOutputs("mine", CELL).headlines(
+        Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", 0.05, 0.02, 0.08, 34)
+    )
     seal(tmp_path / "mine")
     cells = [CELL, "retrieval_ablation-b"]
     build._stage("mine", tmp_path / "stage", cells, None)
     toc = yaml.safe_load((tmp_path / "stage" / "book" / "_toc.yml").read_text())
     (entry,) = toc["parts"][0]["chapters"]
-    assert [below["file"] for below in entry["sections"]] == [f"run/notebooks/{cell}" for cell in cells]
+    assert [below["file"] for below in entry["sections"]] == [
+        f"run/notebooks/{cell}" for cell in cells
+    ]
     page = (tmp_path / "stage" / "book" / f"{entry['file']}.md").read_text()
     assert "Helps?" in page and f'href="../../run/notebooks/{CELL}.html"' in page

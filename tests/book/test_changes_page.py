@@ -29,7 +29,9 @@ def runs(tmp_path, monkeypatch):
         edit(tmp_path / name, CompletedAtUtc=f"2026-01-0{day}T00:00:00Z")
     monkeypatch.setattr(paths, "RESULTS", tmp_path)
     for name, value in (("old", 0.05), ("new", 0.06)):
-        RunOutputs(name, CELL).headlines(Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", value, 0.02, 0.08, 34))
+        RunOutputs(name, CELL).headlines(
+            Headline("Helps?", "smoke", "Full", "BM25", "nDCG@10", value, 0.02, 0.08, 34)
+        )
         seal(tmp_path / name)
     monkeypatch.setenv("CASEBOOK_ACTOR", "<b>Ada</b>")
     return tmp_path
@@ -68,10 +70,14 @@ def test_without_promotions_the_page_says_so(runs):
 
 def test_promotions_name_who_why_and_on_what_grounds(runs):
     found = listing()
-    promotions.promote(found, named(found, "old"), METRIC, "first <i>of all</i>", gate_sha256="ab" * 32)
+    promotions.promote(
+        found, named(found, "old"), METRIC, "first <i>of all</i>", gate_sha256="ab" * 32
+    )
     decided = decide.decide(found, METRIC, run=named(found, "new"), force=True, eps=0)
     evidence = decided["evidence"] | {"improvement": 0.25, "low": None}
-    promotions.promote(found, named(found, "new"), METRIC, "better", decision=evidence, incomparable=True)
+    promotions.promote(
+        found, named(found, "new"), METRIC, "better", decision=evidence, incomparable=True
+    )
     page = changes("new", [CELL])
     assert "<b>Ada" not in page and "<i>of" not in page
     active, log = tables(page)[:2]
@@ -131,5 +137,7 @@ def test_undecided_and_incomparable_decisions_are_listed(runs):
     write_report(found.root, "decision", other)
     (runs / "_decisions" / "decision_bad.json").write_text("[]")
     table = next(t for t in tables(changes("new", [CELL])) if "verdict" in t)
-    assert sorted(table["verdict"]) == sorted([same["evidence"]["verdict"], "incomparable", "unreadable"])
+    assert sorted(table["verdict"]) == sorted(
+        [same["evidence"]["verdict"], "incomparable", "unreadable"]
+    )
     assert set(table["candidate"]) >= {named(found, "new").run_id}

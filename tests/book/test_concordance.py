@@ -43,7 +43,11 @@ def test_the_four_documents_have_pages_with_their_terms_in_order():
     assert documents() == ["countercase", "embeddingshift", "factchecker", "pdpabench"]
     for name in documents():
         page = concordance_page(name)
-        heads = [line.removeprefix("## ").strip("` ") for line in page.splitlines() if line.startswith("## ")]
+        heads = [
+            line.removeprefix("## ").strip("` ")
+            for line in page.splitlines()
+            if line.startswith("## ")
+        ]
         assert heads == [str(row["term"]) for row in read_concordance(name)["rows"]]
         assert len(heads) == len(set(heads)), "a term twice"
 
@@ -65,7 +69,12 @@ def test_every_command_exists_with_its_options(command):
 
 
 PYTHON = sorted(
-    {span.partition("(")[0] for _, row in ALL for span in spans(row) if NAME.fullmatch(span.partition("(")[0])}
+    {
+        span.partition("(")[0]
+        for _, row in ALL
+        for span in spans(row)
+        if NAME.fullmatch(span.partition("(")[0])
+    }
 )
 
 
@@ -86,7 +95,9 @@ def test_every_link_leads_to_a_page_of_the_book():
     for name, row in ALL:
         text = " ".join(str(value) for value in row.values())
         for target in re.findall(r"\]\(([^)#]+)", text):
-            assert (ROOT / "book" / "documents" / target).resolve().is_file(), f"{name}: {row['term']}: {target}"
+            assert (ROOT / "book" / "documents" / target).resolve().is_file(), (
+                f"{name}: {row['term']}: {target}"
+            )
 
 
 def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
@@ -97,7 +108,9 @@ def test_a_row_of_another_form_is_named(tmp_path, monkeypatch):
         concordance_page("x")
 
 
-OF_THIS_REPORT = re.compile(r"default report|this report|on our [a-z]+|in the example", re.IGNORECASE)
+OF_THIS_REPORT = re.compile(
+    r"default report|this report|on our [a-z]+|in the example", re.IGNORECASE
+)
 
 
 def test_what_a_page_says_of_the_report_is_read_from_it():
@@ -106,7 +119,9 @@ def test_what_a_page_says_of_the_report_is_read_from_it():
         for field in ("documented", "corrected", "trap", "means"):
             text = str(row[field])
             numbers = re.search(r"\d\.\d|\.\d\d|\d %", text)
-            assert not (numbers and OF_THIS_REPORT.search(text)), f"{name}: {row['term']}: {field}: {text}"
+            assert not (numbers and OF_THIS_REPORT.search(text)), (
+                f"{name}: {row['term']}: {field}: {text}"
+            )
         for sentence in [*row.get("measured", {}).get("says", []), *row.get("example", [])]:
             assert "{" in sentence, f"{name}: {row['term']}: {sentence}"
 
@@ -131,8 +146,12 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
     for kind in ("numbers", "contrasts", "tables"):
         (folder / kind).mkdir(parents=True)
     share = {"value": 0.5, "ci": [0.4, 0.6], "n": 20, "control": 0.25, "reason": None}
-    (folder / "numbers" / "cell.json").write_text(json.dumps({"chapter": {"votes": {"panel": {"share": share}}}}))
-    (folder / "tables" / "cell.alpha.csv").write_text("scale,alpha,low,high\nclarity,0.1,0.0,0.2\nuse,0.3,0.2,0.4\n")
+    (folder / "numbers" / "cell.json").write_text(
+        json.dumps({"chapter": {"votes": {"panel": {"share": share}}}})
+    )
+    (folder / "tables" / "cell.alpha.csv").write_text(
+        "scale,alpha,low,high\nclarity,0.1,0.0,0.2\nuse,0.3,0.2,0.4\n"
+    )
     (folder / "notebooks").mkdir()
     (folder / "notebooks" / "cell.ipynb").touch()
     seal(folder)
@@ -142,7 +161,14 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
         "absent": {"table": "alpha", "row": {"scale": "other"}, "columns": ["alpha"]},
     }
     says = ["{share.value:.2f} {share.bounds}", "{alpha.value} {alpha.bounds}", "{absent.value}"]
-    row = {"measured": {"experiment": "chapter", "datasets": ["none", "votes"], "values": values, "says": says}}
+    row = {
+        "measured": {
+            "experiment": "chapter",
+            "datasets": ["none", "votes"],
+            "values": values,
+            "says": says,
+        }
+    }
     assert measured_sentences("mine", row) == ["0.50 [0.400, 0.600]", "0.3 [0.200, 0.400]"]
     assert measured_sentences(None, row) == []
 
@@ -158,7 +184,9 @@ def test_every_number_of_ours_is_in_the_run(run):
         if measured and set(numbers.get(measured["experiment"], {})) & set(measured["datasets"]):
             sentences = measured_sentences(run, row)
             # The shipped run has fewer systems.
-            assert len(sentences) == len(measured["says"]) or (run == "smoke" and sentences), f"{name}: {row['term']}"
+            assert len(sentences) == len(measured["says"]) or (run == "smoke" and sentences), (
+                f"{name}: {row['term']}"
+            )
 
 
 # As the document writes them.
@@ -182,7 +210,14 @@ def test_every_term_of_the_document_is_on_the_page_in_its_order():
     page = concordance_page("embeddingshift")
     assert [term for term in TERMS.split() if term not in page] == []
     terms = [row["term"] for row in read_concordance("embeddingshift")["rows"]]
-    sections = ["run.json", "map@1", "PerQueryEval", "segment-compare", "acceptance_gate.json", "posneg-train"]
+    sections = [
+        "run.json",
+        "map@1",
+        "PerQueryEval",
+        "segment-compare",
+        "acceptance_gate.json",
+        "posneg-train",
+    ]
     places = [terms.index(term) for term in sections]
     assert places == sorted(places)
 
@@ -207,7 +242,9 @@ def test_search_finds_every_term_and_alias_on_its_page(site):
     from sphinx.search.en import SearchEnglish
 
     language = SearchEnglish({})
-    index = json.loads((site / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    index = json.loads(
+        (site / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")")
+    )
 
     def pages_with(word):
         found = set()
@@ -222,7 +259,9 @@ def test_search_finds_every_term_and_alias_on_its_page(site):
         page = index["docnames"].index(f"documents/{name}")
         for term in (row["term"], *row["aliases"]):
             missing = [
-                word for word in words(str(term)) if word not in language.stopwords and page not in pages_with(word)
+                word
+                for word in words(str(term))
+                if word not in language.stopwords and page not in pages_with(word)
             ]
             lost += [(name, str(term), missing)] if missing else []
     assert lost == []

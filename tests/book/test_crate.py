@@ -33,14 +33,23 @@ def test_the_evidence_is_listed_with_its_hashes(read):
     site, crate = read()
     files = {entity.id: entity for entity in crate.get_by_type("File")}
     expected = {"numbers.json", "contrasts.json"}
-    for pattern in ("rows/*", "tables/*", "figures/*", "runs/*/run.json", "_sources/run/notebooks/*.ipynb"):
+    for pattern in (
+        "rows/*",
+        "tables/*",
+        "figures/*",
+        "runs/*/run.json",
+        "_sources/run/notebooks/*.ipynb",
+    ):
         matching = {path.relative_to(site).as_posix() for path in site.glob(pattern)}
         assert matching
         expected |= matching
     assert {*files} == expected
     for name, entity in files.items():
         path = site / name
-        assert (entity["sha256"], entity["contentSize"]) == (sha256_file(path), str(path.stat().st_size))
+        assert (entity["sha256"], entity["contentSize"]) == (
+            sha256_file(path),
+            str(path.stat().st_size),
+        )
         assert "/" in entity["encodingFormat"]
     assert {part.id for part in crate.root_dataset["hasPart"]} == {*files}
 
@@ -50,12 +59,17 @@ def test_a_chapter_is_an_action_with_instrument_data_and_results(read):
     record = json.loads((build.run_dir("smoke") / "runs" / CELL / "run.json").read_text())
     action = crate.get(f"#chapter-{CELL}")
     assert action.type == "CreateAction" and action["name"] == "Retrieval ablation: Smoke"
-    assert (action["startTime"], action["endTime"]) == (record["StartedAtUtc"], record["CompletedAtUtc"])
+    assert (action["startTime"], action["endTime"]) == (
+        record["StartedAtUtc"],
+        record["CompletedAtUtc"],
+    )
     assert action["instrument"].id == f"_sources/run/notebooks/{CELL}.ipynb"
     assert action["instrument"]["runtimePlatform"] == f"Casebook {record['Labels']['Version']}"
     data = action["object"]
     assert data["name"].startswith("Smoke, contract and insurance clauses")
-    assert data["license"].id == "https://spdx.org/licenses/MIT" and data["license"]["name"] == "MIT"
+    assert (
+        data["license"].id == "https://spdx.org/licenses/MIT" and data["license"]["name"] == "MIT"
+    )
     results = {each.id for each in action["result"]}
     assert {f"rows/{CELL}.csv.gz", f"runs/{CELL}/run.json"} < results
     assert all(CELL in name for name in results)
@@ -66,12 +80,21 @@ def test_a_chapter_is_an_action_with_instrument_data_and_results(read):
 def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
     root = read()[1].root_dataset
     assert root["name"] == "Casebook, run smoke" and root["datePublished"] == "2026-01-01"
-    assert root["author"]["name"] == "The Casebook authors" and root["license"].id == "https://spdx.org/licenses/MIT"
+    assert (
+        root["author"]["name"] == "The Casebook authors"
+        and root["license"].id == "https://spdx.org/licenses/MIT"
+    )
     assert "an executable book of evidence" in root["description"] and root["version"] == "0.1.0"
     assert "identifier" not in root
-    author = {"family-names": "Doe", "given-names": "Ann", "orcid": "https://orcid.org/0000-0002-1825-0097"}
+    author = {
+        "family-names": "Doe",
+        "given-names": "Ann",
+        "orcid": "https://orcid.org/0000-0002-1825-0097",
+    }
     cited = yaml.safe_load((front.ROOT / "CITATION.cff").read_text())
-    (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(cited | {"authors": [author], "doi": "10.5281/zenodo.1"}))
+    (tmp_path / "CITATION.cff").write_text(
+        yaml.safe_dump(cited | {"authors": [author], "doi": "10.5281/zenodo.1"})
+    )
     monkeypatch.setattr(front, "ROOT", tmp_path)
     root = read()[1].root_dataset
     assert root["identifier"] == "https://doi.org/10.5281/zenodo.1"
@@ -82,7 +105,9 @@ def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
 def test_a_book_without_a_citation_is_called_as_its_configuration_says(read, tmp_path, monkeypatch):
     monkeypatch.setattr(front, "ROOT", tmp_path)
     root = read()[1].root_dataset
-    assert root["author"]["name"] == "The Casebook authors" and root["name"] == "Casebook, run smoke"
+    assert (
+        root["author"]["name"] == "The Casebook authors" and root["name"] == "Casebook, run smoke"
+    )
     assert "license" not in root
 
 

@@ -21,7 +21,11 @@ from casebook.run import inputs_of
 
 PAGE = (ROOT / "book/methods/extending.md").read_text(encoding="utf-8")
 MODULES = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL)
-COMMANDS = [line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+COMMANDS = [
+    line
+    for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines()
+]
 
 
 @pytest.fixture
@@ -57,7 +61,10 @@ def test_a_measure_of_ones_own_is_evaluated(casebook, folder):
     run = {"q": {"x": 9, "c": 8, "y": 7, "b": 6}}
     body = "assert (grades, sorted(judged)) == ([None, 0, None, 2], [0, 1, 2])\n    return 4\n"
     (folder / "my_grades.py").write_text(f"def shown(grades, judged):\n    {body}")
-    assert evaluate(qrels, run, ["my_grades:shown", "RR"]).mean == {"my_grades:shown": 4, "RR": 0.25}
+    assert evaluate(qrels, run, ["my_grades:shown", "RR"]).mean == {
+        "my_grades:shown": 4,
+        "RR": 0.25,
+    }
 
 
 def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
@@ -66,7 +73,9 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
     systems = {
         "mine": load_retriever("my_search:Search", smoke.documents),
         "encoder": HybridRetriever(smoke.documents, "my_encoder:encode", mode="dense"),
-        "reranker": HybridRetriever(smoke.documents, reranker="my_rerank:overlap", first_stage_weight=0.0),
+        "reranker": HybridRetriever(
+            smoke.documents, reranker="my_rerank:overlap", first_stage_weight=0.0
+        ),
     }
     study = run_ablation(smoke, systems, ["RR@10", "my_measure:first_three"])
     texts = dict(zip(smoke.documents["doc_id"], smoke.documents["text"], strict=True))
@@ -101,7 +110,9 @@ def test_a_retriever_an_encoder_and_a_reranker_take_part(folder):
         ("dataset=my_broken:load", "importing it raised SyntaxError"),
     ],
 )
-def test_an_object_of_the_wrong_type_is_one_line_before_a_kernel_starts(casebook, folder, parameter, message):
+def test_an_object_of_the_wrong_type_is_one_line_before_a_kernel_starts(
+    casebook, folder, parameter, message
+):
     (folder / "my_wrong.py").write_text(
         "number = 3\nclass Empty: pass\ndef text(): return 'a'\ndef fails(): return 1 / 0\n"
     )
@@ -118,8 +129,14 @@ def test_an_object_of_the_wrong_type_is_one_line_before_a_kernel_starts(casebook
     [
         ("return [['a']], [[1]]", "equal lengths for each of 34 questions"),
         ("return 3", "expected two lists"),
-        ("return [['nowhere']] * len(queries), [[1]] * len(queries)", "1 ids are no documents, such as 'nowhere'"),
-        ("return [['home-1'] * 2] * len(queries), [[1, 1]] * len(queries)", "given twice for one question"),
+        (
+            "return [['nowhere']] * len(queries), [[1]] * len(queries)",
+            "1 ids are no documents, such as 'nowhere'",
+        ),
+        (
+            "return [['home-1'] * 2] * len(queries), [[1, 1]] * len(queries)",
+            "given twice for one question",
+        ),
     ],
 )
 def test_what_a_retriever_returns_is_checked(folder, body, message):
@@ -130,7 +147,9 @@ def test_what_a_retriever_returns_is_checked(folder, body, message):
 
 
 def test_another_source_is_another_input(folder):
-    cell = Cell("mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"})
+    cell = Cell(
+        "mine", "09_query_length.ipynb", {"dataset": "smoke", "retriever": "my_search:Search"}
+    )
     before = inputs_of(cell, {})
     assert inputs_of(cell, {}) == before
     (folder / "my_search.py").write_text(dict(MODULES)["my_search.py"] + "\n")
@@ -148,7 +167,16 @@ def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(fo
         "    queries = pd.DataFrame({'query_id': ids, 'text': texts})\n"
         "    return RetrievalDataset('drinks', 'test', documents, queries, {name: {name: 1} for name in ids})\n"
     )
-    command = [sys.executable, "-m", "casebook", "run", "./my_experiment.ipynb", "--run", "mine", *own]
+    command = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "run",
+        "./my_experiment.ipynb",
+        "--run",
+        "mine",
+        *own,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0, done.stderr
     results = folder / "out" / "results" / "mine"

@@ -27,7 +27,14 @@ WORDS = {
 
 def headline(question="Does it help?", **names):
     known = {"dataset": "smoke", "system": "Full pipeline", "against": "BM25", "measure": "nDCG@10"}
-    known |= {"value": 0.05, "low": 0.02, "high": 0.08, "n": 34, "groups": 12, "cluster": "contracts"}
+    known |= {
+        "value": 0.05,
+        "low": 0.02,
+        "high": 0.08,
+        "n": 34,
+        "groups": 12,
+        "cluster": "contracts",
+    }
     return Headline(question, **(known | names))
 
 
@@ -52,7 +59,12 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
     run(headline("Does <it> help?", margin=0.01, chance=-0.04))
     (row,) = rows_of(answers("mine", [CELL]))
     text = " ".join(row.get_text(" ").split())
-    for part in ("Does <it> help?", "Yes: +0.050 [+0.020, +0.080]", "Full pipeline against BM25, nDCG@10", "helps"):
+    for part in (
+        "Does <it> help?",
+        "Yes: +0.050 [+0.020, +0.080]",
+        "Full pipeline against BM25, nDCG@10",
+        "helps",
+    ):
         assert part in text
     assert "34 questions in 12 contracts" in text and "Smoke" in text
     assert row.select_one("svg")["aria-label"] == row.select_one("svg title").text
@@ -60,12 +72,21 @@ def test_a_row_holds_question_effect_count_verdict_and_links(run):
     links = {a.text: a["href"] for a in row("a")}
     assert links["chapter"] == f"run/notebooks/{CELL}.html"
     assert links["method"] == "methods/retrieval_ablation.html"
-    assert links["rows"] == f"rows/{CELL}.csv.gz" and links["item by item"] == f"generated/items/{CELL}.html"
-    assert row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
+    assert (
+        links["rows"] == f"rows/{CELL}.csv.gz"
+        and links["item by item"] == f"generated/items/{CELL}.html"
+    )
+    assert (
+        row.select_one("details.reproduce code").text == f"casebook run {CELL} --run mine --force"
+    )
 
 
 def test_rows_of_one_measure_share_an_axis_and_others_do_not(run):
-    run(headline(), headline(value=0.001, low=-0.001, high=0.003, margin=0.01), headline(measure="AP", high=0.3))
+    run(
+        headline(),
+        headline(value=0.001, low=-0.001, high=0.003, margin=0.01),
+        headline(measure="AP", high=0.3),
+    )
     first, second, other = (row.select("svg text") for row in rows_of(answers("mine", [CELL])))
     assert [t.text for t in first] == [t.text for t in second] == ["-0.08", "0", "0.08"]
     assert [t.text for t in other] == ["-0.3", "0", "0.3"]
@@ -99,7 +120,8 @@ def test_the_first_answer_on_each_data_set_is_visible_then_what_is_decided(run):
 
 def test_what_cannot_be_measured_has_no_picture_and_says_why(run):
     run(
-        headline(value=None, low=None, high=None, reason="no judgements"), headline(low=None, high=None, reason="few_x")
+        headline(value=None, low=None, high=None, reason="no judgements"),
+        headline(low=None, high=None, reason="few_x"),
     )
     none, alone = rows_of(answers("mine", [CELL]))
     assert none.svg is None and "Cannot be measured here: no judgements" in none.text
@@ -159,7 +181,9 @@ def shown_text(cell):
     """Give all text that the executed notebook of a cell shows."""
     notebook = json.loads((run_dir("smoke") / "notebooks" / f"{cell}.ipynb").read_text())
     found = [o.get("data", {}) for c in notebook["cells"] for o in c.get("outputs", [])]
-    return "\n".join("".join(data.get(kind, "")) for data in found for kind in ("text/markdown", "text/plain"))
+    return "\n".join(
+        "".join(data.get(kind, "")) for data in found for kind in ("text/markdown", "text/plain")
+    )
 
 
 def near(one, other):
@@ -171,7 +195,9 @@ def sources(cell):
     for datasets in read_contrasts("smoke", cell).values():
         for measures in datasets.values():
             for rows in measures.values():
-                yield from ((r["difference"], r["low"], r["high"], r["n"], r.get("verdict")) for r in rows)
+                yield from (
+                    (r["difference"], r["low"], r["high"], r["n"], r.get("verdict")) for r in rows
+                )
     for datasets in read_numbers("smoke", cell).values():
         for systems in datasets.values():
             for measures in systems.values():
@@ -181,7 +207,9 @@ def sources(cell):
 @pytest.mark.parametrize("cell", SMOKE)
 def test_front_page_chapter_and_table_agree_on_every_row(cell):
     found = read_headlines("smoke", cell)
-    rows = {row.strong.text: row for row in rows_of(answers("smoke", [cell]))}  # the first ones, then the others
+    rows = {
+        row.strong.text: row for row in rows_of(answers("smoke", [cell]))
+    }  # the first ones, then the others
     assert len(found) <= 4
     assert set(rows) == {each.question for each in found}
     shown = shown_text(cell)
@@ -192,8 +220,15 @@ def test_front_page_chapter_and_table_agree_on_every_row(cell):
         if each.verdict == "cannot be measured":
             continue
         assert each.effect in " ".join(row.get_text(" ").split())
-        stated = (each.value + each.null, *(x if x is None else x + each.null for x in (each.low, each.high)))
-        same = [s for s in sources(cell) if all(map(near, s[:3], stated)) and s[3] in (each.n, each.groups)]
+        stated = (
+            each.value + each.null,
+            *(x if x is None else x + each.null for x in (each.low, each.high)),
+        )
+        same = [
+            s
+            for s in sources(cell)
+            if all(map(near, s[:3], stated)) and s[3] in (each.n, each.groups)
+        ]
         assert same, f"{each.question} rests on no row of contrasts.json or numbers.json"
         verdicts = {verdict for *_, verdict in same} - {None}
         assert not verdicts or verdicts & WORDS[each.verdict] or each.low is None

@@ -17,7 +17,9 @@ METHODS = ROOT / "book/methods"
 TEXT = (METHODS / "glossary.md").read_text(encoding="utf-8")
 ROWS = [line for line in TEXT.splitlines() if line.startswith("| ")][1:]
 FORM = [{"prompt_text": "q", "side": "S1", "preferred": "S1"}]
-ANNOTATED = pd.DataFrame({"case_id": ["a"], "fact_type": "Section", "dispositive": True, "importance": 1.0})
+ANNOTATED = pd.DataFrame(
+    {"case_id": ["a"], "fact_type": "Section", "dispositive": True, "importance": 1.0}
+)
 AGREEMENT, RATINGS = "Inter-rater agreement", "Mean ratings (aggregate"
 NOT_MEASURES = {"n", "tp", "tn", "fp", "fn", "ties", "n_items", "n_raters_expected"}
 SPELT = {

@@ -43,7 +43,9 @@ def planned(name, **parameters):
 
 def test_done_failed_and_never_run_stand_in_one_table(run):
     other = planned("other", dataset="<b>", resamples=2000)
-    keep_planned("mine", [planned("lost", dataset="/a/b c/own", resamples=9, cases=["/a/mine.jsonl"]), other])
+    keep_planned(
+        "mine", [planned("lost", dataset="/a/b c/own", resamples=9, cases=["/a/mine.jsonl"]), other]
+    )
     lost = Outcome("lost", "cell 3: a < b", 61.0, ("kernel died",), "timed out")
     keep("mine", [lost, Outcome(DONE[0], seconds=12.34)])
     page = grid_page("mine", DONE)
@@ -59,7 +61,11 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
     ):
         assert text in done
     assert "failed, timed out<br><small>cell 3: a &lt; b</small>" in failed
-    assert ">61</td>" in failed and ">2</td>" in failed and "cases=[mine.jsonl], dataset=own, resamples=9" in failed
+    assert (
+        ">61</td>" in failed
+        and ">2</td>" in failed
+        and "cases=[mine.jsonl], dataset=own, resamples=9" in failed
+    )
     assert ">not run<" in never and "dataset=&lt;b&gt;" in never
     assert "href" not in failed + never and '<th scope="col"></th>' not in page
 

@@ -144,7 +144,9 @@ def smoke(cell, run="smoke"):
     return kept, loaded(item_pages(run, [cell]), cell)
 
 
-@pytest.mark.parametrize("path", sorted((run_dir("smoke") / "items").glob("*.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((run_dir("smoke") / "items").glob("*.json")), ids=lambda path: path.stem
+)
 def test_every_kind_of_items_fills_the_parts_of_its_page(path):
     kept, page = smoke(path.stem)
     assert [one["id"] for one in page["items"]] == [one["id"] for one in kept["items"]]
@@ -197,11 +199,15 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
             assert precedents[0][1] == f"{result['found'][1]}, best at rank {result['found'][0]}"
         tags = {page["tags"][tag] for tag in one["tags"]}
         assert FACTS[edit["fact_type"]] in tags and one["text"].startswith(FACTS[edit["fact_type"]])
-        assert ("bm25 lost every precedent" in tags) is (bool(result["found"][1]) and not result["still_found"][1])
+        assert ("bm25 lost every precedent" in tags) is (
+            bool(result["found"][1]) and not result["still_found"][1]
+        )
     kept["items"][0]["results"][0] = {"error": "no query"}
     path = runs / "new" / "items" / f"{cell}.json"
     path.write_text(json.dumps(kept | {"asked": 999, "texts": [], "card": None}))
     files = item_pages("new", [cell], "old")
-    assert "of 999 edits" in files[f"items/{cell}.md"] and "by their ids" in files[f"items/{cell}.md"]
+    assert (
+        "of 999 edits" in files[f"items/{cell}.md"] and "by their ids" in files[f"items/{cell}.md"]
+    )
     moved = loaded(files, cell)["items"][0]["parts"][3]
     assert moved[0][1] == "failed: no query" and moved[1][0] == "bm25, old"

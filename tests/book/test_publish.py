@@ -93,7 +93,10 @@ def test_an_object_store_holds_the_same(run, object_store):
 @pytest.mark.parametrize(
     ("harm", "fault"),
     [
-        (lambda site: (site / "_static" / "a.css").write_text("q {}"), "_static/a.css: was altered"),
+        (
+            lambda site: (site / "_static" / "a.css").write_text("q {}"),
+            "_static/a.css: was altered",
+        ),
         (lambda site: (site / "index.html").unlink(), "index.html: is gone"),
         (lambda site: (site / "b.html").write_text("more"), "b.html: was added"),
         (lambda site: (site / "checksums.txt").unlink(), "checksums.txt: is gone"),
@@ -187,9 +190,21 @@ def test_what_must_not_be_published_is_refused_in_one_line(run, tmp_path, casebo
     assert "no such run" in refused("absent", tmp_path / "x")
     assert "not allowed" in refused("../mine", tmp_path / "x")
     before = {path for path in tmp_path.rglob("*") if path.suffix != ".lock"}
-    for inside in (run / "copy", run, run.parent, run.parent / "new", paths.DATA / "x", paths.NOTEBOOKS):
+    for inside in (
+        run / "copy",
+        run,
+        run.parent,
+        run.parent / "new",
+        paths.DATA / "x",
+        paths.NOTEBOOKS,
+    ):
         assert "lies in" in refused("mine", inside)
-    for around in (tmp_path, tmp_path.parent, paths.ROOT, "/"):  # F62: $CASEBOOK_ROOT was written to
+    for around in (
+        tmp_path,
+        tmp_path.parent,
+        paths.ROOT,
+        "/",
+    ):  # F62: $CASEBOOK_ROOT was written to
         assert "holds" in refused("mine", around)
     assert {path for path in tmp_path.rglob("*") if path.suffix != ".lock"} == before
     assert "nowhere" in refused("mine", "nowhere://x")
@@ -216,7 +231,9 @@ def test_what_must_not_be_published_is_refused_in_one_line(run, tmp_path, casebo
 def test_a_run_whose_parameters_hold_a_password_stays_here(run, tmp_path):
     asked = {"one": {"experiment": "x", "parameters": {"url": "http://me:hunter22@host/v1"}}}
     (run / "planned.json").write_text(json.dumps(asked))
-    with pytest.raises(InputError, match=r"results/mine/planned\.json: .*holds a password") as error:
+    with pytest.raises(
+        InputError, match=r"results/mine/planned\.json: .*holds a password"
+    ) as error:
         publish_run("mine", tmp_path / "shared")
     assert "hunter22" not in str(error.value)
     assert not (tmp_path / "shared").exists()

@@ -49,6 +49,7 @@ def test_every_chapter_opens_with_question_answer_and_figure(path):
     code = [cell.source for cell in book.cells if cell.cell_type == "code"]
     said = "outputs.headlines(" if any("outputs.headlines(" in s for s in code) else "Markdown("
     answer, picture, table = (
-        next(n for n, s in enumerate(code) if mark in s) for mark in (said, "outputs.figure(", "Table(")
+        next(n for n, s in enumerate(code) if mark in s)
+        for mark in (said, "outputs.figure(", "Table(")
     )
     assert answer <= picture <= table

@@ -31,5 +31,7 @@ def test_scripts_stay_where_a_page_needs_them_and_downloads_need_no_drawings(tmp
     assert (tmp_path / "figures").is_dir() and (tmp_path / "numbers.json").is_file()
     executed = json.loads((run_dir("smoke") / "notebooks" / CELL).read_text())
     kept = json.loads((tmp_path / "_sources" / "run" / "notebooks" / CELL).read_text())
-    assert [cell["source"] for cell in kept["cells"]] == [cell["source"] for cell in executed["cells"]]
+    assert [cell["source"] for cell in kept["cells"]] == [
+        cell["source"] for cell in executed["cells"]
+    ]
     assert "<svg" not in json.dumps(kept) and "data-table" in json.dumps(kept)

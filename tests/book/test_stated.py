@@ -42,7 +42,9 @@ def judge(rule, *values, dataset="mine", **row):
     """Give the verdict on (stated, value, low, high)."""
     stated_values = [{"name": "share", "stated": value[0], "rounding": 0.0005} for value in values]
     numbers = [
-        SimpleNamespace(**dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False)))
+        SimpleNamespace(
+            **dict(zip(("value", "low", "high"), (*value[1:], None, None), strict=False))
+        )
         for value in values
     ]
     return verdict({"rule": rule, "values": stated_values, **row}, numbers, dataset)
@@ -85,22 +87,43 @@ def test_several_values_are_counted_by_verdict():
 
 
 def test_data_that_were_made_to_have_a_value_confirm_nothing():
-    assert judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"]) == "by construction"
-    assert judge("equal", (0.13, 0.13), dataset="votes", constructed=["reconstruction"]) == "reproduced"
+    assert (
+        judge("equal", (0.13, 0.13), dataset="reconstruction", constructed=["reconstruction"])
+        == "by construction"
+    )
+    assert (
+        judge("equal", (0.13, 0.13), dataset="votes", constructed=["reconstruction"])
+        == "reproduced"
+    )
 
 
 def test_cells_are_read_from_the_run_and_sentences_filled(run):
-    parts = {"decomposition": -0.18, "query diversity": 0.0, "credibility weighting": None, "three stages": -0.07}
+    parts = {
+        "decomposition": -0.18,
+        "query diversity": 0.0,
+        "credibility weighting": None,
+        "three stages": -0.07,
+    }
     rows = []
     for part, difference in parts.items():
-        row = {"system": f"without {part}", "against": "pipeline", "difference": difference, "n": 100, "reason": None}
+        row = {
+            "system": f"without {part}",
+            "against": "pipeline",
+            "difference": difference,
+            "n": 100,
+            "reason": None,
+        }
         if difference is None:
             row |= {"low": None, "high": None, "reason": "all sources have one class"}
         else:
             row |= {"low": difference - 0.1, "high": difference + 0.1}
         rows.append(row)
     name = run(
-        {"factcheck_confusion": {"factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}}},
+        {
+            "factcheck_confusion": {
+                "factcheck_claims": {"pipeline": {"accuracy": number(0.8, 0.7, 0.9)}}
+            }
+        },
         {"factcheck_confusion": {"factcheck_claims": {"accuracy": rows}}},
     )
     text = BeautifulSoup(stated_section(name), "html.parser").get_text(" ")
@@ -137,7 +160,9 @@ def test_statements_name_documents_and_no_number_stands_in_an_explanation():
 
 
 @pytest.mark.parametrize(
-    "change", [{"rule": "about 3"}, {"why": None, "extra": 1}, {"values": []}], ids=["rule", "field", "values"]
+    "change",
+    [{"rule": "about 3"}, {"why": None, "extra": 1}, {"values": []}],
+    ids=["rule", "field", "values"],
 )
 def test_a_wrong_statement_is_named(tmp_path, change):
     row = next(row for row in read_stated() if row["rule"] != "cannot") | change
@@ -163,6 +188,12 @@ def test_every_row_of_the_smoke_run_repeats_its_stored_numbers():
                 measure, *pair = where["contrast"]
                 tree = json.loads((run_dir("smoke") / "contrasts.json").read_text())
                 (stored,) = [
-                    r for r in tree[row["experiment"]][dataset][measure] if [r["system"], r["against"]] == pair
+                    r
+                    for r in tree[row["experiment"]][dataset][measure]
+                    if [r["system"], r["against"]] == pair
                 ]
-                assert [got.value, got.low, got.high] == [stored["difference"], stored["low"], stored["high"]]
+                assert [got.value, got.low, got.high] == [
+                    stored["difference"],
+                    stored["low"],
+                    stored["high"],
+                ]

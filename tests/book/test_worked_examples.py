@@ -70,5 +70,7 @@ def test_examples_print_what_the_page_says(name):
 def test_every_measure_of_the_page_has_an_example(name):
     required = REQUIRED[name]
     shown = shown_in(PAGES[name])
-    missing = [n for n in (required.split() if isinstance(required, str) else required) if n not in shown]
+    missing = [
+        n for n in (required.split() if isinstance(required, str) else required) if n not in shown
+    ]
     assert not missing, f"{name}.md has no example of {', '.join(missing)}"

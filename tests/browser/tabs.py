@@ -53,6 +53,8 @@ class Tab:
 
     def faults_of_layout(self):
         """Images that are broken, and whether the page is wider than the screen."""
-        broken = self.page.evaluate("[...document.images].filter(i => !i.naturalWidth).map(i => i.src)")
+        broken = self.page.evaluate(
+            "[...document.images].filter(i => !i.naturalWidth).map(i => i.src)"
+        )
         wide = self.page.evaluate("document.body.scrollWidth > innerWidth")
         return broken + ["too wide"] * wide

@@ -6,9 +6,19 @@ from tabs import STILL
 # Each kind of page once: what its other pages hold is made by the same code.
 PAGES = [
     *("index.html", "grid.html", "provenance.html", "references.html", "tutorial.html"),
-    *("methods/retrieval_ablation.html", "documents/countercase.html", "generated/cards/smoke.html"),
-    *(f"generated/items/{cell}-smoke.html" for cell in ("factcheck_confusion", "counterfactual_sensitivity")),
-    *(f"run/notebooks/{cell}-smoke.html" for cell in ("retrieval_ablation", "factcheck_confusion", "query_length")),
+    *(
+        "methods/retrieval_ablation.html",
+        "documents/countercase.html",
+        "generated/cards/smoke.html",
+    ),
+    *(
+        f"generated/items/{cell}-smoke.html"
+        for cell in ("factcheck_confusion", "counterfactual_sensitivity")
+    ),
+    *(
+        f"run/notebooks/{cell}-smoke.html"
+        for cell in ("retrieval_ablation", "factcheck_confusion", "query_length")
+    ),
 ]
 # Owned by the theme: its own controls' labels, and its logo outside a landmark.
 THEME_OWNED = ["label-content-name-mismatch", "region"]

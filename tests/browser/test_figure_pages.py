@@ -34,9 +34,16 @@ STAGES = pd.DataFrame(
 )
 SCORES = pd.DataFrame({"Insurance": [0.5, np.nan], "Own": [-0.9, 0.6]}, ["order", "length leak"])
 WIDE = pd.DataFrame(
-    {"system": ["a", "b"], "nDCG@10": [0.5, 0.25], "nDCG@10 low": [0.4, 0.2], "nDCG@10 high": [0.6, 0.3]}
+    {
+        "system": ["a", "b"],
+        "nDCG@10": [0.5, 0.25],
+        "nDCG@10 low": [0.4, 0.2],
+        "nDCG@10 high": [0.6, 0.3],
+    }
 )
-WIDE = WIDE.assign(n=[1198.0, np.nan], split="test", **{f"measure {place}": [place / 9, 1.0] for place in range(8)})
+WIDE = WIDE.assign(
+    n=[1198.0, np.nan], split="test", **{f"measure {place}": [place / 9, 1.0] for place in range(8)}
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +54,17 @@ def page_of_figures(site, tmp_path_factory):
         plots.use_style()
         outputs = RunOutputs("mine", "cell")
         shown = [
-            outputs.figure("gain", plots.effects(ROWS, "change in nDCG@10", margin=0.01), "Gains.", ROWS),
-            outputs.figure("cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES),
             outputs.figure(
-                "scores", plots.matrix(SCORES, "excess", "{:.2f}".format, (-1, 1), plots.SIGNED), "Excess.", alt="Sets"
+                "gain", plots.effects(ROWS, "change in nDCG@10", margin=0.01), "Gains.", ROWS
+            ),
+            outputs.figure(
+                "cost", plots.added_by_stage(STAGES, "nDCG@10"), "What each stage adds.", STAGES
+            ),
+            outputs.figure(
+                "scores",
+                plots.matrix(SCORES, "excess", "{:.2f}".format, (-1, 1), plots.SIGNED),
+                "Excess.",
+                alt="Sets",
             ),
             Table(with_intervals(WIDE), "Systems"),
             Table(WIDE[:0], "Nothing"),
@@ -106,7 +120,9 @@ SIZES_OF_MARKS = """[...document.querySelectorAll("svg rect:has(title)")].map((e
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_letters_of_figures_are_legible_and_no_page_scrolls_sideways(page_of_figures, tab, size, scheme):
+def test_letters_of_figures_are_legible_and_no_page_scrolls_sideways(
+    page_of_figures, tab, size, scheme
+):
     tab.open(page_of_figures, size=size, scheme=scheme)
     assert tab.problems + tab.faults_of_layout() == []
     letters = tab.page.evaluate(LETTERS)
@@ -148,7 +164,9 @@ def test_marks_name_their_values_and_lead_to_their_items(page_of_figures, tab):
     assert len(ids) == len(set(ids)) > 0
 
 
-def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded(page_of_figures, tab):
+def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded(
+    page_of_figures, tab
+):
     tab.open(page_of_figures)
     table = tab.page.locator("table.data-table")
     assert table.count() == 1  # nothing is shown of the empty one
@@ -162,7 +180,10 @@ def test_further_columns_are_reached_by_keyboard_and_what_is_shown_is_downloaded
         return list(csv.reader(download.value.path().read_text(encoding="utf-8").splitlines()))
 
     rows = downloaded()
-    assert rows[0][:5] == ["system", "nDCG@10", "nDCG@10 low", "nDCG@10 high", "n"] and len(rows[0]) == 9
+    assert (
+        rows[0][:5] == ["system", "nDCG@10", "nDCG@10 low", "nDCG@10 high", "n"]
+        and len(rows[0]) == 9
+    )
     assert rows[1][:5] == ["a", "0.500", "0.400", "0.600", "1198"] and rows[2][4] == ""
     toggle = tab.page.get_by_role("button", name="All 11 columns")
     toggle.focus()
@@ -177,7 +198,10 @@ def test_the_first_column_stays_in_sight_on_a_phone(page_of_figures, tab):
     left = "document.querySelector('.data-table tbody td').getBoundingClientRect().left"
     before = tab.page.evaluate(left)
     assert (
-        tab.page.evaluate("(e => (e.scrollLeft = 200, e.scrollLeft))(document.querySelector('.table-scroll'))") == 200
+        tab.page.evaluate(
+            "(e => (e.scrollLeft = 200, e.scrollLeft))(document.querySelector('.table-scroll'))"
+        )
+        == 200
     )
     assert tab.page.evaluate(left) == before
 

@@ -107,7 +107,9 @@ def test_parts_are_those_of_the_data(viewer, address):
 def test_a_change_reads_without_colour(viewer, address):
     viewer.goto(address)
     before, after = viewer.locator(".change dd").all()
-    assert before.text_content().split() == [*("pays", "removed:", "400", "(end", "of", "removed)", "a", "claim")]
+    assert before.text_content().split() == [
+        *("pays", "removed:", "400", "(end", "of", "removed)", "a", "claim")
+    ]
     assert after.locator("ins").text_content().startswith(f"added: {HOSTILE}")
     assert (before.locator("ins").count(), after.locator("del").count()) == (0, 0)
     for name, line in (("del", "line-through"), ("ins", "underline")):

@@ -35,7 +35,9 @@ def test_every_page_opens_from_disk_on_a_phone_and_prints(site, tab):
         problems[name] = tab.problems + tab.faults_of_layout()
         if name.startswith("run/notebooks/"):
             alternatives = tab.page.evaluate(ALTERNATIVES)
-            problems[name] += [] if alternatives and all(alternatives) else ["a figure without alternative text"]
+            problems[name] += (
+                [] if alternatives and all(alternatives) else ["a figure without alternative text"]
+            )
         tab.page.add_style_tag(content=STILL)
         tab.page.emulate_media(media="print", color_scheme="dark")
         problems[name] += tab.page.evaluate(PRINTED)
@@ -96,7 +98,9 @@ def test_search_ranks_measures_first_and_shows_the_data_set(site, tab):
     address = (site / "search.html").as_uri()
     tab.page.goto(f"{address}?q=nDCG")
     tab.page.wait_for_selector("#search-results li:has-text('Measures')", timeout=60_000)
-    tab.page.wait_for_function("document.querySelector('#search-results')?.innerText.includes('Search finished')")
+    tab.page.wait_for_function(
+        "document.querySelector('#search-results')?.innerText.includes('Search finished')"
+    )
     found = tab.page.locator("#search-results li > a").all_inner_texts()
     assert found[0] == "Measures"
     assert any(re.fullmatch(r"Retrieval .+: Smoke", title) for title in found)

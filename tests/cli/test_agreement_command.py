@@ -37,7 +37,12 @@ def run(casebook):
 
 @pytest.mark.parametrize(
     ("level", "alpha"),
-    [("nominal", 0.743421052632), ("ordinal", 0.815387503755), ("interval", 0.849107142857), ("ratio", 0.797402774712)],
+    [
+        ("nominal", 0.743421052632),
+        ("ordinal", 0.815387503755),
+        ("interval", 0.849107142857),
+        ("ratio", 0.797402774712),
+    ],
 )
 def test_json(coders, run, level, alpha):
     code, out, err = run(coders, "--level", level, "--json")
@@ -109,7 +114,9 @@ def test_all_alike_is_undefined_and_says_so(tmp_path, run):
     code, out, _ = run(path, "--json")
     found = json.loads(out)
     assert (code, found.pop("percent_agreement")["estimate"]) == (0, 1.0)
-    assert {(entry["estimate"], entry["reason"]) for entry in found.values()} == {(None, "no_variation")}
+    assert {(entry["estimate"], entry["reason"]) for entry in found.values()} == {
+        (None, "no_variation")
+    }
 
 
 def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):
@@ -125,7 +132,10 @@ def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):
     code, out, err = run(table, "--form", "table")
     assert code == 0 and "table: 200 items, categories 1, 2, 3" in out, err
     assert "cohen_kappa             0.492" in out
-    for path, form, message in ((counts, "table", "must be square"), (counts, "cells", "unknown form 'cells'")):
+    for path, form, message in (
+        (counts, "table", "must be square"),
+        (counts, "cells", "unknown form 'cells'"),
+    ):
         code, _, err = run(path, "--form", form)
         assert code == 1 and message in err and err.count("\n") == 1
 

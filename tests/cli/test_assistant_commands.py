@@ -42,7 +42,8 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
     other = changed(tmp_path / "other.jsonl", lambda row: {"question": row["question"] + "!"})
     assert casebook("gate", "--log", other, "--against", LOG)[0] == 5
     unsure = changed(
-        tmp_path / "unsure.jsonl", lambda row: {"answer": row["reference"] if row["id"] < "sq06" else row["answer"]}
+        tmp_path / "unsure.jsonl",
+        lambda row: {"answer": row["reference"] if row["id"] < "sq06" else row["answer"]},
     )
     assert casebook("gate", "--log", LOG, "--against", unsure, "-m", "token F1")[0] == 4
     assert casebook("gate", "--log", LOG)[0] == 1
@@ -52,17 +53,22 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
 
 def test_the_workflow_of_the_methods_page(tmp_path):
     page = (ROOT / "book" / "methods" / "assistant.md").read_text(encoding="utf-8")
-    steps = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])["jobs"]["gate"]["steps"]
+    steps = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])["jobs"]["gate"][
+        "steps"
+    ]
     shell = [step["run"] for step in steps if "run" in step]
     ask, gate = (line for line in shell if "casebook answer" in line or "gate" in line)
     (tmp_path / "corpus").mkdir()
     texts = [{"_id": dish, "text": f"Bake the {dish} for half an hour."} for dish in RECIPES]
     asked = [
-        {"id": dish, "question": f"How long does the {dish} bake?", "reference": "Half an hour."} for dish in RECIPES
+        {"id": dish, "question": f"How long does the {dish} bake?", "reference": "Half an hour."}
+        for dish in RECIPES
     ]
     (tmp_path / "corpus" / "corpus.jsonl").write_text("\n".join(map(json.dumps, texts)))
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    }
 
     def code(line, url=""):
         values = environment | {"CASEBOOK_LLM_URL": url}
@@ -85,7 +91,9 @@ def test_a_log_is_refused_before_a_kernel_starts(casebook, tmp_path, monkeypatch
     assert code == 1
     assert "bad.jsonl:1: has no answer" in err
     Path("few.jsonl").write_text('{"question": "A?", "answer": "B.", "contexts": ["B it is."]}')
-    code, _, err = casebook("run", "assistant", "--run", "refused", "-p", "log=few.jsonl", "-p", "focus=nobody")
+    code, _, err = casebook(
+        "run", "assistant", "--run", "refused", "-p", "log=few.jsonl", "-p", "focus=nobody"
+    )
     assert code == 1
     assert "no system 'nobody'; it has few" in err
     assert casebook("run", "assistant", "--run", "refused", "-p", "log=absent.jsonl")[0] == 1
@@ -106,7 +114,11 @@ OTHERS = ("boiler", "garden", "deposit", "bicycle", "cellar", "notice", "window"
 def own_log(path, **fields):
     rows = [
         MEASURED
-        | {"id": f"q{number}", "question": f"Who looks after the {thing}?", "answer": f"The {thing} is ours."}
+        | {
+            "id": f"q{number}",
+            "question": f"Who looks after the {thing}?",
+            "answer": f"The {thing} is ours.",
+        }
         | {"contexts": [f"The {thing} is ours, and the landlord looks after it."]}
         for number, thing in enumerate(OTHERS)
     ]
@@ -115,13 +127,19 @@ def own_log(path, **fields):
 
 
 def headlines_of(folder):
-    return [row for path in (folder / "headlines").glob("*.json") for row in json.loads(path.read_text())]
+    return [
+        row
+        for path in (folder / "headlines").glob("*.json")
+        for row in json.loads(path.read_text())
+    ]
 
 
 @pytest.mark.parametrize("notebook", ["06_rater_agreement.ipynb", "10_assistant.ipynb"])
 def test_a_log_is_one_file_or_a_list(tmp_path, notebook):
     """F25: a list was no name."""
-    paths = [str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in ("new", "old")]
+    paths = [
+        str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in ("new", "old")
+    ]
     for value in (paths, paths[0]) if "assistant" in notebook else (paths,):
         note = check(Cell("mine", notebook, {"log": value}), NOTEBOOKS / notebook)
         assert note == "the log's own scores are not read: score"
@@ -133,12 +151,20 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
     chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)
     assert not [each for each in chapter["headlines"] if "agree" in each.question]
-    assert [text for text in chapter["bullets"] if text.startswith("Agreement with the references: token F1 0.")]
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200, agreement_level=0.8)
+    assert [
+        text
+        for text in chapter["bullets"]
+        if text.startswith("Agreement with the references: token F1 0.")
+    ]
+    chapter = cells_of(
+        "10_assistant.ipynb", run="t", log=str(path), resamples=200, agreement_level=0.8
+    )
     (each,) = [each for each in chapter["headlines"] if "agree" in each.question]
     assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
     wrong = Cell("mine", "10_assistant.ipynb", {"log": str(path), "agreement_level": "high"})
-    with pytest.raises(InputError, match="agreement_level: give a token F1 between 0 and 1, not 'high'"):
+    with pytest.raises(
+        InputError, match="agreement_level: give a token F1 between 0 and 1, not 'high'"
+    ):
         check(wrong, NOTEBOOKS / wrong.notebook)
 
 
@@ -162,13 +188,21 @@ def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require
     """F21: 93,000 characters of texts that other pages show by their ids only."""
     require("consumer_contracts_qa")
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    cells_of("10_assistant.ipynb", run="t", cell="templates", dataset="consumer_contracts_qa", resamples=200)
+    cells_of(
+        "10_assistant.ipynb",
+        run="t",
+        cell="templates",
+        dataset="consumer_contracts_qa",
+        resamples=200,
+    )
     written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json"))
     for text in load("consumer_contracts_qa", titles=False).documents["text"]:
         assert json.dumps(text[:60], ensure_ascii=False)[1:-1] not in written
     assert "A quotation, not repeated here." in written
     page = item_pages("t", ["templates"])["items/templates.md"]
-    assert "by our rule, a report repeats no texts whose licence is non-commercial or unknown" in page
+    assert (
+        "by our rule, a report repeats no texts whose licence is non-commercial or unknown" in page
+    )
 
 
 @pytest.mark.slow
@@ -176,10 +210,23 @@ def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
     """F25 and F32."""
     own_log(tmp_path / "a.jsonl")
     own_log(tmp_path / "b.jsonl", answer="Nobody knows the pudding.", faithfulness=0.5)
-    words = ["run", "assistant", "--run", "mine", "-p", "log=[a.jsonl,b.jsonl]", "-p", "resamples=200"]
+    words = [
+        "run",
+        "assistant",
+        "--run",
+        "mine",
+        "-p",
+        "log=[a.jsonl,b.jsonl]",
+        "-p",
+        "resamples=200",
+    ]
     environment = os.environ | {"CASEBOOK_ROOT": str(tmp_path / "out")}
     done = subprocess.run(
-        [sys.executable, "-m", "casebook", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "casebook", *words],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "the log's own scores are not read: faithfulness" in done.stderr
@@ -198,7 +245,9 @@ def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
     assert "dataset" not in command(record, "mine") and "a.jsonl" in command(record, "mine")
     for file in folder.rglob("*"):
         if file.is_file():
-            content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+            content = (
+                gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+            )
             assert str(tmp_path).encode() not in content, file
 
 

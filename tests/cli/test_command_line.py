@@ -40,7 +40,14 @@ def test_evaluate_prints_means_intervals_and_the_account(casebook, files):
     assert found["measures"]["RR"]["n"] == 3
     assert found["measures"]["RR"]["ci"] == [None, None]
     assert found["measures"]["RR"]["reason"] == "fewer_than_six_units"
-    assert found["queries"] == {"judged": 3, "retrieved": 2, "missing": 1, "extra": 0, "empty": 0, "no_relevant": 0}
+    assert found["queries"] == {
+        "judged": 3,
+        "retrieved": 2,
+        "missing": 1,
+        "extra": 0,
+        "empty": 0,
+        "no_relevant": 0,
+    }
 
 
 def test_names_of_measures_in_every_command(casebook, files):
@@ -140,7 +147,15 @@ SMOKE = [sys.executable, "-m", "casebook", "run", "retrieval_ablation-smoke"]
 
 @pytest.mark.slow
 def test_data_that_only_the_notebook_can_refuse_fail_the_batch(project):
-    command = [sys.executable, "-m", "casebook", "run", "counterfactual_sensitivity-smoke", "-p", "dataset=smoke"]
+    command = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "run",
+        "counterfactual_sensitivity-smoke",
+        "-p",
+        "dataset=smoke",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "smoke" in done.stderr.splitlines()[-1]
@@ -199,11 +214,15 @@ def test_old_names_of_options_are_read_and_not_shown(casebook, old):
 def test_an_old_name_means_the_new_one(casebook, files):
     ratings = Path(files[0]).with_name("ratings.csv")
     ratings.write_text("item,A,B\nx,1,2\ny,2,2\nz,1,1\n")
-    found = [casebook("agreement", ratings, name, "--json") for name in ("--boot=100", "--resamples=100")]
+    found = [
+        casebook("agreement", ratings, name, "--json") for name in ("--boot=100", "--resamples=100")
+    ]
     assert found[0] == found[1] and found[0][0] == 0
 
 
-def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(casebook, tmp_path, monkeypatch):
+def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(
+    casebook, tmp_path, monkeypatch
+):
     """Published answers are in mirrors alone; the questions of the same set are fetched like any other."""
     cells = {"assistant": ("10_assistant", "pdpabench"), "smoke": ("10_assistant", "smoke")}
     pulled = []
@@ -215,7 +234,10 @@ def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(c
     monkeypatch.setattr("casebook.data.registry.pull", stop)
     for more, expected in (
         ({}, ["consumer_contracts_qa", "smoke"]),
-        ({"ablation": ("01_retrieval_ablation", "pdpabench")}, ["consumer_contracts_qa", "pdpabench", "smoke"]),
+        (
+            {"ablation": ("01_retrieval_ablation", "pdpabench")},
+            ["consumer_contracts_qa", "pdpabench", "smoke"],
+        ),
     ):
         lines = [
             f"- {{name: {name}, notebook: {notebook}.ipynb, parameters: {{dataset: {dataset}}}, tags: [mine]}}"
@@ -241,7 +263,12 @@ def test_help_is_quick():
         ("run", "run", "run_batch", "workers retries"),
         ("report", "run", "run_batch", "workers retries"),
         ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_boot"),
-        ("answer", "assistant.answer", "answer_questions", "k timeout retries max_bytes max_tokens"),
+        (
+            "answer",
+            "assistant.answer",
+            "answer_questions",
+            "k timeout retries max_bytes max_tokens",
+        ),
         ("explain score", "explain.study", "score", "foreign resamples=n_boot"),
         ("factcheck run", "factcheck.score", "as_report", "resamples=n_boot"),
         ("raters analyse", "raters.analysis", "analyse", "resamples permutations"),
@@ -259,8 +286,12 @@ def test_help_is_quick():
         ("sensitivity run", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
     ],
 )
-def test_a_command_without_options_does_what_the_function_behind_it_does(command, module, name, options):
-    of_function = inspect.signature(getattr(importlib.import_module(f"casebook.{module}"), name)).parameters
+def test_a_command_without_options_does_what_the_function_behind_it_does(
+    command, module, name, options
+):
+    of_function = inspect.signature(
+        getattr(importlib.import_module(f"casebook.{module}"), name)
+    ).parameters
     found = typer.main.get_command(cli.app)
     for word in command.split():
         found = found.commands[word]

@@ -66,7 +66,9 @@ def threads_of_libraries(seconds):
     import torch
 
     time.sleep(seconds)  # for which another process is needed
-    return os.getpid(), max(torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info()))
+    return os.getpid(), max(
+        torch.get_num_threads(), *(pool["num_threads"] for pool in threadpoolctl.threadpool_info())
+    )
 
 
 @pytest.mark.slow
@@ -106,7 +108,10 @@ def test_a_corpus_of_an_unknown_or_another_model_is_refused(encoded):
     _, place, search = encoded
     store = ShardStore(place)
     index = store.index()
-    for about, message in (({}, "which encoder"), ({"encoder": "minilm", "model": "0" * 64}, "by another model than")):
+    for about, message in (
+        ({}, "which encoder"),
+        ({"encoder": "minilm", "model": "0" * 64}, "by another model than"),
+    ):
         store.commit(index["shards"], about | {"ids": index["ids"]})
         code, out, err = search()
         assert (code, out) == (1, "") and message in err
@@ -133,8 +138,20 @@ def test_a_shard_that_is_missing_cut_or_changed_is_refused_and_encoded_again(cas
 
 @pytest.mark.slow
 def test_workers_leave_nothing_but_the_result_on_the_terminal(encoded, tmp_path):
-    command = ["corpus", "encode", encoded[0][2], "--out", tmp_path / "two", "--workers", "2", "--shard-size", "6"]
-    done = subprocess.run([sys.executable, "-m", "casebook", *command], capture_output=True, text=True, check=True)
+    command = [
+        "corpus",
+        "encode",
+        encoded[0][2],
+        "--out",
+        tmp_path / "two",
+        "--workers",
+        "2",
+        "--shard-size",
+        "6",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "casebook", *command], capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith(f"{tmp_path / 'two'}: 12 documents")
     assert done.stderr == ""
 

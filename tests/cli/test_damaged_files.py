@@ -42,7 +42,9 @@ def casebook(capsys, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize(("command", "name", "content", "message"), DAMAGED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("command", "name", "content", "message"), DAMAGED, ids=lambda value: str(value)[:40]
+)
 def test_damage_is_one_line(casebook, tmp_path, command, name, content, message):
     path = tmp_path / name
     if content is ...:

@@ -53,7 +53,10 @@ def commands(case, tmp_path):
         corpus: ["sensitivity", "run", case, corpus.parent, "-o", corpus],
         case: ["sensitivity", "run", case, "smoke", "--mode", "bm25", "-o", case],
         queries: ["corpus", "search", tmp_path, queries, "--out", queries],
-        ranking: [*("runs", "export", f"smoke/runs/{record}"), *("--ranking", ranking, "--out", ranking)],
+        ranking: [
+            *("runs", "export", f"smoke/runs/{record}"),
+            *("--ranking", ranking, "--out", ranking),
+        ],
         tree: ["sensitivity", "report", tree, "-o", tree],
     }
 
@@ -80,7 +83,10 @@ def test_no_command_overwrites_what_it_reads(casebook, case, tmp_path):
         (["compare", "q", "a", "b", "--json", "--latex"], "has no effect with --json"),
         (["run", "--workers", "2", "--scheduler", "tcp://x"], "has no effect with"),
         (["sensitivity", "report", "t", "--json", "-o", "x"], "has no effect with"),
-        (["sensitivity", "run", "c", "smoke", "--original", "--placebos", "3"], "--placebos has no effect"),
+        (
+            ["sensitivity", "run", "c", "smoke", "--original", "--placebos", "3"],
+            "--placebos has no effect",
+        ),
         (["raters", "analyse", "f", "--original", "--out", "x"], "--out has no effect"),
         (["evaluate", "{q}", "{other}"], "quer"),
         (["agreement", "{r}", "--resamples", "1"], "--resamples"),
@@ -179,7 +185,8 @@ def failing(grades, judged): raise ValueError("two\\nlines")
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("text", "gives no number, but str"), ("failing", "raised ValueError: two lines")]
+    ("name", "message"),
+    [("text", "gives no number, but str"), ("failing", "raised ValueError: two lines")],
 )
 def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch, name, message):
     monkeypatch.chdir(tmp_path)
@@ -199,10 +206,21 @@ def test_a_measure_that_fails_is_one_clear_line(casebook, tmp_path, monkeypatch,
         ("relevant", [["a"]], "field relevant.0: Input should be a valid string"),
     ],
 )
-def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(casebook, tmp_path, field, value, message):
+def test_a_field_of_a_log_that_is_a_list_is_one_clear_line(
+    casebook, tmp_path, field, value, message
+):
     path = tmp_path / "log.jsonl"
     path.write_text(
-        json.dumps({"id": 1, "question": "q?", "answer": "a", "reference": "a", "system": "s", field: value})
+        json.dumps(
+            {
+                "id": 1,
+                "question": "q?",
+                "answer": "a",
+                "reference": "a",
+                "system": "s",
+                field: value,
+            }
+        )
     )
     code, out, err = casebook("gate", "--log", path, "--against", path)
     assert (code, out) == (1, "") and f"log.jsonl:1: {message}" in err and err.count("\n") == 1
@@ -235,16 +253,26 @@ def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
     ("words", "place", "remedy"),
     [
         (["factcheck", "run", "case.txt"], "casebook.factcheck.pipeline.checker_of", "begins anew"),
-        (["sensitivity", "run", "case.txt", "smoke"], "casebook.sensitivity.report.run_case", "begins anew"),
+        (
+            ["sensitivity", "run", "case.txt", "smoke"],
+            "casebook.sensitivity.report.run_case",
+            "begins anew",
+        ),
         (["build", "--run", "smoke"], "casebook.book.build_book", "begins anew"),
         (["publish", "smoke", "copy"], "casebook.book.publish.publish_run", "carries on"),
         (["data", "pull", "smoke"], "casebook.data.registry.pull", "carries on"),
-        (["corpus", "encode", "mine", "--out", "x"], "casebook.retrieval.shards.encode_folder", "carries on"),
+        (
+            ["corpus", "encode", "mine", "--out", "x"],
+            "casebook.retrieval.shards.encode_folder",
+            "carries on",
+        ),
         (["run", "query_length"], "casebook.run.run_batch", "carries on"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
-def test_an_interrupted_command_says_what_the_same_command_does(casebook, case, monkeypatch, words, place, remedy):
+def test_an_interrupted_command_says_what_the_same_command_does(
+    casebook, case, monkeypatch, words, place, remedy
+):
     """F61: each said that it carries on, also where nothing is kept."""
 
     def interrupted(*_, **__):

@@ -26,7 +26,10 @@ def test_claims_are_checked_explained_and_written_for_scoring(casebook, claims, 
     report = json.loads(text)
     first = report["claims"][0]
     assert (code, report["outcomes"]) == (0, {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 1})
-    assert first["evidence"][0]["doc_id"] == "smoke:home-2" and "Money is limited to 500" in first["explanation"]
+    assert (
+        first["evidence"][0]["doc_id"] == "smoke:home-2"
+        and "Money is limited to 500" in first["explanation"]
+    )
     gold.write_text('{"id": "a", "label": "SUPPORTED"}\n{"id": "b", "label": "INSUFFICIENT"}\n')
     code, text, _ = casebook("factcheck", "score", gold, out, "--resamples", 100, "--json")
     assert (code, json.loads(text)["parity"]["n"]) == (0, 2)
@@ -57,11 +60,18 @@ def test_an_unreachable_decomposition_crashes_every_claim(casebook, claims, monk
 def test_nothing_is_overwritten_and_what_cannot_be_written_is_refused_before_the_work(
     casebook, claims, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("casebook.factcheck.pipeline.FactChecker.check", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(
+        "casebook.factcheck.pipeline.FactChecker.check", lambda *_: pytest.fail("work was done")
+    )
     before, linked = claims.read_bytes(), tmp_path / "same.jsonl"
     linked.symlink_to(claims)
     read, closed = "is read by this command", "cannot be written"
-    for out, problem in ((claims, read), (linked, read), (tmp_path, closed), (claims / "log.jsonl", closed)):
+    for out, problem in (
+        (claims, read),
+        (linked, read),
+        (tmp_path, closed),
+        (claims / "log.jsonl", closed),
+    ):
         code, _, error = casebook("factcheck", "run", claims, "--out", out)
         assert code == 1 and problem in error and len(error.strip().splitlines()) == 1
     assert claims.read_bytes() == before
@@ -73,7 +83,9 @@ def own(tmp_path):
     folder = tmp_path / "my recipes"
     folder.mkdir()
     (folder / "crème brûlée.md").write_text("Bake the cream at 150 degrees.", encoding="utf-8")
-    (folder / "soup.txt").write_text("The soup serves 4 people.\r\nIt must not boil.", encoding="utf-8")
+    (folder / "soup.txt").write_text(
+        "The soup serves 4 people.\r\nIt must not boil.", encoding="utf-8"
+    )
     path = tmp_path / "own.csv"
     rows = ["The soup serves 4 people.,SUPPORTED", "The soup serves 9 people.,NOT_SUPPORTED"]
     rows += ["The cream is baked at 150 degrees.,SUPPORTED", "The cream is baked at 90 degrees.,"]
@@ -90,10 +102,15 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     parity = report["labels"]["parity"]
     assert (parity["tp"], parity["tn"], parity["n"], parity["accuracy"]) == (2, 1, 3, 1.0)
     log = [json.loads(line) for line in out.read_text().splitlines()]
-    mean = {name: sum(row[name] for row in log) / len(log) for name in ("queries", "evidence", "seconds")}
+    mean = {
+        name: sum(row[name] for row in log) / len(log)
+        for name in ("queries", "evidence", "seconds")
+    }
     original, in_code = report["performance"]["document"], report["performance"]["in_its_code"]
     assert original["queries_per_claim"] == pytest.approx(mean["queries"])
-    assert original["evidence_per_claim"] == pytest.approx(mean["evidence"]) and mean["evidence"] > 0
+    assert (
+        original["evidence_per_claim"] == pytest.approx(mean["evidence"]) and mean["evidence"] > 0
+    )
     assert original["mean_processing_time"] == pytest.approx(mean["seconds"])
     assert in_code["mean_processing_time"] < original["mean_processing_time"]
     assert report["log_accuracy"] == {"right": 3, "labelled": 3, "accuracy": 1.0, "unlabelled": 1}
@@ -101,7 +118,10 @@ def test_what_the_document_asks_is_printed_and_written(casebook, own, tmp_path):
     values = {row["measure"]: row["value"] for row in report["explanations"]}
     shown = re.search(r"Overall quality +- +([\d.]+) +- *$", text, re.MULTILINE)
     assert code == 0 and float(shown[1]) == pytest.approx(values["documented: overall"], abs=1e-3)
-    assert all(line in text for line in ("Verdicts against the labels", "High-credibility ratio", "Soundness"))
+    assert all(
+        line in text
+        for line in ("Verdicts against the labels", "High-credibility ratio", "Soundness")
+    )
 
 
 def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
@@ -113,15 +133,29 @@ def test_the_original_gate_that_lets_nothing_pass_is_named(casebook, own):
 
 def test_a_malformed_address_of_a_judge_is_one_line(casebook, own, monkeypatch):
     monkeypatch.setenv("CASEBOOK_LLM_URL", "http://[::1")
-    code, _, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--stance", "model:endpoint:m")
-    assert code == 1 and error.count("\n") == 1 and "address 'http://[::1' of a language model: " in error
+    code, _, error = casebook(
+        "factcheck", "run", own[0], "--corpus", own[1], "--stance", "model:endpoint:m"
+    )
+    assert (
+        code == 1
+        and error.count("\n") == 1
+        and "address 'http://[::1' of a language model: " in error
+    )
 
 
 def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     log = tmp_path / "answers.jsonl"
     rows = [("good", "The soup serves 4 people."), ("bad", "The soup serves 9 people. Is it hot?")]
-    rows = [{"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows]
-    failed = {"id": "r", "question": "Why?", "answer": None, "no_answer": "no answer within 60 s", "system": "good"}
+    rows = [
+        {"id": "q", "question": "Who?", "answer": answer, "system": name} for name, answer in rows
+    ]
+    failed = {
+        "id": "r",
+        "question": "Why?",
+        "answer": None,
+        "no_answer": "no answer within 60 s",
+        "system": "good",
+    }
     log.write_text("".join(json.dumps(row) + "\n" for row in [*rows, failed]))
     code, text, error = casebook("factcheck", "run", "--log", log, "--corpus", own[1], "--json")
     report = json.loads(text)
@@ -131,7 +165,14 @@ def test_answers_of_a_log_are_checked_by_system(casebook, own, tmp_path):
     assert code == 0 and len(report["claims"]) == 2
     assert (share["good", "SUPPORTED"], share["bad", "NOT_SUPPORTED"]) == (1.0, 1.0)
     wrong = {
-        ("--log", log, "--corpus", own[1], "--label", "yes=SUPPORTED"): "--label has no effect with --log",
+        (
+            "--log",
+            log,
+            "--corpus",
+            own[1],
+            "--label",
+            "yes=SUPPORTED",
+        ): "--label has no effect with --log",
         ("--log", log): "--log needs --corpus",
         (own[0], "--log", log, "--corpus", own[1]): "give a file of claims, or --log",
     }
@@ -159,10 +200,14 @@ def test_a_judge_and_a_decomposer_of_ones_own(casebook, own, tmp_path, monkeypat
     assert found["mine:judge"]["outcomes"] == {"SUPPORTED": 1, "INSUFFICIENT_EVIDENCE": 3}
     assert found["other:Sure"]["outcomes"] == {"SUPPORTED": 4}
     assert [row["parts"] for row in found["other:Sure"]["log"]] == [2] * 4
-    code, text, error = casebook("factcheck", "run", own[0], "--corpus", own[1], "--stance", "other:maybe")
+    code, text, error = casebook(
+        "factcheck", "run", own[0], "--corpus", own[1], "--stance", "other:maybe"
+    )
     assert code == 3 and "other:maybe gave ('maybe', None): give one of supports" in text
     code, _, error = casebook("factcheck", "run", own[0], "--stance", "other:nothing")
-    assert code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
+    assert (
+        code == 1 and "has no attribute 'nothing'" in error and len(error.strip().splitlines()) == 1
+    )
 
 
 def test_ablation_of_ones_own_claims(casebook, own):
@@ -170,12 +215,18 @@ def test_ablation_of_ones_own_claims(casebook, own):
     command = ("factcheck", "ablate", path, "--corpus", folder, "--rate", "0")
     code, _, error = casebook(*command)
     assert code == 1 and "4 claims in 4 groups: intervals need 6 groups or more" in error
-    path.write_text(path.read_text() + "NOT_SUPPORTED\nThe soup is cold.,INSUFFICIENT\nIt must boil.,")
+    path.write_text(
+        path.read_text() + "NOT_SUPPORTED\nThe soup is cold.,INSUFFICIENT\nIt must boil.,"
+    )
     code, _, error = casebook(*command)
     assert code == 1 and "1 of 6 claims have no label (first: '7')" in error
     path.write_text(path.read_text() + "NOT_SUPPORTED")
     code, text, _ = casebook(*command)
-    assert code == 0 and "Impacts that the document states, and ours" in text and "interaction" not in text
+    assert (
+        code == 0
+        and "Impacts that the document states, and ours" in text
+        and "interaction" not in text
+    )
     assert "no claim has two parts" in text and "no document that was found fails the gate" in text
 
 
@@ -210,7 +261,9 @@ def test_ablation_as_json(casebook):
     assert first["reported"] == -12 and first["ours"] < first["ours high"] < 0
     weighting = reported["no credibility"]
     assert (
-        weighting["ours"] is None and weighting["verdict"] == "cannot be measured" and "weighed" in weighting["reason"]
+        weighting["ours"] is None
+        and weighting["verdict"] == "cannot be measured"
+        and "weighed" in weighting["reason"]
     )
     assert report["effects"][0]["n"] == 100
 

@@ -21,7 +21,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "case.txt").write_text("Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine.")
+    (tmp_path / "case.txt").write_text(
+        "Tan, aged 30, v State. A delay of 40 days; section 302 IPC; a fine."
+    )
     (tmp_path / "claims.txt").write_text("The rent is due.\n")
     (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "water"}\n')
     (tmp_path / "qrels").write_text(QRELS)
@@ -48,7 +50,15 @@ def refused(found, *texts):
         ["raters", "analyse", "loop"],
         ["raters", "analyse", "forms", "--key", "loop"],
         ["raters", "forms", "loop/study", "--rater=r:lay", "--system=a=claims.txt"],
-        ["raters", "forms", "study", "--rater=r:lay", "--rater=s:lay", "--system=a=loop", "--system=b=claims.txt"],
+        [
+            "raters",
+            "forms",
+            "study",
+            "--rater=r:lay",
+            "--rater=s:lay",
+            "--system=a=loop",
+            "--system=b=claims.txt",
+        ],
         ["factcheck", "run", "claims.txt", "--out=loop"],
         ["factcheck", "run", "claims.txt", "--corpus", "./loop"],
         ["publish", "smoke", "loop"],
@@ -65,7 +75,9 @@ def test_a_link_to_itself_is_one_line_that_names_it(casebook, place, words):
     refused(casebook(*words), "loop", "links that lead to themselves")
 
 
-@pytest.mark.parametrize("name", ["CASEBOOK_ROOT", "CASEBOOK_PROJECT", "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR"])
+@pytest.mark.parametrize(
+    "name", ["CASEBOOK_ROOT", "CASEBOOK_PROJECT", "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR"]
+)
 @pytest.mark.parametrize("words", [["data", "list"], ["runs", "list"]], ids=" ".join)
 def test_a_folder_of_the_environment_that_is_a_link_to_itself(place, name, words):
     environment = os.environ | {name: str(place / "loop")}
@@ -74,7 +86,9 @@ def test_a_folder_of_the_environment_that_is_a_link_to_itself(place, name, words
     refused((done.returncode, done.stdout, done.stderr), name, "loop")
 
 
-@pytest.mark.parametrize("words", [["evaluate", "pipe", "run"], ["factcheck", "run", "claims.txt", "--ratings=pipe"]])
+@pytest.mark.parametrize(
+    "words", [["evaluate", "pipe", "run"], ["factcheck", "run", "claims.txt", "--ratings=pipe"]]
+)
 def test_a_pipe_that_nobody_writes_is_not_waited_for(casebook, place, words):
     refused(casebook(*words), "pipe", "no file or folder")
 
@@ -95,7 +109,10 @@ def test_no_output_takes_the_place_of_a_device(casebook, place):
     assert Path("/dev/null").is_char_device()
     with pytest.raises(InputError, match=r"pipe: .*name a file"):
         write_text(place / "pipe", "text")
-    refused(casebook("sensitivity", "run", "case.txt", "smoke", "--mode", "bm25", "-o", "/dev/null"), "/dev/null")
+    refused(
+        casebook("sensitivity", "run", "case.txt", "smoke", "--mode", "bm25", "-o", "/dev/null"),
+        "/dev/null",
+    )
 
 
 @pytest.mark.parametrize("moment", ["abc", "-1", "1e9", "9" * 30, " ", "1_000", "\u0661"])
@@ -112,8 +129,12 @@ def test_a_damaged_archive_is_one_line_that_names_it(casebook, place, damage, wh
     texts = {
         "qrels": "".join(f"q{n} 0 d{n} 1\n" for n in range(many)),
         "run": "".join(f"q{n} Q0 d{n} 1 {n}.5 tag\n" for n in range(many)),
-        "corpus.jsonl": "".join(json.dumps({"_id": f"d{n}", "text": f"water {n}"}) + "\n" for n in range(many)),
-        "claims.jsonl": "".join(json.dumps({"id": n, "claim": f"Rent {n} is due."}) + "\n" for n in range(many)),
+        "corpus.jsonl": "".join(
+            json.dumps({"_id": f"d{n}", "text": f"water {n}"}) + "\n" for n in range(many)
+        ),
+        "claims.jsonl": "".join(
+            json.dumps({"id": n, "claim": f"Rent {n} is due."}) + "\n" for n in range(many)
+        ),
     }
     for name, text in texts.items():
         (place / f"{name}.gz").write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -32,9 +32,26 @@ READING = {"titles": FLAG, "max_missing": SHARE}
 # Experiment to parameter to what is wrong and what the line advises; a parameter may stand several times.
 WRONG = {
     "retrieval_ablation": [
-        {"dataset": NAME, "split": NAME_OR_NONE, "development": NAME_OR_NONE, "held_out": NAME_OR_NONE}
-        | {"encoder": NAME, "reranker": NAME_OR_NONE, "retriever": RETRIEVER, "k": COUNT, "pool": COUNT, "mmr": FLAG}
-        | {"rrf_k": ([*NUMBERS, "0", "-1"], "above 0"), "mmr_lambda": SHARE, "chunking": FLAG, "margin": MARGIN}
+        {
+            "dataset": NAME,
+            "split": NAME_OR_NONE,
+            "development": NAME_OR_NONE,
+            "held_out": NAME_OR_NONE,
+        }
+        | {
+            "encoder": NAME,
+            "reranker": NAME_OR_NONE,
+            "retriever": RETRIEVER,
+            "k": COUNT,
+            "pool": COUNT,
+            "mmr": FLAG,
+        }
+        | {
+            "rrf_k": ([*NUMBERS, "0", "-1"], "above 0"),
+            "mmr_lambda": SHARE,
+            "chunking": FLAG,
+            "margin": MARGIN,
+        }
         | {"query_reading": (["nope", "3", "null", "[windows]"], "truncated, windows")}
         | {"modes": (["bm25", "3", "[]", "[3]", "{a: b}", "true"], r"give a list|give text")}
         | {"measures": (["nDCG@3", "3", "null", "[3]", "{a: b}"], r"give a list|give text")}
@@ -49,15 +66,33 @@ WRONG = {
             "modes": (["[nope]", "[bm25, nope]"], "choose from"),
             "measures": (["[nope]", "[P]"], "near names|needs a cut"),
         }
-        | {"reranker": (["nope"], "choose from"), "k": (["51"], "pool"), "pool": (["9"], "at least k")},
+        | {
+            "reranker": (["nope"], "choose from"),
+            "k": (["51"], "pool"),
+            "pool": (["9"], "at least k"),
+        },
     ],
     "embedding_shift": [
-        {"dataset": NAME, "split": NAME_OR_NONE, "encoder": NAME, "by": (["nope", "3", "null", "[group]"], "group, ")}
+        {
+            "dataset": NAME,
+            "split": NAME_OR_NONE,
+            "encoder": NAME,
+            "by": (["nope", "3", "null", "[group]"], "group, "),
+        }
         | {"folds": FOLDS, "draws": COUNT, "margin": MARGIN}
-        | {"drift_seeds": (["3", "null", "[a]", "[-1]", "[1.5]", "{a: 1}", "nope"], "list|whole number")}
+        | {
+            "drift_seeds": (
+                ["3", "null", "[a]", "[-1]", "[1.5]", "{a: 1}", "nope"],
+                "list|whole number",
+            )
+        }
         | DRAWN
         | READING,
-        {"dataset": UNKNOWN_DATA, "split": (["nope"], "it has"), "encoder": (["nope"], "give a folder")},
+        {
+            "dataset": UNKNOWN_DATA,
+            "split": (["nope"], "it has"),
+            "encoder": (["nope"], "give a folder"),
+        },
     ],
     "run_comparison": [
         {"scope": (["nope", "3", "null", "[all]"], "all, run"), "seed": SEED}
@@ -69,25 +104,55 @@ WRONG = {
         }
     ],
     "counterfactual_sensitivity": [
-        {"dataset": NAME, "encoder": NAME_OR_NONE, "shown": (["nope", "3", "[bm25]"], "choose from|give text")}
+        {
+            "dataset": NAME,
+            "encoder": NAME_OR_NONE,
+            "shown": (["nope", "3", "[bm25]"], "choose from|give text"),
+        }
         | {
             "planted": (
                 ["3", "[2]", "null", "{nope: 1}", "{cases: 0}", "{cases: many}", "{values: 7}"],
                 "cases, values",
             )
         }
-        | {"systems": (["bm25", "3", "[]", "null", "[3]", "{a: b}"], r"give a list|at least one|give text")}
-        | {"depth": COUNT, "placebo_draws": COUNT, "context": (["nope", "3", "null", "[all]"], "all, month")}
+        | {
+            "systems": (
+                ["bm25", "3", "[]", "null", "[3]", "{a: b}"],
+                r"give a list|at least one|give text",
+            )
+        }
+        | {
+            "depth": COUNT,
+            "placebo_draws": COUNT,
+            "context": (["nope", "3", "null", "[all]"], "all, month"),
+        }
         | {"children": (["many", "true", "[2]", "-1", "2.5", "0"], "at least 1"), "margin": MARGIN}
-        | dict.fromkeys(["annotated_on", "paraphrases", "judgments"], (["3", "[a]", "true"], "give text"))
+        | dict.fromkeys(
+            ["annotated_on", "paraphrases", "judgments"], (["3", "[a]", "true"], "give text")
+        )
         | DRAWN,
-        {"dataset": UNKNOWN_DATA, "systems": (["[nope]"], "choose from"), "encoder": (["nope"], "give a folder")}
+        {
+            "dataset": UNKNOWN_DATA,
+            "systems": (["[nope]"], "choose from"),
+            "encoder": (["nope"], "give a folder"),
+        }
         | dict.fromkeys(["annotated_on", "paraphrases", "judgments"], UNKNOWN_DATA)
-        | {"cases": (["nope.jsonl", "3"], "no such file|give text"), "corpus": (["nope", "[3]"], "no such|give text")},
+        | {
+            "cases": (["nope.jsonl", "3"], "no such file|give text"),
+            "corpus": (["nope", "[3]"], "no such|give text"),
+        },
     ],
     "explanation_quality": [
-        {"dataset": NAME, "split": NAME_OR_NONE, "most": ([*WHOLE, "0", "4"], "at least 5"), "foreign": COUNT}
-        | {"explanations": (["3", "null", "[template]", "nope", '""'], "give text|choose from"), "margin": MARGIN}
+        {
+            "dataset": NAME,
+            "split": NAME_OR_NONE,
+            "most": ([*WHOLE, "0", "4"], "at least 5"),
+            "foreign": COUNT,
+        }
+        | {
+            "explanations": (["3", "null", "[template]", "nope", '""'], "give text|choose from"),
+            "margin": MARGIN,
+        }
         | DRAWN
         | READING,
         {
@@ -95,31 +160,65 @@ WRONG = {
             "split": (["nope"], "it has"),
             "explanations": (["nope.jsonl", "gold"], "no such|give|choose"),
         }
-        | dict.fromkeys(["sources", "ratings", "ratings_key"], (["nope", "3"], "no such file|give text")),
+        | dict.fromkeys(
+            ["sources", "ratings", "ratings_key"], (["nope", "3"], "no such file|give text")
+        ),
     ],
     "rater_agreement": [
         {"dataset": (["3", "true", "[a]", "nope", "smoke"], "give text|choose from")}
         | {"rating_set": (["3", "true", "[a]", "nope", "smoke"], "give text|choose from")}
-        | {"forms": (["nope", "3", "[3]"], "no such file|give text"), "key": (["nope", "3"], "no such file|give text")}
+        | {
+            "forms": (["nope", "3", "[3]"], "no such file|give text"),
+            "key": (["nope", "3"], "no such file|give text"),
+        }
         | {
             "log": (["nope.jsonl", "3", "[]"], "no such|give text"),
             "questions": (["nope.txt", "3"], "no such|give text"),
         }
-        | {"corpus": (["3", "[a]"], "give text"), "side_column": NAME_OR_NONE, "against": NAME_OR_NONE}
+        | {
+            "corpus": (["3", "[a]"], "give text"),
+            "side_column": NAME_OR_NONE,
+            "against": NAME_OR_NONE,
+        }
         | {"columns": (["3", "[a]", "null", "a", "{preferred: 3}"], "{column: its name}")}
-        | {"systems": (["a", "3", "[3]", "[]", "[a]"], "give a list|give text|two"), "model": NAME_OR_NONE}
+        | {
+            "systems": (["a", "3", "[3]", "[]", "[a]"], "give a list|give text|two"),
+            "model": NAME_OR_NONE,
+        }
         | {
             "url": (["3", "[a]", "nope"], "http://|give text"),
             "raters": (["3", "[a]", "null", "{a: nope}", "{a: 1}", "{}"], "lay or expert"),
         }
-        | {"sizes": (["3", "[]", "null", "[0]", "[-5]", "[2.5]", "[many]"], "list of whole numbers")}
+        | {
+            "sizes": (
+                ["3", "[]", "null", "[0]", "[-5]", "[2.5]", "[many]"],
+                "list of whole numbers",
+            )
+        }
         | dict.fromkeys(["studies", "rehearsed", "panels", "permutations"], COUNT)
         | DRAWN
     ],
     "factcheck_confusion": [
-        {"dataset": NAME, "stance": NAME, "decomposition": NAME, "ablation": FLAG, "folds": FOLDS, "shown_bytes": COUNT}
-        | {"noise_rates": (["0.5", "null", "[2]", "[-0.5]", "[a]", "[true]"], "list of numbers from 0 to 1")}
-        | {"transfer_sets": (["feverous_s", "null", "[3]", "[nope]", "[smoke]"], "list|choose from|give text")}
+        {
+            "dataset": NAME,
+            "stance": NAME,
+            "decomposition": NAME,
+            "ablation": FLAG,
+            "folds": FOLDS,
+            "shown_bytes": COUNT,
+        }
+        | {
+            "noise_rates": (
+                ["0.5", "null", "[2]", "[-0.5]", "[a]", "[true]"],
+                "list of numbers from 0 to 1",
+            )
+        }
+        | {
+            "transfer_sets": (
+                ["feverous_s", "null", "[3]", "[nope]", "[smoke]"],
+                "list|choose from|give text",
+            )
+        }
         | DRAWN,
         {
             "dataset": (["nope", "smoke"], "choose from|data list"),
@@ -138,7 +237,12 @@ WRONG = {
                 "list|give text|choose|no such folder",
             )
         }
-        | {"tables": (["a", "3", "[3]", "[nope]", "[../agreement]"], "list|give text|choose from|letters")}
+        | {
+            "tables": (
+                ["a", "3", "[3]", "[nope]", "[../agreement]"],
+                "list|give text|choose from|letters",
+            )
+        }
         | {"reported": (["nope.csv", "3"], "no such|give text"), "repeats": COUNT, "seed": SEED}
     ],
     "query_length": [
@@ -151,8 +255,17 @@ WRONG = {
             "focus": (["3", "[a]", "nope"], "give text|it has"),
             "against": (["3", "[a]", "nope"], "give text|it has"),
         }
-        | {"log": (["nope.jsonl", "3", "[]"], "no such|give text"), "collection": (["3", "[a]"], "give text")}
-        | {"agreement_level": (["0", "1", "-0.5", "1.5", "high", "true", "[0.5]"], "between 0 and 1"), "foreign": COUNT}
+        | {
+            "log": (["nope.jsonl", "3", "[]"], "no such|give text"),
+            "collection": (["3", "[a]"], "give text"),
+        }
+        | {
+            "agreement_level": (
+                ["0", "1", "-0.5", "1.5", "high", "true", "[0.5]"],
+                "between 0 and 1",
+            ),
+            "foreign": COUNT,
+        }
         | DRAWN,
         {"dataset": UNKNOWN_DATA},
     ],
@@ -160,11 +273,23 @@ WRONG = {
 
 # Values that are right alone, and wrong together.
 TOGETHER = [
-    ("retrieval_ablation", ["development=test"], "development has no effect without held_out: give held_out too"),
+    (
+        "retrieval_ablation",
+        ["development=test"],
+        "development has no effect without held_out: give held_out too",
+    ),
     ("retrieval_ablation", ["held_out=test"], "held_out has no effect without development: give"),
-    ("retrieval_ablation", ["development=test", "held_out=test"], "held_out: choose another split than development"),
+    (
+        "retrieval_ablation",
+        ["development=test", "held_out=test"],
+        "held_out: choose another split than development",
+    ),
     ("retrieval_ablation", ["k=20", "pool=10"], "pool: give at least k"),
-    ("counterfactual_sensitivity", ["systems=[bm25, dense]", "shown=full"], "choose from bm25, dense"),
+    (
+        "counterfactual_sensitivity",
+        ["systems=[bm25, dense]", "shown=full"],
+        "choose from bm25, dense",
+    ),
     ("counterfactual_sensitivity", ["cases={cases}"], "give both cases=FILE and corpus=FOLDER"),
     ("counterfactual_sensitivity", ["corpus={folder}"], "give both cases=FILE and corpus=FOLDER"),
     ("counterfactual_sensitivity", ["judgments=smoke"], "does not hold the annotated passage"),
@@ -183,11 +308,19 @@ TOGETHER = [
     ("rater_agreement", ["against=nope"], "against"),
     ("rater_agreement", ["forms={folder}"], "no forms"),
     ("rater_agreement", ["log={log}", "systems=[a, nope]"], "its systems are a, b"),
-    ("rater_agreement", ["log={log}", "systems=[a]"], r"systems: give a list of two systems or more, .* not \['a'\]"),
+    (
+        "rater_agreement",
+        ["log={log}", "systems=[a]"],
+        r"systems: give a list of two systems or more, .* not \['a'\]",
+    ),
     ("rater_agreement", ["log={log}", "raters={{../x: lay}}"], "raters"),
     ("factcheck_confusion", ["claims={cases}"], "give both claims=FILE and corpus=FOLDER"),
     ("factcheck_confusion", ["corpus={folder}"], "give both claims=FILE and corpus=FOLDER"),
-    ("factcheck_confusion", ["ablation=false", "noise_rates=[0.5]"], "noise_rates has no effect without ablation"),
+    (
+        "factcheck_confusion",
+        ["ablation=false", "noise_rates=[0.5]"],
+        "noise_rates has no effect without ablation",
+    ),
     (
         "factcheck_confusion",
         ["dataset=consumer_contracts_qa", "stance=placeholder"],
@@ -201,7 +334,11 @@ TOGETHER = [
     ("assistant", ["collection=smoke"], "collection has no effect without log"),
     ("assistant", ["log={log}", "focus=nope"], "it has a, b"),
     ("assistant", ["log={log}", "against=nope"], "it has a, b"),
-    ("assistant", ["log={log}", "focus=a", "against=a"], "against: choose another system than focus"),
+    (
+        "assistant",
+        ["log={log}", "focus=a", "against=a"],
+        "against: choose another system than focus",
+    ),
     ("assistant", ["log={log}", "agreement_level=2"], "between 0 and 1"),
 ]
 
@@ -230,7 +367,10 @@ def refused(casebook, monkeypatch, tmp_path):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     smoke = [cell for cell in load_grid() if "smoke" in cell.tags]
-    rows = [{"name": cell.name, "notebook": cell.notebook, "parameters": cell.parameters} for cell in smoke]
+    rows = [
+        {"name": cell.name, "notebook": cell.notebook, "parameters": cell.parameters}
+        for cell in smoke
+    ]
 
     def line(experiment, *given, also_dry=True):
         name = f"{experiment}-smoke"
@@ -253,7 +393,10 @@ def test_every_parameter_is_tried():
     """A parameter that is new in a notebook needs its wrong values here; run and cell are set by the runner."""
     for experiment, tables in WRONG.items():
         (source,) = NOTEBOOKS.glob(f"*_{experiment}.ipynb")
-        assert {name for table in tables for name in table} == set(defaults(source)) - {"run", "cell"}
+        assert {name for table in tables for name in table} == set(defaults(source)) - {
+            "run",
+            "cell",
+        }
     assert len(WRONG) == len(list(NOTEBOOKS.glob("*.ipynb")))
 
 
@@ -275,8 +418,14 @@ def test_a_wrong_value_is_one_line_that_names_parameter_value_and_remedy(refused
 def test_values_that_do_not_fit_together_are_one_line_that_says_which(refused, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "cases.jsonl").write_text("{}\n")
-    rows = [{"id": n, "question": f"q{n}?", "answer": f"{n} {s}", "system": s} for n in range(8) for s in "ab"]
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row | {"reference": "a"}) + "\n" for row in rows))
+    rows = [
+        {"id": n, "question": f"q{n}?", "answer": f"{n} {s}", "system": s}
+        for n in range(8)
+        for s in "ab"
+    ]
+    (tmp_path / "log.jsonl").write_text(
+        "".join(json.dumps(row | {"reference": "a"}) + "\n" for row in rows)
+    )
     places = {"folder": "folder", "cases": "cases.jsonl", "log": "log.jsonl"}
     amiss = {}
     for experiment, given, advice in TOGETHER:
@@ -297,9 +446,32 @@ def test_notebook_and_model_have_the_same_parameters_and_every_row_of_the_grid_i
 
 
 RIGHT = [
-    ("retrieval_ablation", "margin=0", "k=50", "rrf_k=0.5", "reranker=null", "modes=[bm25, dense]", "measures=[P@5]"),
-    ("retrieval_ablation", "query_reading=windows", "max_missing=1", "retriever=[]", "mmr=true", "mmr_lambda=1"),
-    ("embedding_shift", "by=query", "drift_seeds=[0, 7]", "margin=0.5", "folds=2", "draws=1", "seed=4294967295"),
+    (
+        "retrieval_ablation",
+        "margin=0",
+        "k=50",
+        "rrf_k=0.5",
+        "reranker=null",
+        "modes=[bm25, dense]",
+        "measures=[P@5]",
+    ),
+    (
+        "retrieval_ablation",
+        "query_reading=windows",
+        "max_missing=1",
+        "retriever=[]",
+        "mmr=true",
+        "mmr_lambda=1",
+    ),
+    (
+        "embedding_shift",
+        "by=query",
+        "drift_seeds=[0, 7]",
+        "margin=0.5",
+        "folds=2",
+        "draws=1",
+        "seed=4294967295",
+    ),
     ("run_comparison", "scope=run", "measure=ndcg@10"),
     (
         "counterfactual_sensitivity",
@@ -309,10 +481,32 @@ RIGHT = [
         "planted={cases: 1, values: 2}",
     ),
     ("explanation_quality", "explanations=explainer", "most=5", "foreign=1", "titles=true"),
-    ("rater_agreement", "dataset=pdpabench_votes", "against=BASE", "rating_set=vader_lexicon", "raters={ben: expert}"),
-    ("rater_agreement", "questions=questions.txt", "corpus=smoke", "model=m", "url=http://localhost:1/v1"),
-    ("factcheck_confusion", "stance=placeholder", "decomposition=none", "noise_rates=[0, 1]", "transfer_sets=[]"),
-    ("factcheck_confusion", "dataset=consumer_contracts_qa", "transfer_sets=[consumer_contracts_qa, feverous_s]"),
+    (
+        "rater_agreement",
+        "dataset=pdpabench_votes",
+        "against=BASE",
+        "rating_set=vader_lexicon",
+        "raters={ben: expert}",
+    ),
+    (
+        "rater_agreement",
+        "questions=questions.txt",
+        "corpus=smoke",
+        "model=m",
+        "url=http://localhost:1/v1",
+    ),
+    (
+        "factcheck_confusion",
+        "stance=placeholder",
+        "decomposition=none",
+        "noise_rates=[0, 1]",
+        "transfer_sets=[]",
+    ),
+    (
+        "factcheck_confusion",
+        "dataset=consumer_contracts_qa",
+        "transfer_sets=[consumer_contracts_qa, feverous_s]",
+    ),
     ("audits", "datasets=[]", "tables=[]", "repeats=1"),
     ("query_length", "margin=0.99", "resamples=100"),
     ("assistant", "agreement_level=0.5", "focus=null", "foreign=1"),
@@ -324,7 +518,9 @@ def test_a_right_value_is_taken(casebook, monkeypatch, tmp_path, given):
     monkeypatch.chdir(tmp_path)
     Path("questions.txt").write_text("May I?\n")
     experiment, *parameters = given
-    code, out, err = casebook("run", f"{experiment}-smoke", "--run", "x", "--dry-run", *(f"-p{p}" for p in parameters))
+    code, out, err = casebook(
+        "run", f"{experiment}-smoke", "--run", "x", "--dry-run", *(f"-p{p}" for p in parameters)
+    )
     assert (code, err) == (0, "") and out.startswith("run ")
 
 
@@ -336,7 +532,9 @@ def test_what_a_terminal_would_obey_is_escaped(refused):
             assert line.isprintable(), line
 
 
-def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(casebook, monkeypatch, tmp_path):
+def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(
+    casebook, monkeypatch, tmp_path
+):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     grid = [
         {"name": "one", "notebook": "09_query_length.ipynb", "tags": ["default"], "needs": ["two"]},
@@ -371,14 +569,28 @@ def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(casebook, 
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),
     ],
 )
-def test_a_notebook_of_ones_own_has_no_model_but_names_and_types(casebook, monkeypatch, tmp_path, given, message):
+def test_a_notebook_of_ones_own_has_no_model_but_names_and_types(
+    casebook, monkeypatch, tmp_path, given, message
+):
     monkeypatch.chdir(tmp_path)
-    lines = ['dataset = "smoke"', "answers: Path = None", "split = None", "titles = True", "max_missing = 0.05"]
+    lines = [
+        'dataset = "smoke"',
+        "answers: Path = None",
+        "split = None",
+        "titles = True",
+        "max_missing = 0.05",
+    ]
     lines += ["resamples = 1000", 'run = ""', 'cell = ""']
-    chapter = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": "\n".join(lines)}
+    chapter = {
+        "cell_type": "code",
+        "metadata": {"tags": ["parameters"]},
+        "source": "\n".join(lines),
+    }
     Path("mine.ipynb").write_text(json.dumps({"cells": [chapter]}))
     code, out, err = casebook("run", "./mine.ipynb", "--run", "x", "--dry-run", "-p", given)
-    assert (code, out) == (1, "") and err.startswith(f"casebook: {message}") and err.count("\n") == 1
+    assert (
+        (code, out) == (1, "") and err.startswith(f"casebook: {message}") and err.count("\n") == 1
+    )
 
 
 def test_paths_that_cannot_be_are_one_line(refused):

@@ -14,7 +14,9 @@ from casebook.cli import main
 def casebook(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for system in ("a", "b"):
-        rows = [{"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)]
+        rows = [
+            {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
+        ]
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{system}.jsonl").write_text(text)
 
@@ -86,7 +88,11 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path, command):
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run(
-        [sys.executable, "-m", "casebook", *command], stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        [sys.executable, "-m", "casebook", *command],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, "")

@@ -39,7 +39,10 @@ def corpus(planted, tmp_path):
 def cases(planted, tmp_path):
     path, lines = tmp_path / "my cases.jsonl", []
     for sheet in planted.sheets:
-        facts, told = to_dict(sheet), planted.annotations[planted.annotations["case_id"] == sheet.case_id]
+        facts, told = (
+            to_dict(sheet),
+            planted.annotations[planted.annotations["case_id"] == sheet.case_id],
+        )
         line = {"case_id": facts.pop("case_id"), "fact_sheet": facts}
         for key, decides in (("dispositive_facts", True), ("non_dispositive_facts", False)):
             line[key] = told.loc[told["dispositive"] == decides, "fact_type"].tolist()
@@ -49,7 +52,9 @@ def cases(planted, tmp_path):
 
 
 def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
-    code, out, _ = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json")
+    code, out, _ = casebook(
+        "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--json"
+    )
     report = json.loads(out)
     assert code == 0 and report["counts"]["annotated"] == 8 and report["counts"]["pairs"] == 32
     rate = report["standard"]["accept rate"]["value"]
@@ -57,19 +62,26 @@ def test_evaluation_finds_the_facts_that_were_planted(casebook, cases, corpus):
     assert report["original in its code"]["llm_accept_rate"] == 1.0
     area, (against,) = report["standard"]["auroc"], report["against"]
     assert area["ci"][0] > 0.5 and against["against"] == "type alone"
-    assert against["level"] - against["baseline"] == pytest.approx(against["difference"]) and against["low"] > 0
+    assert (
+        against["level"] - against["baseline"] == pytest.approx(against["difference"])
+        and against["low"] > 0
+    )
     above = report["standard"]["share of placebos above 1.5"]
     assert 0 < above["ci"][0] <= above["value"] <= above["ci"][1] <= 1
 
 
 def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
-    _, out, _ = casebook("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--original", "--json")
+    _, out, _ = casebook(
+        "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--original", "--json"
+    )
     collection = own_collection(cases, corpus)
     study = run_study(collection, ["bm25"], TreeSettings.documented(), n_boot=200, chunking=False)
     table = documented_scores(study.edges["bm25"])
     told = collection.annotations.set_index(["case_id", "fact_type"])["dispositive"]
     right = [(table.loc[case, name] > 1.5) == decides for (case, name), decides in told.items()]
-    shares = pd.Series(right, index=told.index).groupby([told, told.index.get_level_values(0)]).mean()
+    shares = (
+        pd.Series(right, index=told.index).groupby([told, told.index.get_level_values(0)]).mean()
+    )
     report = json.loads(out)["original"]
     assert report["dispositive_accuracy"] == pytest.approx(shares[True].mean(), abs=1e-4)
     assert report["non_dispositive_accuracy"] == pytest.approx(shares[False].mean(), abs=1e-4)
@@ -112,7 +124,10 @@ def test_a_retriever_of_ones_own_is_evaluated(casebook, cases, corpus, tmp_path,
     code, out, _ = casebook(*told, "fixed_order:Search", "--json")
     report = json.loads(out)
     assert code == 0 and report["standard"]["auroc"]["value"] == 0.5  # it never moves
-    assert report["original"]["dispositive_accuracy"] == 0 and report["original"]["non_dispositive_accuracy"] == 1
+    assert (
+        report["original"]["dispositive_accuracy"] == 0
+        and report["original"]["non_dispositive_accuracy"] == 1
+    )
     code, _, error = casebook(*told, "fixed_order:nonsense")
     assert code == 1 and "1 ids are no documents, such as 'nowhere'" in error
 
@@ -121,7 +136,9 @@ def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
     told = ("sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS)
     assert casebook(*told, "-o", cases)[0] == casebook(*told, "-o", next(corpus.iterdir()))[0] == 1
     lines = map(json.loads, cases.read_text(encoding="utf-8").splitlines())
-    cases.write_text("\n".join(json.dumps({k: line[k] for k in KEYS[:2]}) for line in lines), encoding="utf-8")
+    cases.write_text(
+        "\n".join(json.dumps({k: line[k] for k in KEYS[:2]}) for line in lines), encoding="utf-8"
+    )
     code, out, _ = casebook(*told)
     assert code == 0 and "no case is annotated" in out and "excess over placebo edits" in out
 
@@ -175,15 +192,30 @@ def kitchen(tmp_path):
 
 def written(folder, *rows):
     path = folder / "explanations.jsonl"
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    path.write_text(
+        "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows),
+        encoding="utf-8",
+    )
     return path
 
 
 def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tmp_path):
     rows = [
-        {"id": "true", "explanation": "The dough must rest for two hours before you bake it.", "source": "bread.txt"},
-        {"id": "made up", "explanation": "Whales migrate towards warmer oceans every winter.", "source": "soup.txt"},
-        {"id": "two", "explanation": "Beat eggs with sugar. Boil vegetables.", "sources": ["cake.md", "soup.txt"]},
+        {
+            "id": "true",
+            "explanation": "The dough must rest for two hours before you bake it.",
+            "source": "bread.txt",
+        },
+        {
+            "id": "made up",
+            "explanation": "Whales migrate towards warmer oceans every winter.",
+            "source": "soup.txt",
+        },
+        {
+            "id": "two",
+            "explanation": "Beat eggs with sugar. Boil vegetables.",
+            "sources": ["cake.md", "soup.txt"],
+        },
     ]
     path = written(tmp_path, *rows)
     code, out, _ = casebook("explain", "score", path, "--sources", kitchen, "--json")
@@ -194,17 +226,27 @@ def test_grounded_and_invented_explanations_are_told_apart(casebook, kitchen, tm
     assert report["documented"]["faithfulness"]["value"] == pytest.approx(2 / 3)
     assert report["corrected"]["faithfulness"]["reason"] == "fewer_than_six_units"
     foreign = [item["corrected"]["foreign"] for item in report["items"]]
-    assert report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
-    rows.append({"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"})
+    assert (
+        report["corrected"]["faithfulness"]["control"] == pytest.approx(sum(foreign) / 3) != 2 / 3
+    )
+    rows.append(
+        {"id": "half", "explanation": "Beat eggs with sugar. Whales migrate.", "source": "cake.md"}
+    )
     code, out, _ = casebook("explain", "score", written(tmp_path, *rows), "--sources", kitchen)
     assert code == 0 and "foreign sources" in out and re.search(r"made up +0\.0+ ", out)
     # After two means by each of three rules stand the numbers of the sentences below the threshold.
-    listed = {name: re.search(rf"^ *{name}((?: +[\d.]+){{6}})(.*)$", out, re.MULTILINE) for name in ("half", "two")}
+    listed = {
+        name: re.search(rf"^ *{name}((?: +[\d.]+){{6}})(.*)$", out, re.MULTILINE)
+        for name in ("half", "two")
+    }
     assert [listed["half"][2].strip(), listed["two"][2].strip()] == ["2", ""], out
 
 
 BAD = [
-    ('{"explanation": "x", "sorce": "bread.txt"}', "the keys are id, explanation, source, sources, contexts"),
+    (
+        '{"explanation": "x", "sorce": "bread.txt"}',
+        "the keys are id, explanation, source, sources, contexts",
+    ),
     ('{"explanation": "x"}', "name one of"),
     ('{"explanation": "x", "source": "wine.txt"}', "no such document"),
     ('{"id": 3, "explanation": "x", "source": "bread.txt"}', "field id: "),
@@ -214,9 +256,18 @@ BAD = [
 @pytest.mark.parametrize(("line", "problem"), BAD)
 def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path, line, problem):
     good = {"id": "g", "explanation": "Mix flour.", "source": "bread.txt"}
-    code, _, error = casebook("explain", "score", written(tmp_path, good, line), "--sources", kitchen)
-    assert code == 1 and "explanations.jsonl:2" in error and problem in error and error.count("\n") == 1
-    code, _, error = casebook("explain", "score", written(tmp_path, good, good), "--sources", kitchen)
+    code, _, error = casebook(
+        "explain", "score", written(tmp_path, good, line), "--sources", kitchen
+    )
+    assert (
+        code == 1
+        and "explanations.jsonl:2" in error
+        and problem in error
+        and error.count("\n") == 1
+    )
+    code, _, error = casebook(
+        "explain", "score", written(tmp_path, good, good), "--sources", kitchen
+    )
     assert code == 1 and "comes twice" in error
 
 

@@ -64,7 +64,9 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
     assert not any(str(folders) in " ".join(stored_record("mine", cell).metrics) for cell in cells)
     (second,) = (cell for cell in cells if "contracts-2" in named[cell])
     # Pasted elsewhere, the reproduce line runs the same cell on the same data.
-    done = elsewhere(folders / "empty", *shlex.split(command(stored_record("mine", second), "mine"))[1:])
+    done = elsewhere(
+        folders / "empty", *shlex.split(command(stored_record("mine", second), "mine"))[1:]
+    )
     assert done.stderr.startswith(f"running {second} (forced)"), done.stderr
     done = elsewhere(folders / "empty", "runs", "rerun", f"mine/runs/{second}")
     assert "reproduced: " in done.stdout and done.returncode == 0, done.stderr
@@ -99,7 +101,9 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("encoder=null", "encoder: None is no name"),
     ],
 )
-def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, monkeypatch, parameter, message):
+def test_what_is_not_there_is_refused_before_a_kernel_starts(
+    casebook, folders, monkeypatch, parameter, message
+):
     monkeypatch.chdir(folders)
     (folders / "leaving.py").write_text("raise SystemExit(7)")
     data = [] if parameter.startswith("dataset") else ["-p", "dataset=a/contracts"]
@@ -114,7 +118,11 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
     ("experiment", "parameters", "message"),
     [
         ("embedding_shift", ["dataset=smoke", "split=zz"], "smoke has no split 'zz'"),
-        ("embedding_shift", ["dataset=smoke", "folds=1"], "folds: give a whole number of at least 2"),
+        (
+            "embedding_shift",
+            ["dataset=smoke", "folds=1"],
+            "folds: give a whole number of at least 2",
+        ),
         ("retrieval_ablation", ["dataset=pdpabench_votes"], "holds votes data, not retrieval data"),
         ("assistant", ["log=[]"], "log: [] is no name"),
         ("rater_agreement", ["log=[]"], "log: [] is no name"),
@@ -123,35 +131,53 @@ def test_what_is_not_there_is_refused_before_a_kernel_starts(casebook, folders, 
         ("embedding_shift", ["dataset=./pairs"], "its questions are linked to 2 groups:"),
     ],
 )
-def test_hopeless_questions_are_refused(casebook, folders, monkeypatch, experiment, parameters, message):
+def test_hopeless_questions_are_refused(
+    casebook, folders, monkeypatch, experiment, parameters, message
+):
     monkeypatch.chdir(folders)
     make_linked(folders / "alike", 1)
     make_linked(folders / "pairs", 2)
-    code, out, err = casebook("run", experiment, "--run", "mine", *(f"-p{each}" for each in parameters))
+    code, out, err = casebook(
+        "run", experiment, "--run", "mine", *(f"-p{each}" for each in parameters)
+    )
     assert (code, out) == (1, "") and message in err and err.count("\n") == 1
 
 
 def make_linked(folder, groups):
     """Make a data set of six questions whose answers link them to some groups."""
     (folder / "qrels").mkdir(parents=True)
-    lines = [json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)]
+    lines = [
+        json.dumps({"_id": f"{number}", "text": f"item {number}"}) + "\n" for number in range(6)
+    ]
     for file in ("corpus.jsonl", "queries.jsonl"):
         (folder / file).write_text("".join(lines))
     judged = [f"{number}\t{number % groups}\t1\n" for number in range(6)]
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
 
 
-def test_three_groups_of_questions_are_enough_to_learn_choose_and_hold_out(casebook, folders, monkeypatch):
+def test_three_groups_of_questions_are_enough_to_learn_choose_and_hold_out(
+    casebook, folders, monkeypatch
+):
     monkeypatch.chdir(folders)
     make_linked(folders / "triples", 3)
-    assert casebook("run", "embedding_shift", "--dry-run", "--run", "mine", "-p", "dataset=./triples")[0] == 0
+    assert (
+        casebook("run", "embedding_shift", "--dry-run", "--run", "mine", "-p", "dataset=./triples")[
+            0
+        ]
+        == 0
+    )
 
 
 def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monkeypatch):
     monkeypatch.chdir(folders)
     (folders / "scores.csv").write_text("row,acc\nfull,0.9\n")
-    for name, message in (("scores.csv", "none of the columns accuracy"), ("none.csv", "no such file")):
-        code, _, err = casebook("run", "audits", "-p", 'datasets=["./a/contracts"]', "-p", f"reported={name}")
+    for name, message in (
+        ("scores.csv", "none of the columns accuracy"),
+        ("none.csv", "no such file"),
+    ):
+        code, _, err = casebook(
+            "run", "audits", "-p", 'datasets=["./a/contracts"]', "-p", f"reported={name}"
+        )
         assert code == 1 and message in err and err.count("\n") == 1
 
 
@@ -174,7 +200,9 @@ def own_chapter(tmp_path):
     return path
 
 
-def test_a_parameter_annotated_as_a_path_counts_from_the_callers_folder(own_chapter, tmp_path, monkeypatch):
+def test_a_parameter_annotated_as_a_path_counts_from_the_callers_folder(
+    own_chapter, tmp_path, monkeypatch
+):
     (tmp_path / "a folder").mkdir()
     mine = tmp_path / "a folder" / "fälle.jsonl"
     mine.write_text("{}")
@@ -186,7 +214,9 @@ def test_a_parameter_annotated_as_a_path_counts_from_the_callers_folder(own_chap
     for name, value in (("cases", "gold"), ("answers", "none.jsonl"), ("answers", "a folder/none")):
         with pytest.raises(InputError, match=f"{name} '{value}': no such file or folder"):
             resolved({name: value}, {}, paths)
-    with pytest.raises(InputError, match=r"takes no folder as dataset.*your own files: cases=, answers="):
+    with pytest.raises(
+        InputError, match=r"takes no folder as dataset.*your own files: cases=, answers="
+    ):
         check_parameters(own_chapter, {"dataset": str(tmp_path)})
 
 
@@ -227,7 +257,10 @@ def test_models_are_found_from_the_callers_folder(folders, monkeypatch):
 def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():
     grid = load_grid()
     before = {cell.name: cell.parameters for cell in select(grid, tag="smoke")}
-    after = {cell.name: cell.parameters for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})}
+    after = {
+        cell.name: cell.parameters
+        for cell in select(grid, tag="smoke", overrides={"encoder": "some/model"})
+    }
     changed = {name for name in before if after[name] != before[name]}
     assert "embedding_shift-smoke" in changed and "audits-smoke" not in changed
     for name in changed:

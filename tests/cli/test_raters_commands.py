@@ -36,7 +36,10 @@ def casebook(casebook):
 
 def write_answers(folder, count=20):
     for name in ("alpha", "omega"):
-        lines = [json.dumps({"item_id": f"q{n}", "prompt": f"p{n}", "answer": f"{name[0]}{n}"}) for n in range(count)]
+        lines = [
+            json.dumps({"item_id": f"q{n}", "prompt": f"p{n}", "answer": f"{name[0]}{n}"})
+            for n in range(count)
+        ]
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
     return [f"--system={n}={folder / n}.jsonl" for n in ("alpha", "omega")]
 
@@ -119,7 +122,10 @@ def test_altered_keys_and_pre_registrations_are_one_line_in_every_command(casebo
         for command in commands:
             run = casebook.func if command[0] == "run" else casebook
             code, out, err = run(*command)
-            assert (code, out) == (1, "") and err.count("\n") == 1 and path.name in err, (command, err)
+            assert (code, out) == (1, "") and err.count("\n") == 1 and path.name in err, (
+                command,
+                err,
+            )
         path.write_text(whole)
     assert not (study / "again").exists()
 
@@ -148,7 +154,9 @@ def test_a_link_to_itself_is_one_line(casebook, study):
     ):
         code, out, err = casebook(*arguments)
         named = any(name in err for name in ("loop.xlsx", "r1.xlsx", "ring"))
-        assert (code, out) == (1, "") and err.count("\n") == 1 and named and ".partial" not in err, (arguments, err)
+        assert (
+            (code, out) == (1, "") and err.count("\n") == 1 and named and ".partial" not in err
+        ), (arguments, err)
 
 
 def test_options_without_effect_are_refused(casebook, study, tmp_path):
@@ -159,7 +167,14 @@ def test_options_without_effect_are_refused(casebook, study, tmp_path):
     known = {"case_id": [f"c{n}" for n in range(6)], "chunk_id": [f"k{n}" for n in range(6)]}
     table = pd.DataFrame(known | {"explanation_text": "because", "source_chunk_text": "text"})
     table.to_csv(tmp_path / "e.csv", index=False)
-    likert = ("forms", tmp_path / "likert", "--explanations", tmp_path / "e.csv", "--rater=r1:lay", "--rater=r2:lay")
+    likert = (
+        "forms",
+        tmp_path / "likert",
+        "--explanations",
+        tmp_path / "e.csv",
+        "--rater=r1:lay",
+        "--rater=r2:lay",
+    )
     assert casebook(*likert)[0] == 0
     assert casebook("simulate", tmp_path / "likert", tmp_path / "rated")[0] == 0
     rated = ("analyse", tmp_path / "rated", "--key", tmp_path / "likert")
@@ -200,14 +215,25 @@ def write_log(path, says="", count=12):
     for n in range(count):
         question = f"May I keep Spätzle no. {n}?"
         lines.append({"user_input": question, "response": f"{says}yes, {n} days", "system": "rag"})
-        lines.append({"user_input": question, "response": f"yes, {n + 1} days" if n else "", "system": "base"})
+        lines.append(
+            {
+                "user_input": question,
+                "response": f"yes, {n + 1} days" if n else "",
+                "system": "base",
+            }
+        )
     path.write_text("\n".join(json.dumps(line) for line in lines))
     return path
 
 
 def test_a_run_that_failed_is_not_put_before_raters(casebook, tmp_path):
     log = write_log(tmp_path / "answers.jsonl")
-    failed = {"user_input": "May I stay?", "system": "rag", "response": None, "no_answer": "no answer within 60 s"}
+    failed = {
+        "user_input": "May I stay?",
+        "system": "rag",
+        "response": None,
+        "no_answer": "no answer within 60 s",
+    }
     rows = [failed, failed | {"system": "base", "response": "yes", "no_answer": None}]
     with log.open("a") as stream:
         stream.write("".join(f"\n{json.dumps(row)}" for row in rows))
@@ -231,31 +257,51 @@ def test_a_log_becomes_a_blind_study_and_its_analysis(casebook, tmp_path, monkey
     assert report["preregistration"]["study"] == "study" and len(report["draw"]) == 12
     assert report["account"]["no_answer"] == {"base": 1} and report["words_of_one_system"] == []
     sheet = load_workbook(tmp_path / "my study/for_raters/study_r1.xlsx")["ratings"]
-    shown = {text for row in sheet.iter_rows(min_row=2, min_col=3, max_col=4, values_only=True) for text in row}
-    assert "(no answer)" in shown and "yes, 11 days" in shown and not any("rag" in text for text in shown)
+    shown = {
+        text
+        for row in sheet.iter_rows(min_row=2, min_col=3, max_col=4, values_only=True)
+        for text in row
+    }
+    assert (
+        "(no answer)" in shown
+        and "yes, 11 days" in shown
+        and not any("rag" in text for text in shown)
+    )
     assert casebook("simulate", "my study", "back")[0] == 0
     code, out, err = casebook("analyse", "back", "--key", "my study", *QUICK, "--json")
     assert code == 0 and json.loads(out)["tables"]["win_rates"][-1]["n"] == 36, err
-    chosen = casebook("forms", "other", "--log", log, "--system=base", "--system=rag", *RATERS, "--json")[1]
+    chosen = casebook(
+        "forms", "other", "--log", log, "--system=base", "--system=rag", *RATERS, "--json"
+    )[1]
     assert json.loads((tmp_path / "other/sealed/key.json").read_text())["focus"] == "base", chosen
 
 
 def test_the_audit_finds_what_making_the_forms_warned_of(casebook, tmp_path):
     log = write_log(tmp_path / "log.jsonl", says="rag says: ")
     code, _, err = casebook("forms", tmp_path / "pilot", "--log", log, *RATERS)
-    assert code == 0 and "12 answers of rag name a system" in err and "answers only: rag, says" in err
+    assert (
+        code == 0 and "12 answers of rag name a system" in err and "answers only: rag, says" in err
+    )
     code, out, _ = casebook("audit", tmp_path / "pilot/for_raters", "--json")
     leaks = json.loads(out)["leaks"]
     kinds = {row["kind"] for row in leaks}
-    assert code == 0 and kinds == {"word_in_text", "word_of_one_side"} and len({row["file"] for row in leaks}) == 3
+    assert (
+        code == 0
+        and kinds == {"word_in_text", "word_of_one_side"}
+        and len({row["file"] for row in leaks}) == 3
+    )
     # Away from their key the forms show the words still, though not whose they are.
     (tmp_path / "elsewhere").mkdir()
     form = (tmp_path / "pilot/for_raters/pilot_r1.xlsx").rename(tmp_path / "elsewhere/r1.xlsx")
     (row,) = json.loads(casebook("audit", form, "--json")[1])["leaks"]
-    assert row["kind"] == "word_of_one_side" and row["found"].startswith("rag, says: in one of two answers of 12 rows")
+    assert row["kind"] == "word_of_one_side" and row["found"].startswith(
+        "rag, says: in one of two answers of 12 rows"
+    )
 
 
-def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_starts(casebook, study, monkeypatch):
+def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_starts(
+    casebook, study, monkeypatch
+):
     monkeypatch.chdir(study)
     (study / "pilot").rename(study / "my pilot")
     (study / "back").rename(study / "zurück gekommen")
@@ -275,7 +321,10 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
         ({"forms": "zurück gekommen"}, "give the sealed key"),
         ({"forms": "my pilot/for_raters"}, "no form holds a judgement"),
         ({"forms": "zurück gekommen", "key": "nowhere"}, "no such file or folder"),
-        ({"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}}, "no column 'choice'"),
+        (
+            {"forms": "zurück gekommen", "key": "my pilot", "columns": {"preferred": "choice"}},
+            "no column 'choice'",
+        ),
         ({"log": "one.jsonl"}, "holds one system, rag"),
         ({"questions": "one.jsonl"}, "give corpus and model too"),
         ({"key": "my pilot"}, "key has no effect without forms"),
@@ -299,20 +348,27 @@ def executed_until(name, notebook, **parameters):
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
-def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_path, monkeypatch, mask):
+def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(
+    tmp_path, monkeypatch, mask
+):
     """Its rows and its page of items, which are published, hold sides and places: not those of the real study."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     log = write_log(tmp_path / "log.jsonl")
     before = os.umask(mask)
     try:
         votes, again = (
-            executed_until("votes", "06_rater_agreement.ipynb", run="t", cell="mine", log=str(log))["votes"]
+            executed_until("votes", "06_rater_agreement.ipynb", run="t", cell="mine", log=str(log))[
+                "votes"
+            ]
             for _ in range(2)
         )
     finally:
         os.umask(before)
     studies = tmp_path / "results/t/studies"
-    rights = {path.name: path.stat().st_mode & 0o777 for path in (studies, *studies.glob("mine/sealed/**/*"))}
+    rights = {
+        path.name: path.stat().st_mode & 0o777
+        for path in (studies, *studies.glob("mine/sealed/**/*"))
+    }
     assert rights == {"studies": 0o700, "key.json": 0o600, "report.json": 0o600}
     sealed = [
         (rater, row["item"], row["left"], place)
@@ -329,8 +385,14 @@ def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(tmp_
 @pytest.mark.parametrize("registered", ["yes", "no"])
 def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, registered):
     monkeypatch.setattr("casebook.paths.RESULTS", study / "results")
-    forms = {"forms": str(study / "back"), "key": str(study / "pilot")} if registered == "yes" else {"dataset": None}
-    chapter = executed_until("about", "06_rater_agreement.ipynb", run="t", **forms, resamples=100, permutations=19)
+    forms = (
+        {"forms": str(study / "back"), "key": str(study / "pilot")}
+        if registered == "yes"
+        else {"dataset": None}
+    )
+    chapter = executed_until(
+        "about", "06_rater_agreement.ipynb", run="t", **forms, resamples=100, permutations=19
+    )
     assert chapter["about"]["registered before the votes"] == registered
 
 
@@ -351,7 +413,10 @@ def test_documented_forms(casebook, tmp_path):
 def test_columns_of_other_names(casebook, tmp_path):
     """What is missing is named beside what is there, one column after the other."""
     head = "case,question,left,right,choice,side"
-    for rater, votes in (("ann", ["S1", "S2", "S1", "S2", "Tie"]), ("bob", ["S1", "S1", "S2", "S2", "S1"])):
+    for rater, votes in (
+        ("ann", ["S1", "S2", "S1", "S2", "Tie"]),
+        ("bob", ["S1", "S1", "S2", "S2", "S1"]),
+    ):
         rows = [f"{n},Why {n}?,x{n},y{n},{vote},S{1 + n % 2}" for n, vote in enumerate(votes)]
         (tmp_path / f"{rater}.csv").write_text("\n".join([head, *rows]))
     given = []
@@ -368,7 +433,10 @@ def test_columns_of_other_names(casebook, tmp_path):
     pooled = json.loads(out)["tables"]["preference"][-1]
     assert (pooled["wins"], pooled["losses"], pooled["ties"]) == (7, 2, 1)
     assert "cohen_kappa\n" in casebook("analyse", tmp_path, *given, *QUICK)[1]
-    assert "'rag_wins': 7, 'rag_losses': 2, 'ties': 1" in casebook("analyse", tmp_path, *given, "--original")[1]
+    assert (
+        "'rag_wins': 7, 'rag_losses': 2, 'ties': 1"
+        in casebook("analyse", tmp_path, *given, "--original")[1]
+    )
 
 
 def test_two_systems_that_are_one_are_refused(casebook, tmp_path):
@@ -391,7 +459,9 @@ def test_likert_forms(casebook, tmp_path):
     table = pd.DataFrame(known | {"explanation_text": "because", "source_chunk_text": "text"})
     table.to_csv(tmp_path / "e.csv", index=False)
     raters = ["--rater=ann:expert", "--rater=bob:expert"]
-    code, _, err = casebook("forms", tmp_path / "ex", "--explanations", tmp_path / "e.csv", "--format=csv", *raters)
+    code, _, err = casebook(
+        "forms", tmp_path / "ex", "--explanations", tmp_path / "e.csv", "--format=csv", *raters
+    )
     assert code == 0, err
     back = [tmp_path / "back_ann.csv", tmp_path / "back_bob.csv"]
     for path in back:
@@ -406,7 +476,10 @@ def test_likert_forms(casebook, tmp_path):
     code, _, err = casebook("analyse", *back)
     assert code == 1 and "need their sealed key" in err
     code, _, err = casebook("analyse", *back, "--original", "--key", tmp_path / "ex")
-    assert code == 1 and err == f"casebook: {back[0]}: is a Likert form; give forms that ask for a preference\n"
+    assert (
+        code == 1
+        and err == f"casebook: {back[0]}: is a Likert form; give forms that ask for a preference\n"
+    )
 
 
 def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
@@ -430,11 +503,20 @@ def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
         (["forms", "x", "--rater=r1:lay", "--system=a"], "not of the form NAME=FILE"),
         (["forms", "x", "--rater=r1:lay"], "give the answers"),
         (["forms", "x", "--log=one.jsonl", *RATERS], "holds one system, rag"),
-        (["forms", "x", "--log=log.jsonl", "--system=gpt", *RATERS], "no answers of 'gpt'; its systems are rag, base"),
+        (
+            ["forms", "x", "--log=log.jsonl", "--system=gpt", *RATERS],
+            "no answers of 'gpt'; its systems are rag, base",
+        ),
         (["forms", "x", "--log=log.jsonl", "--stratify=topic", *RATERS], "has no column 'topic'"),
         (["forms", "x", "--log=none.jsonl", *RATERS], "cannot be read"),
-        (["forms", "x", "--log=log.jsonl", "--id-field=qid", *RATERS], "--id-field has no effect with --log"),
-        (["forms", "x", "--log=log.jsonl", "--rater=r1:judge"], "raters.r1: Input should be 'lay' or 'expert'"),
+        (
+            ["forms", "x", "--log=log.jsonl", "--id-field=qid", *RATERS],
+            "--id-field has no effect with --log",
+        ),
+        (
+            ["forms", "x", "--log=log.jsonl", "--rater=r1:judge"],
+            "raters.r1: Input should be 'lay' or 'expert'",
+        ),
         (["analyse", "absent.xlsx"], "cannot be read"),
         (["analyse", "x", "--map=prefered=choice"], "'prefered' is none of prompt_id"),
         (["analyse", "x", "--map=preferred=a", "--map=comment=a"], "a column is given twice"),
@@ -443,7 +525,9 @@ def test_a_likert_study_can_be_rehearsed(casebook, tmp_path):
 )
 def test_wrong_use_is_one_clear_line(casebook, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "one.jsonl").write_text(write_log(tmp_path / "log.jsonl").read_text().splitlines()[0])
+    (tmp_path / "one.jsonl").write_text(
+        write_log(tmp_path / "log.jsonl").read_text().splitlines()[0]
+    )
     code, _, err = casebook(*arguments)
     assert code == 1 and message in err and err.count("\n") == 1, err
     assert not (tmp_path / "x").exists()

@@ -87,7 +87,9 @@ def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree,
     code, markdown, _ = run("report", tree)
     assert code == 0
     names = re.findall(r"^### (r[\d.]*):", markdown, re.MULTILINE)
-    assert names == sorted(names, key=lambda name: name.split(".")) and len(names) == len(report["nodes"])
+    assert names == sorted(names, key=lambda name: name.split(".")) and len(names) == len(
+        report["nodes"]
+    )
     quoted = 0
     for node in report["nodes"]:
         told = [result["explanation"] for result in node["retrieval_results"]]
@@ -133,7 +135,11 @@ def test_documents_need_no_questions_and_no_slash(run, case, documents, monkeypa
 def test_run_and_evaluate_take_the_same_file(run, case, folder, annotated):
     if annotated:
         sheet = dict(CASE)
-        record = {"case_id": sheet.pop("case_id"), "fact_sheet": sheet, "dispositive_facts": ["Section"]}
+        record = {
+            "case_id": sheet.pop("case_id"),
+            "fact_sheet": sheet,
+            "dispositive_facts": ["Section"],
+        }
         case.write_text(json.dumps(record), encoding="utf-8")
     code, out, _ = run("run", case, folder, "--mode", "bm25", "--depth", 1, "--json")
     assert code == 0 and json.loads(out)["case_id"] == "t1"
@@ -149,7 +155,10 @@ def test_the_threshold_of_run_decides_what_is_dispositive_and_edited_again(run, 
         code, out, _ = run("run", case, folder, "--mode", "bm25", "--json", *given)
         report = json.loads(out)
         assert code == 0 and report["threshold"] == (1.5 if threshold is None else threshold)
-        scores[threshold], nodes[threshold] = report["nodes"][0]["sensitivity_scores"], len(report["nodes"])
+        scores[threshold], nodes[threshold] = (
+            report["nodes"][0]["sensitivity_scores"],
+            len(report["nodes"]),
+        )
         for score in scores[threshold].values():
             moved = score["mean_displacement"]["value"]
             assert score["dispositive"] == (None if moved is None else moved > report["threshold"])
@@ -167,7 +176,9 @@ def test_the_threshold_of_a_report_changes_what_it_calls_dispositive(run, tree):
         code, out, _ = run("report", tree, "--threshold", threshold, "--json")
         scores = json.loads(out)
         assert code == 0
-        assert {n for n in moved if scores[n]["dispositive"]} == {n for n, value in moved.items() if value > threshold}
+        assert {n for n in moved if scores[n]["dispositive"]} == {
+            n for n, value in moved.items() if value > threshold
+        }
     assert "exceeds 1.5." in run("report", tree)[1]
     assert "exceeds 2.5." in run("report", tree, "--threshold", 2.5)[1]
 
@@ -188,7 +199,19 @@ def test_numbers_of_edits_have_their_least(run, case, folder, command):
     for option, least in {"children": 1, "depth": 1, "placebos": 0, "k": 1}.items():
         code, out, err = run(command, *arguments, f"--{option}", least - 1)
         assert (code, out) == (1, "") and f"--{option}" in err
-    smallest = ("--children", 1, "--depth", 1, "--placebos", 0, "--k", 1, "--mode", "bm25", "--json")
+    smallest = (
+        "--children",
+        1,
+        "--depth",
+        1,
+        "--placebos",
+        0,
+        "--k",
+        1,
+        "--mode",
+        "bm25",
+        "--json",
+    )
     assert run(command, *arguments, *smallest)[0] == 0
 
 
@@ -204,7 +227,9 @@ def test_what_is_no_report_of_a_tree_is_refused(run, tmp_path):
 @pytest.mark.parametrize("command", ["run", "report", "evaluate"])
 @pytest.mark.parametrize("value", ["nan", "-1", "inf", "high"])
 def test_a_threshold_is_a_number(run, tree, case, folder, command, value):
-    arguments = {"run": (case, folder), "report": (tree,), "evaluate": (case, "--corpus", folder)}[command]
+    arguments = {"run": (case, folder), "report": (tree,), "evaluate": (case, "--corpus", folder)}[
+        command
+    ]
     code, out, err = run(command, *arguments, "--threshold", value)
     assert code != 0 and out == "" and "threshold" in err
 

@@ -12,7 +12,13 @@ from casebook import paths
 from casebook.data import load
 from casebook.paths import DATA
 from casebook.runs.record import read_record
-from casebook.shift.artifacts import Setup, documented_means, prepare, read_training, selection_score
+from casebook.shift.artifacts import (
+    Setup,
+    documented_means,
+    prepare,
+    read_training,
+    selection_score,
+)
 from casebook.shift.learn import SCALES
 from casebook.shift.segments import decisions_of
 
@@ -58,7 +64,9 @@ def test_run_records_two_comparable_runs(casebook, trained):
 
 
 def test_a_folder_of_ones_own_with_a_blank_in_its_name(casebook, tmp_path, monkeypatch):
-    runpy.run_path(str(DATA / "make" / "mini_insurance.py"))["write"](load("smoke"), tmp_path / "my tickets")
+    runpy.run_path(str(DATA / "make" / "mini_insurance.py"))["write"](
+        load("smoke"), tmp_path / "my tickets"
+    )
     monkeypatch.chdir(tmp_path)
     code, out, _ = casebook("shift", "train", "my tickets", *FAST)
     assert code == 0 and "my_tickets-posneg-training_" in out
@@ -76,7 +84,8 @@ def test_a_folder_of_ones_own_with_a_blank_in_its_name(casebook, tmp_path, monke
 
 def test_training_says_when_there_was_nothing_to_learn(casebook, tmp_path, monkeypatch):
     rows = [
-        {"_id": name, "text": f"a {name} story"} for name in ("fox", "ship", "tower", "violin", "harbour", "kettle")
+        {"_id": name, "text": f"a {name} story"}
+        for name in ("fox", "ship", "tower", "violin", "harbour", "kettle")
     ]
     (tmp_path / "easy/qrels").mkdir(parents=True)
     lines = "".join(json.dumps(row) + "\n" for row in rows)
@@ -172,7 +181,10 @@ def test_a_shift_that_is_not_applied_is_said_so(casebook, trained):
             assert why in found["note"]
             if command == "run":
                 assert "delta not measured (no shift was applied)" in out
-                assert found["values"]["DeltaMap"] is None and found["values"]["DeltaMapCi"] == [None, None]
+                assert found["values"]["DeltaMap"] is None and found["values"]["DeltaMapCi"] == [
+                    None,
+                    None,
+                ]
     folder.write_text(json.dumps(values))
     assert "no shift was applied" not in casebook("shift", "run", *options, "--scale", 1)
 
@@ -194,7 +206,9 @@ def test_run_can_be_segmented(casebook, trained, tmp_path):
     found = json.loads(out)
     assert code == 0
     assert found["kpi"]["Segmented"] == found["kpi"]["PosNeg"]
-    assert found["counts"]["groups"] == len({record["Group"] for record in read_json(name.format("baseline"))})
+    assert found["counts"]["groups"] == len(
+        {record["Group"] for record in read_json(name.format("baseline"))}
+    )
     assert "apply" in casebook("segments", "compare", "--segments", path)[1]
 
 
@@ -262,10 +276,19 @@ BAD = [
     (["shift", "train", "smoke", "--hardneg-topk", "0", *FAST], "hardneg-topk"),
     (["shift", "eval", "smoke", "--training", "nowhere"], "shift-training-result"),
     (["segments", "compare", "--segments", "nowhere.json"], "no such segments file"),
-    (["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"], "--hardneg-topk has no effect"),
+    (
+        ["shift", "train", "smoke", "--mode", "posneg-contrast", "--hardneg-topk", "2"],
+        "--hardneg-topk has no effect",
+    ),
     (["shift", "run", "smoke", "--latest", "--training", "x"], "--latest has no effect"),
-    (["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"], "--gate-eps has no effect with --no-baseline"),
-    (["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"], "--scale has no effect with --shift zero"),
+    (
+        ["shift", "eval", "smoke", "--no-baseline", "--gate-eps", "1"],
+        "--gate-eps has no effect with --no-baseline",
+    ),
+    (
+        ["shift", "eval", "smoke", "--shift", "zero", "--scale", "1"],
+        "--scale has no effect with --shift zero",
+    ),
 ]
 
 

@@ -56,7 +56,10 @@ def test_every_query(golden):
     assert len({query for query, _, _ in single}) == 3
     names = {name for _, name, _ in rows}
     result = evaluate(golden / "qrels.test", golden / "results.test", names)
-    values = [result.mean[name] if query == "all" else result.per_query[query][name] for query, name, _ in rows]
+    values = [
+        result.mean[name] if query == "all" else result.per_query[query][name]
+        for query, name, _ in rows
+    ]
     assert len(rows) == 61 + 3 * 59
     assert_prints(rows, values)
 
@@ -65,7 +68,9 @@ def test_unjudged_share(golden):
     """trec_eval's unj_k is what Judged@k leaves of 1 when k are retrieved."""
     printed = {
         (query, name): value
-        for name, query, value in (line.split()[:3] for line in (golden / "out.test.aq").read_text().splitlines())
+        for name, query, value in (
+            line.split()[:3] for line in (golden / "out.test.aq").read_text().splitlines()
+        )
     }
     result = evaluate(golden / "qrels.test", golden / "results.test", ["Judged@5", "Judged@20"])
     for query, row in result.per_query.items():

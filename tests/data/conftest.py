@@ -48,5 +48,7 @@ def toy(tmp_path):
     ]
     (folder / "corpus.jsonl").write_text(json_lines(documents))
     (folder / "queries.jsonl").write_text(json_lines(queries))
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td2\t2\nq1\td1\t1\nq1\td3\t0\n")
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq2\td2\t2\nq1\td1\t1\nq1\td3\t0\n"
+    )
     return folder

@@ -81,7 +81,11 @@ def test_texts_are_shown_as_the_licence_permits():
 def test_a_card_whose_address_holds_a_password_is_refused(tmp_path):
     text = (paths.CARDS / "smoke.yml").read_text()
     path = tmp_path / "toy.yml"
-    path.write_text(text.replace("shipped: smoke", "url: https://me:hunter22@host/{file}").replace("smoke", "toy"))
+    path.write_text(
+        text.replace("shipped: smoke", "url: https://me:hunter22@host/{file}").replace(
+            "smoke", "toy"
+        )
+    )
     with pytest.raises(InputError, match="the url holds a password or a key") as error:
         cards.load_card(path)
     assert "hunter22" not in str(error.value)

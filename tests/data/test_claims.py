@@ -31,12 +31,22 @@ def claim(**fields):
 
 EXAMPLES = {  # record, label, and of each passage: id, set, source, text, label
     "fever": (
-        claim(label="REFUTES", evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]]),
+        claim(
+            label="REFUTES", evidence=[[[1, 2, "Page", 4], [1, 2, "Other", 0]], [[3, 4, "Page", 7]]]
+        ),
         N,
-        [("Page:4", 0, "Page", None, None), ("Other:0", 0, "Other", None, None), ("Page:7", 1, "Page", None, None)],
+        [
+            ("Page:4", 0, "Page", None, None),
+            ("Other:0", 0, "Other", None, None),
+            ("Page:7", 1, "Page", None, None),
+        ],
     ),
     "feverous": (
-        claim(label="NOT ENOUGH INFO", challenge="Numbers", evidence=[{"content": ["Town_cell_0_1_2", "Hill_item_0"]}]),
+        claim(
+            label="NOT ENOUGH INFO",
+            challenge="Numbers",
+            evidence=[{"content": ["Town_cell_0_1_2", "Hill_item_0"]}],
+        ),
         NEI,
         [("Town_cell_0_1_2", 0, "Town", None, None), ("Hill_item_0", 0, "Hill", None, None)],
     ),
@@ -47,23 +57,46 @@ EXAMPLES = {  # record, label, and of each passage: id, set, source, text, label
     ),
     "climate_fever": (
         {"claim_id": "7", "claim": "c", "claim_label": "DISPUTED"}
-        | {"evidences": [{"evidence_id": "A:1", "evidence_label": "REFUTES", "article": "A", "evidence": "t"}]},
+        | {
+            "evidences": [
+                {"evidence_id": "A:1", "evidence_label": "REFUTES", "article": "A", "evidence": "t"}
+            ]
+        },
         C,
         [("A:1", 0, "A", "t", N)],
     ),
     "scifact": (
-        claim(evidence={"9": [{"label": "SUPPORT", "sentences": [1]}, {"label": "CONTRADICT", "sentences": [4]}]}),
+        claim(
+            evidence={
+                "9": [
+                    {"label": "SUPPORT", "sentences": [1]},
+                    {"label": "CONTRADICT", "sentences": [4]},
+                ]
+            }
+        ),
         C,
         [("9:1", 0, "9", None, S), ("9:4", 1, "9", None, N)],
     ),
-    "scifact_open": (claim(evidence={"9": {"label": "SUPPORT", "sentences": [3]}}), S, [("9:3", 0, "9", None, S)]),
+    "scifact_open": (
+        claim(evidence={"9": {"label": "SUPPORT", "sentences": [3]}}),
+        S,
+        [("9:3", 0, "9", None, S)],
+    ),
     "averitec": (
         {"claim": "c", "label": "Conflicting Evidence/Cherrypicking"}
-        | {"questions": [{"question": "Who?", "answers": [{"answer": "He.", "source_url": "https://a.org"}]}]},
+        | {
+            "questions": [
+                {"question": "Who?", "answers": [{"answer": "He.", "source_url": "https://a.org"}]}
+            ]
+        },
         C,
         [("q0", 0, "https://a.org", "Who? He.", None)],
     ),
-    "plain": (claim(label=S, evidence="Section 4.", weather="fine"), S, [("1:0", 0, None, "Section 4.", None)]),
+    "plain": (
+        claim(label=S, evidence="Section 4.", weather="fine"),
+        S,
+        [("1:0", 0, None, "Section 4.", None)],
+    ),
 }
 
 
@@ -78,7 +111,10 @@ def test_every_format_gives_label_and_evidence(write, kind):
 
 
 def test_further_columns_come_from_the_fields_of_the_format(write):
-    rows = {kind: load_claims(write("c.json", [EXAMPLES[kind][0]]), kind).claims.iloc[0] for kind in EXAMPLES}
+    rows = {
+        kind: load_claims(write("c.json", [EXAMPLES[kind][0]]), kind).claims.iloc[0]
+        for kind in EXAMPLES
+    }
     assert rows["feverous"]["category"] == "Numbers" and rows["feverous"]["difficulty"] is None
     assert rows["plain"]["weather"] == "fine" and rows["averitec"]["claim_id"] == "1"
 
@@ -100,7 +136,10 @@ def test_the_blank_first_record_of_feverous_is_no_claim(write):
         ([claim(label=S), claim(label=N)], r"claims\.jsonl:2: id '1' stood already"),
         ([claim(label="True")], r"claims\.jsonl:1: .*unknown label 'True'"),
         ([claim(label=7)], r"claims\.jsonl:1: .*unknown label 7"),
-        (json.dumps(claim(label=S)) + '\n{"id": 2, "cla', ":2: is not JSON: the last line breaks off"),
+        (
+            json.dumps(claim(label=S)) + '\n{"id": 2, "cla',
+            ":2: is not JSON: the last line breaks off",
+        ),
         ('{"label": "SUPPORTED"}\n', r":1: is not a record of plain: no field 'id'$"),
     ],
 )

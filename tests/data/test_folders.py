@@ -47,7 +47,11 @@ DEFECTS = [
     ("corpus.jsonl", b"{broken", "is not JSON"),
     ("corpus.jsonl", b'{"_id": " ", "text": "x"}', "field '_id' is empty"),
     ("corpus.jsonl", b'{"_id": "d4", "text": "x", "title": 1}', "'title' is not text"),
-    ("corpus.jsonl", b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}', "metadata field 'title' has the name"),
+    (
+        "corpus.jsonl",
+        b'{"_id": "d4", "text": "x", "metadata": {"title": 1}}',
+        "metadata field 'title' has the name",
+    ),
     ("queries.jsonl", b'{"_id": "q4", "text": " "}', "'q4' has no text"),
     ("qrels/test.tsv", b"q1\td9\t1", "judges the document 'd9'"),
     ("qrels/test.tsv", b"q9\td1\t1", "judges the query 'q9'"),
@@ -135,7 +139,9 @@ def test_too_many_missing_ids_are_refused_above_a_share_that_can_be_set(incomple
     assert "4 judgements of 4 query id(s) without a text are left out" in data.missing
 
 
-def test_a_run_says_or_refuses_missing_ids_before_any_kernel(incomplete, casebook, tmp_path, monkeypatch):
+def test_a_run_says_or_refuses_missing_ids_before_any_kernel(
+    incomplete, casebook, tmp_path, monkeypatch
+):
     monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
     run = ("run", "query_length", "--dry-run", "-p", f"dataset={incomplete}")
     code, _, err = casebook(*run, "-p", "max_missing=0.03")
@@ -199,11 +205,17 @@ def test_graded_judgements_and_groups(folder):
     ("rows", "message"),
     [
         ("[{", r"queries\.json: is not JSON"),
-        *(("{}", "must be a list of at least one query"), ([], "must be a list of at least one query")),
+        *(
+            ("{}", "must be a list of at least one query"),
+            ([], "must be a list of at least one query"),
+        ),
         *(([3], "row 1: "), ([ROW, {"id": "q2", "text": "x"}], "row 2: field relevantDocId")),
         ([ROW, ROW | {"id": "Q1"}], "an id occurs twice"),
         ([ROW | {"relevantDocId": "theft"}], "row 1: names the policy 'theft', which"),
-        *(([ROW | {"relevant": wrong}], "row 1: field relevant") for wrong in ([], {"a": 0.5}, {"a": True}, {"a": -1})),
+        *(
+            ([ROW | {"relevant": wrong}], "row 1: field relevant")
+            for wrong in ([], {"a": 0.5}, {"a": True}, {"a": -1})
+        ),
         ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "a policy is judged twice"),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "field group must be in all rows"),
@@ -219,7 +231,11 @@ def test_defects_of_files_are_named(folder):
     with pytest.raises(InputError, match="holds no policy"):
         read_mini_insurance(folder / "absent")
     other = folder / "policies" / "POLICY-FIRE.txt"
-    for content, message in ((b"Again.", "differ in case alone"), (b"\xff", "is not UTF-8"), (b"\n", "is empty")):
+    for content, message in (
+        (b"Again.", "differ in case alone"),
+        (b"\xff", "is not UTF-8"),
+        (b"\n", "is empty"),
+    ):
         other.write_bytes(content)
         with pytest.raises(InputError, match=message):
             read_mini_insurance(folder)
@@ -245,7 +261,10 @@ def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
     file = tmp_path / "tickets.csv"
     file.write_text("id,text\n1,lost\n")
     for read in (read_collection, load):
-        with pytest.raises(InputError, match=r"tickets.csv: is a file, not a folder: give the folder with its corpus"):
+        with pytest.raises(
+            InputError,
+            match=r"tickets.csv: is a file, not a folder: give the folder with its corpus",
+        ):
             read(file)
 
 
@@ -253,5 +272,7 @@ def test_judgements_under_another_name_are_named(toy):
     (toy / "qrels" / "test.tsv").rename(toy / "my_qrels.txt")
     for path in (toy / "qrels").glob("*"):
         path.unlink()
-    with pytest.raises(InputError, match=r"qrels/NAME.tsv .*these may be the judgements: my_qrels.txt"):
+    with pytest.raises(
+        InputError, match=r"qrels/NAME.tsv .*these may be the judgements: my_qrels.txt"
+    ):
         load_beir(toy)

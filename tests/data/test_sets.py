@@ -56,7 +56,9 @@ def test_loaders_give_what_published_numbers_were_computed_from(require, name):
     card, split = registry.resolve(name)
     require(card.key)
     split = split or card.default_split
-    found = registry.read_split(card, sources.present(card), split)  # compares counts with the card's
+    found = registry.read_split(
+        card, sources.present(card), split
+    )  # compares counts with the card's
     groups = getattr(found, "groups", None)
     digest = hashlib.sha256(json.dumps(groups).encode()).hexdigest()[:8] if groups else ""
     assert f"{found.fingerprint[:8]} {digest}".strip() == FINGERPRINTS[name]
@@ -135,6 +137,8 @@ def test_vader_agreement(lexicon):
 
 def test_another_file_is_not_the_one_of_the_card(tmp_path):
     path = tmp_path / "vader_lexicon.txt"
-    path.write_text("".join(f"{word}\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" for word in ("ok", "good")))
+    path.write_text(
+        "".join(f"{word}\t1.0\t0.0\t[1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" for word in ("ok", "good"))
+    )
     with pytest.raises(InputError, match="expected 14 repeated_tokens, found 0"):
         vader(cards()["vader_lexicon"], {path.name: path}, "all")

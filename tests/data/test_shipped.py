@@ -54,7 +54,11 @@ def test_stages_are_what_their_generator_writes(stages):
     assert stages[2].queries["text"].tolist() == [row["rewritten"] for row in asked]
     assert stages[0].qrels == {row["question"]: row["relevant"] for row in asked}
     assert [stage.name for stage in stages] == ["stage-00", "stage-01", "stage-02"]
-    assert [stage.fingerprint[:12] for stage in stages] == ["f973a0eb65f5", "f983490bef05", "3c9b7856dce2"]
+    assert [stage.fingerprint[:12] for stage in stages] == [
+        "f973a0eb65f5",
+        "f983490bef05",
+        "3c9b7856dce2",
+    ]
 
 
 EXCLUSION = re.compile(r"never paid|do not pay|Excluded in|No indemnity")

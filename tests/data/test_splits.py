@@ -14,7 +14,9 @@ def dataset(**changes):
     parts = {
         "key": "toy",
         "split": "test",
-        "documents": pd.DataFrame({"doc_id": ["a", "b"], "title": "", "text": ["x", "y"], "year": [1, None]}),
+        "documents": pd.DataFrame(
+            {"doc_id": ["a", "b"], "title": "", "text": ["x", "y"], "year": [1, None]}
+        ),
         "queries": pd.DataFrame({"query_id": ["p", "q"], "text": ["x?", "y?"]}),
         "qrels": {"p": {"a": 1, "b": 0}, "q": {"b": 2}},
     }
@@ -29,14 +31,19 @@ def test_counts_and_name():
 
 def test_fingerprint_is_pinned():
     """Published numbers quote it, so a change of the algorithm must be seen."""
-    assert dataset().fingerprint == ("fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1")
+    assert dataset().fingerprint == (
+        "fcd044105ba7022c79cc58db1a4f387b503aafeb1568d843a457c8f1368177c1"
+    )
 
 
 def test_fingerprint_sees_every_part_and_neither_names_nor_order():
     base = dataset()
     turned = {"q": {"b": 2}, "p": {"b": 0, "a": 1}}
     columns = base.documents[["text", "year", "doc_id", "title"]]
-    assert dataset(key="other", split="dev", qrels=turned, documents=columns).fingerprint == base.fingerprint
+    assert (
+        dataset(key="other", split="dev", qrels=turned, documents=columns).fingerprint
+        == base.fingerprint
+    )
     others = [
         dataset(documents=base.documents.iloc[::-1]),
         dataset(documents=base.documents.assign(text=["x", "z"])),

@@ -45,7 +45,9 @@ def explained():
 
 @pytest.fixture(scope="module")
 def detected(explained):
-    weights = inverse_frequency([explained.sources[key] for key in sorted(set(explained.own.values()))])
+    weights = inverse_frequency(
+        [explained.sources[key] for key in sorted(set(explained.own.values()))]
+    )
     return detect(scored_copies(explained, weights)).set_index(["defect", "detector"])
 
 
@@ -170,11 +172,31 @@ SPOILT = [
     ("negation turned", "It mayor pays.", "", None),
     ("foreign sentence", "One. Two.", "Three. Four. Five.", "One. Five."),
     ("foreign sentence", "One: Two? Three! Four.", "Five: Six.", "One: Two? Three! Six."),
-    ("foreign sentence", "One. two.", "Three. four.", "Three. four."),  # no break before a small letter
+    (
+        "foreign sentence",
+        "One. two.",
+        "Three. four.",
+        "Three. four.",
+    ),  # no break before a small letter
     ("foreign sentence", "One. “Two.”", "Three.", "One. Three."),
-    ("quotation stitched", "“One two three four.”", "“Five six seven eight.”", "“One two seven eight.”"),
-    ("quotation stitched", "“One two three four five.”", "“Six seven eight.”", "“One two seven eight.”"),
-    ("quotation stitched", "“One two three.”", "“Four five six seven eight.”", "“One six seven eight.”"),
+    (
+        "quotation stitched",
+        "“One two three four.”",
+        "“Five six seven eight.”",
+        "“One two seven eight.”",
+    ),
+    (
+        "quotation stitched",
+        "“One two three four five.”",
+        "“Six seven eight.”",
+        "“One two seven eight.”",
+    ),
+    (
+        "quotation stitched",
+        "“One two three.”",
+        "“Four five six seven eight.”",
+        "“One six seven eight.”",
+    ),
 ]
 
 
@@ -204,7 +226,9 @@ def made_copies(defect, pairs, rows=12):
     for i in range(rows):
         for original in (True, False):
             known = {"defect": defect, "key": f"e{i}", "source": f"s{i}", "original": original}
-            table.append(known | {name: float(pair(i)[not original]) for name, pair in pairs.items()})
+            table.append(
+                known | {name: float(pair(i)[not original]) for name, pair in pairs.items()}
+            )
     return pd.DataFrame(table, columns=["defect", "key", "source", "original", *DETECTORS]).astype(
         dict.fromkeys(DETECTORS, float)
     )
@@ -219,7 +243,9 @@ def seeing(i):
 
 
 def headline(pairs, against="code faithfulness", margin=0.05, rows=12):
-    found = detection_contrasts(made_copies("negation turned", pairs, rows), margin).set_index("against")
+    found = detection_contrasts(made_copies("negation turned", pairs, rows), margin).set_index(
+        "against"
+    )
     row = found.loc[against].to_dict() | {"against": against}
     return detection_headline(row, "a turned negation", "mine", margin)
 
@@ -229,14 +255,21 @@ def test_the_answer_tells_both_sides():
     ours = headline({"corrected faithfulness": seeing, "code faithfulness": blind})
     theirs = headline({"corrected faithfulness": blind, "code faithfulness": seeing})
     assert ours.verdict == "helps" and ours.sentence.startswith("Yes: +0.")
-    assert theirs.verdict == "hurts" and theirs.sentence.startswith("No, COUNTERCASE's notices it better: -0.")
+    assert theirs.verdict == "hurts" and theirs.sentence.startswith(
+        "No, COUNTERCASE's notices it better: -0."
+    )
     assert theirs.value == pytest.approx(-ours.value) and theirs.word == "COUNTERCASE better"
-    assert "AUROC of faithfulness against COUNTERCASE's rule in its code (standard 0.500" in theirs.sentence
+    assert (
+        "AUROC of faithfulness against COUNTERCASE's rule in its code (standard 0.500"
+        in theirs.sentence
+    )
 
 
 def test_two_measures_that_notice_nothing_or_rank_alike_are_no_success_of_either():
     neither = headline({"corrected faithfulness": blind, "code faithfulness": blind})
-    both = headline(dict.fromkeys(["corrected faithfulness", "code faithfulness"], lambda i: (0.9, 0.1)))
+    both = headline(
+        dict.fromkeys(["corrected faithfulness", "code faithfulness"], lambda i: (0.9, 0.1))
+    )
     assert neither.verdict == both.verdict == "cannot be measured"
     assert neither.sentence.startswith("Neither notices it: AUROC of faithfulness 0.500 each")
     assert both.sentence.startswith("Both notice it: AUROC of faithfulness 1.000 each")
@@ -249,16 +282,37 @@ THEIRS = "No, COUNTERCASE's notices it better"
 @pytest.mark.parametrize(
     ("difference", "low", "high", "opening"),
     [
-        (0.046, 0.021, 0.071, "Yes, though perhaps by less than the difference that matters (0.05)"),
-        (0.060, 0.021, 0.099, "Yes, though perhaps by less than the difference that matters (0.05)"),
+        (
+            0.046,
+            0.021,
+            0.071,
+            "Yes, though perhaps by less than the difference that matters (0.05)",
+        ),
+        (
+            0.060,
+            0.021,
+            0.099,
+            "Yes, though perhaps by less than the difference that matters (0.05)",
+        ),
         (0.200, 0.100, 0.300, "Yes"),
         (0.200, 0.050, 0.350, "Yes"),
-        (-0.046, -0.071, -0.021, f"{THEIRS}, though perhaps by less than the difference that matters (0.05)"),
+        (
+            -0.046,
+            -0.071,
+            -0.021,
+            f"{THEIRS}, though perhaps by less than the difference that matters (0.05)",
+        ),
         (0.010, -0.020, 0.040, "No, the difference is too small to matter"),
     ],
 )
 def test_better_and_margin_agree(difference, low, high, opening):
-    row = {"difference": difference, "low": low, "high": high, "level": 0.855, "baseline": 0.855 - difference}
+    row = {
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "level": 0.855,
+        "baseline": 0.855 - difference,
+    }
     row |= {"against": "code faithfulness", "verdict": verdict_of(low, high, 0.05), "reason": None}
     found = detection_headline(row | {"n": 100, "groups": 96}, "a swapped source", "mine", 0.05)
     assert found.answer == opening
@@ -266,10 +320,14 @@ def test_better_and_margin_agree(difference, low, high, opening):
 
 def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
     """Copies that score as their originals, several to a source: no detector has an interval, and no contrast."""
-    copies = made_copies("negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90)
+    copies = made_copies(
+        "negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90
+    )
     copies = copies.assign(source="s" + (copies.index // 2 % 13).astype(str))
     row = detection_contrasts(copies, 0.05).set_index("against").loc["code faithfulness"]
-    assert row["verdict"] == "cannot be measured" and np.isnan(row["low"]) and row["difference"] == 0
+    assert (
+        row["verdict"] == "cannot be measured" and np.isnan(row["low"]) and row["difference"] == 0
+    )
     three = headline({"corrected faithfulness": blind, "code faithfulness": blind}, rows=3)
     assert three.sentence.startswith("Neither notices it: ") and "[" not in three.sentence
 
@@ -279,10 +337,16 @@ def seeing_none(i):
 
 
 def test_with_few_sources_detection_is_by_explanation_and_says_so():
-    copies = made_copies("negation turned", {"corrected faithfulness": seeing, "code faithfulness": blind})
+    copies = made_copies(
+        "negation turned", {"corrected faithfulness": seeing, "code faithfulness": blind}
+    )
     table = detect(copies.assign(source="one")).set_index(["defect", "detector"])
     row = table.loc[("negation turned", "corrected faithfulness")]
-    assert row["reason"] == "interval_by_unit" and row["low"] < row["auroc"] < row["high"] and row["groups"] == 1
+    assert (
+        row["reason"] == "interval_by_unit"
+        and row["low"] < row["auroc"] < row["high"]
+        and row["groups"] == 1
+    )
     few = detect(copies[copies["key"].isin(["e0", "e1", "e2"])]).set_index(["defect", "detector"])
     row = few.loc[("negation turned", "corrected faithfulness")]
     assert row["reason"] == "fewer_than_six_units" and np.isnan(row["low"])
@@ -309,7 +373,9 @@ def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, te
     (tmp_path / "queries.jsonl").write_text("\n".join(queries))
     judged = "".join(f"q{i}\td{i}\t1\n" for i in range(len(texts)))
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    with pytest.raises(InputError, match=r"different source\(s\) with an explanation, 5 are the fewest"):
+    with pytest.raises(
+        InputError, match=r"different source\(s\) with an explanation, 5 are the fewest"
+    ):
         check_questions(load(str(tmp_path)), {"explanations": "template"})
     check_questions(load("smoke"), {"explanations": "template"})
     check_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})

@@ -7,7 +7,14 @@ import sys
 
 import pytest
 
-TEXTS = ["The rent is due.", "A key was lost.", "Dogs bark.", "Snow fell.", "Bread rises.", "Ships sail."]
+TEXTS = [
+    "The rent is due.",
+    "A key was lost.",
+    "Dogs bark.",
+    "Snow fell.",
+    "Bread rises.",
+    "Ships sail.",
+]
 
 
 def run_chapter(folder, rows):
@@ -19,7 +26,11 @@ def run_chapter(folder, rows):
     env = os.environ | {"CASEBOOK_ROOT": str(folder / "out")}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     found = sorted((folder / "out" / "results" / "mine" / "headlines").glob("*.json"))
-    return done.returncode, [json.loads(each.read_text()) for each in found], done.stdout + done.stderr
+    return (
+        done.returncode,
+        [json.loads(each.read_text()) for each in found],
+        done.stdout + done.stderr,
+    )
 
 
 @pytest.mark.slow
@@ -32,7 +43,9 @@ def run_chapter(folder, rows):
 )
 def test_explanations_that_say_nothing_or_are_few(tmp_path, sentence, count, opening):
     texts = TEXTS[:count]
-    rows = [{"id": text, "explanation": sentence.format(text), "contexts": [text]} for text in texts]
+    rows = [
+        {"id": text, "explanation": sentence.format(text), "contexts": [text]} for text in texts
+    ]
     code, (headlines,), said = run_chapter(tmp_path, rows)
     assert code == 0 and opening in said
     assert all(headline["low"] is None and headline["high"] is None for headline in headlines)
@@ -40,7 +53,9 @@ def test_explanations_that_say_nothing_or_are_few(tmp_path, sentence, count, ope
 
 @pytest.mark.parametrize("count", [1, 8])
 def test_one_source_is_refused_before_a_kernel_starts(tmp_path, count):
-    rows = [{"id": f"e{i}", "explanation": "Rent is due.", "contexts": [TEXTS[0]]} for i in range(count)]
+    rows = [
+        {"id": f"e{i}", "explanation": "Rent is due.", "contexts": [TEXTS[0]]} for i in range(count)
+    ]
     code, headlines, said = run_chapter(tmp_path, rows)
     assert code == 1 and not headlines and said.count("\n") == 1
     assert "1 different source(s) with an explanation, 5 are the fewest to compare" in said

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from casebook.errors import InputError
-from casebook.explain.templates import Explainer, Passage, TermWeights, as_markdown, explain_edge, explain_result, terms
+from casebook.explain.templates import (
+    Explainer,
+    Passage,
+    TermWeights,
+    as_markdown,
+    explain_edge,
+    explain_result,
+    terms,
+)
 from casebook.sensitivity import facts
 from casebook.sensitivity.cases import read_cases, read_gold
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
@@ -39,7 +47,10 @@ def kinds(explanation):
 
 def test_substring_is_a_party_in_the_documented_form_only():
     text = passage("He made a statement about minority.")
-    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == ["petitioner", "respondent"]
+    assert kinds(explain_result(SHEET, text, WEIGHTS, documented=True)) == [
+        "petitioner",
+        "respondent",
+    ]
     assert kinds(explain_result(SHEET, text, WEIGHTS)) == ["nothing"]
 
 
@@ -153,7 +164,9 @@ SHEETS = st.builds(
         {
             "case_id": "x",
             "parties": dict(zip(("petitioner_type", "respondent_type"), sides, strict=True)),
-            "evidence_items": [{"evidence_type": name, "description": str(at)} for at, name in enumerate(evidence)],
+            "evidence_items": [
+                {"evidence_type": name, "description": str(at)} for at, name in enumerate(evidence)
+            ],
             "sections_cited": [f"IPC-{number}" for number in sections],
             "numerical_facts": {
                 "amounts": [{"value": value} for value in amounts],
@@ -186,7 +199,9 @@ def told_by(sheet):
 
 @given(st.data(), SHEETS)
 def test_every_checked_sentence_holds_for_the_two_sheets(data, sheet):
-    edits = single_fact_edits(sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False)
+    edits = single_fact_edits(
+        sheet, lambda name: [f"IPC-{n}" for n in range(300, 307)], bounded=False
+    )
     assume(edits)
     edit = data.draw(st.sampled_from(edits))
     names = st.lists(st.sampled_from(list(TEXTS)[:12]), unique=True, max_size=5)

@@ -45,7 +45,13 @@ def checked():
         parts = tuple(SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1))
         judged, verdict, confidence = decide([part.id for part in parts], evidence, rule)
         return VerdictResult(
-            "c", "Claim.", verdict, confidence, subclaims=parts, evidence=tuple(evidence), subverdicts=judged
+            "c",
+            "Claim.",
+            verdict,
+            confidence,
+            subclaims=parts,
+            evidence=tuple(evidence),
+            subverdicts=judged,
         )
 
     return build

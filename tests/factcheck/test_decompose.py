@@ -79,13 +79,29 @@ def test_any_text_keeps_its_letters(text):
         assert letters <= set(joined) | set("and but while whereas yet")
 
 
-GRAMMAR_WORDS = ["the", "roof", "Prussia", "it", "its", "was", "may", "sold", "annexed", "by", "in", "1866", "leaks"]
+GRAMMAR_WORDS = [
+    "the",
+    "roof",
+    "Prussia",
+    "it",
+    "its",
+    "was",
+    "may",
+    "sold",
+    "annexed",
+    "by",
+    "in",
+    "1866",
+    "leaks",
+]
 GRAMMAR_WORDS += ["and", "but", "while", ",", ";", "not", "which", "If", "also", "May"]
 
 
 @given(st.lists(st.sampled_from(GRAMMAR_WORDS), min_size=1, max_size=14))
 def test_no_order_of_verbs_and_connectors_is_too_hard(tokens):
-    assert all(part.strip(" .,;") or not " ".join(tokens).strip(" .,;") for part in split(" ".join(tokens)))
+    assert all(
+        part.strip(" .,;") or not " ".join(tokens).strip(" .,;") for part in split(" ".join(tokens))
+    )
 
 
 GOOD = {"text": "Hail is covered. ", "logical_form": "c(h)", "verifiability": "vague"}
@@ -102,7 +118,11 @@ class Fake:
 
 def test_a_language_model_decomposes():
     (part,) = ModelDecomposer(Fake(GOOD | {"entities": ["Hail"]}))(" Hail is  covered.")
-    assert (part.text, part.verifiability, part.entities) == ("Hail is covered.", "vague", ("Hail",))
+    assert (part.text, part.verifiability, part.entities) == (
+        "Hail is covered.",
+        "vague",
+        ("Hail",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,11 +145,16 @@ def test_an_answer_outside_the_schema_is_an_error_and_no_default(subclaims):
 def test_annotated_sentences_of_the_half_that_the_rules_were_not_written_on():
     """Right: as many parts as annotated, each of the annotated kind, in order."""
     path = paths.DATA / "factcheck" / "decomposition.jsonl"
-    rows = [row for row in map(json.loads, path.read_text("utf-8").splitlines()) if row["split"] == "test"]
+    rows = [
+        row
+        for row in map(json.loads, path.read_text("utf-8").splitlines())
+        if row["split"] == "test"
+    ]
     wanted = [[atom["verifiability"] for atom in row["atoms"]] for row in rows]
     right = {
         splitter: sum(
-            [part.verifiability for part in splitter(row["text"])] == w for row, w in zip(rows, wanted, strict=True)
+            [part.verifiability for part in splitter(row["text"])] == w
+            for row, w in zip(rows, wanted, strict=True)
         )
         for splitter in (decompose, decompose_documented)
     }

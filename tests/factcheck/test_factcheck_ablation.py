@@ -44,14 +44,18 @@ def test_shapley_by_all_orders(values):
             without = tuple(n in before for n in range(4))
             total += worth[tuple(n in before or n == place for n in range(4))] - worth[without]
         assert found[f"shapley: {name}"] == pytest.approx(total / factorial(4))
-    assert sum(found[f"shapley: {name}"] for name in FACTORS) == pytest.approx(values[-1] - values[0])
+    assert sum(found[f"shapley: {name}"] for name in FACTORS) == pytest.approx(
+        values[-1] - values[0]
+    )
 
 
 def test_main_effects_and_interactions_by_least_squares(values):
     signs = np.where(np.array(CELLS), 1.0, -1.0)
     subsets = [c for size in range(5) for c in itertools.combinations(range(4), size)]
     columns = [np.prod(signs[:, list(subset)], axis=1) for subset in subsets]
-    by_subset = dict(zip(subsets, np.linalg.lstsq(np.column_stack(columns), values)[0], strict=True))
+    by_subset = dict(
+        zip(subsets, np.linalg.lstsq(np.column_stack(columns), values)[0], strict=True)
+    )
     found = ablation.effect_weights().T @ values
     for place, name in enumerate(FACTORS):
         # A change from -1 to 1 is twice the coefficient.
@@ -59,13 +63,19 @@ def test_main_effects_and_interactions_by_least_squares(values):
         reduced = tuple(n != place for n in range(4))
         assert found[f"without: {name}"] == pytest.approx(values[-1] - values[CELLS.index(reduced)])
     for pair in itertools.combinations(range(4), 2):
-        assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(2 * by_subset[pair])
+        assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(
+            2 * by_subset[pair]
+        )
 
 
 def test_resamples_reach_the_tests_of_the_report():
     """199 sign patterns and the one observed give p in two-hundredths."""
     right = answers(40, 3)
-    configs = {"full": FULL, "no FOL": "diversity+weighting+three-stage", "k=1": "decomposition+weighting+three-stage"}
+    configs = {
+        "full": FULL,
+        "no FOL": "diversity+weighting+three-stage",
+        "k=1": "decomposition+weighting+three-stage",
+    }
     configs |= {"no credibility": "decomposition+diversity+three-stage", "no gate": FULL}
     configs |= {"no 3-stage": "decomposition+diversity+weighting"}
     wide = pd.DataFrame({name: right[cell] for name, cell in configs.items()})
@@ -73,16 +83,24 @@ def test_resamples_reach_the_tests_of_the_report():
     for table in (ablation.effects(right, n_resamples=199, seed=1), left_out):
         p = table["p"].to_numpy() * 200
         assert np.allclose(p, p.round())
-    by_part, told = left_out.set_index("against"), ablation.reported(left_out).set_index("configuration")
+    by_part, told = (
+        left_out.set_index("against"),
+        ablation.reported(left_out).set_index("configuration"),
+    )
     row = by_part.loc["without query diversity"]
     assert row["difference"] == pytest.approx(right[FULL].mean() - right[configs["k=1"]].mean())
-    assert by_part.loc["without credibility gate", ["verdict", "reason"]].tolist() == [NOT_MEASURED, NO_UNIT_DIFFERS]
+    assert by_part.loc["without credibility gate", ["verdict", "reason"]].tolist() == [
+        NOT_MEASURED,
+        NO_UNIT_DIFFERS,
+    ]
     assert told.loc["k=1", "p_adjusted"] == row["p_adjusted"]
     assert told.loc["k=1", "ours"] == pytest.approx(-100 * row["difference"])
     assert told.loc["k=1", "ours low"] == pytest.approx(-100 * row["high"])
 
 
-def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(base, stance, some):
+def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_level(
+    base, stance, some
+):
     shared = ablation.run_configs(ablation.factorial_configs(), base, stance, some)
     alone = ablation.run_configs(ablation.factorial_configs(), base, stance, some, share=False)
     pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
@@ -94,10 +112,14 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
 
 
 def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
-    report = ablation.ablate(FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000)
+    report = ablation.ablate(
+        FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000
+    )
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
     assert main.loc[1.0, "low"] > 0 and main.loc[0.0, "verdict"] == NOT_MEASURED
-    without = report["effects"].query("kind == 'without' and effect == 'weighting'").set_index("rate")
+    without = (
+        report["effects"].query("kind == 'without' and effect == 'weighting'").set_index("rate")
+    )
     assert without.loc[1.0, "value"] > 0.2
     table = report["configurations"].set_index("config")
     assert len(table) == 9 and table["n"].eq(len(some)).all() and len(report["cells"]) == 16
@@ -110,7 +132,11 @@ def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(ba
 @pytest.fixture(scope="module")
 def whole(base, stance, some):
     """The ablation on claims that have one part each."""
-    single = [claim for claim in some if [part.verifiability for part in decompose(claim.text)] == [VERIFIABLE]]
+    single = [
+        claim
+        for claim in some
+        if [part.verifiability for part in decompose(claim.text)] == [VERIFIABLE]
+    ]
     return ablation.ablate(FactChecker(base, stance), single, resamples=1_000)
 
 
@@ -126,15 +152,24 @@ def test_a_part_that_changed_no_input_is_not_measured(whole):
         else:
             assert row["reason"] != reason and not np.isnan(row["difference"])
     reported = whole["reported"].set_index("configuration")
-    assert np.isnan(reported.loc["no credibility", "ours"]) and reported.loc["no FOL", "verdict"] == NOT_MEASURED
+    assert (
+        np.isnan(reported.loc["no credibility", "ours"])
+        and reported.loc["no FOL", "verdict"] == NOT_MEASURED
+    )
 
 
 def test_an_effect_of_a_factor_that_changed_no_input_in_any_cell_is_not_measured(whole):
     effects = whole["effects"]
     idle = effects["effect"].str.contains("decomposition|weighting")
-    assert set(effects.loc[idle, "verdict"]) == {NOT_MEASURED} and effects.loc[idle, "value"].isna().all()
+    assert (
+        set(effects.loc[idle, "verdict"]) == {NOT_MEASURED}
+        and effects.loc[idle, "value"].isna().all()
+    )
     assert effects.loc[~idle, "value"].notna().all()
-    assert effects["low"].isna().eq(effects["high"].isna()).all() and not effects["low"].eq(effects["high"]).any()
+    assert (
+        effects["low"].isna().eq(effects["high"].isna()).all()
+        and not effects["low"].eq(effects["high"]).any()
+    )
 
 
 def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
@@ -142,7 +177,9 @@ def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
         def complete_json(self, prompt, schema):
             raise InputError("cannot be reached")
 
-    parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], resamples=200)["parts"]
+    parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], resamples=200)[
+        "parts"
+    ]
     assert set(parts["verdict"]) == {NOT_MEASURED}
 
 
@@ -155,7 +192,9 @@ def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
         ([("high", SUPPORTS), ("low", REFUTES)], True),
     ):
         result = checked([evidence], Rule())
-        assert (ablation.verdict_input(result, Rule()) != ablation.verdict_input(result, equal)) is differs
+        assert (
+            ablation.verdict_input(result, Rule()) != ablation.verdict_input(result, equal)
+        ) is differs
 
 
 def test_crashes_count_as_wrong_and_are_shown(base, some):
@@ -163,7 +202,9 @@ def test_crashes_count_as_wrong_and_are_shown(base, some):
         def complete_json(self, prompt, schema):
             raise InputError("cannot be reached")
 
-    rows = ablation.run_configs({"full": ablation.documented_configs()["full"]}, base, ModelStance(Silent()), some)
+    rows = ablation.run_configs(
+        {"full": ablation.documented_configs()["full"]}, base, ModelStance(Silent()), some
+    )
     assert ablation.costs(rows).loc["full", "crashed"] > 0
     assert not rows.loc[rows["verdict"].isna(), "right"].any()
 
@@ -173,7 +214,10 @@ def test_settings_of_the_nine():
     weights = {name: nine[name].rule.weights for name in ("no credibility", "binary credibility")}
     assert list(weights["no credibility"].values()) == [1.0] * 3
     assert list(weights["binary credibility"].values()) == [1.0, 1.0, 0.3]
-    assert (nine["stricter threshold"].rule.upper, nine["lenient threshold"].rule.upper) == (0.85, 0.55)
+    assert (nine["stricter threshold"].rule.upper, nine["lenient threshold"].rule.upper) == (
+        0.85,
+        0.55,
+    )
     minimal = nine["minimal"]
     assert (minimal.decomposition, minimal.k, minimal.three_stage) == ("none", 1, False)
     assert not nine["no 3-stage"].three_stage and nine["no 3-stage"].k == 3
@@ -198,7 +242,9 @@ def test_planted_notes_are_as_many_as_asked_and_marked(base):
     notes = noisy.iloc[len(documents) :].set_index("doc_id")
     assert len(notes) == round(0.25 * len(documents)) and set(notes["kind"]) == {"forum"}
     originals = documents.set_index("doc_id")["text"]
-    assert all(text != originals[doc_id.removesuffix("~note")] for doc_id, text in notes["text"].items())
+    assert all(
+        text != originals[doc_id.removesuffix("~note")] for doc_id, text in notes["text"].items()
+    )
     pd.testing.assert_frame_equal(noisy, ablation.plant_noise(documents, 0.25, seed=3))
     assert len(ablation.plant_noise(documents, 0.0)) == len(documents)
     with pytest.raises(InputError, match=r"in \[0, 1\], got 1.5"):
@@ -208,7 +254,9 @@ def test_planted_notes_are_as_many_as_asked_and_marked(base):
 def test_the_simulator_is_the_documented_one():
     told = yaml_table("documented")["simulator"]
     for name, points in told["reported"].items():
-        assert 100 * (ablation.simulated_accuracy(name) - ablation.simulated_accuracy("full")) == pytest.approx(points)
+        assert 100 * (
+            ablation.simulated_accuracy(name) - ablation.simulated_accuracy("full")
+        ) == pytest.approx(points)
     times = [round(ablation.simulated_seconds(name), 10) for name in told["changed"]]
     assert times == [5.75, 5.0, 4.25, 5.75, 4.75, 5.75, 5.75, 5.75, 2.5]
     accuracies = [round(ablation.simulated_accuracy(name), 2) for name in told["changed"]]
@@ -217,6 +265,12 @@ def test_the_simulator_is_the_documented_one():
 
 
 def test_at_ten_claims_the_ablated_system_often_wins():
-    expected = {"no FOL": 0.36, "k=1": 0.44, "no credibility": 0.30, "no 3-stage": 0.40, "lenient threshold": 0.54}
+    expected = {
+        "no FOL": 0.36,
+        "k=1": 0.44,
+        "no credibility": 0.30,
+        "no 3-stage": 0.40,
+        "lenient threshold": 0.54,
+    }
     assert {name: round(ablation.chance_of_reversal(name, 10), 2) for name in expected} == expected
     assert round(ablation.chance_of_reversal("k=1", 100), 2) == 0.11

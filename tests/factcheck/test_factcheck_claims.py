@@ -9,7 +9,14 @@ import pytest
 
 from casebook.data import load
 from casebook.errors import InputError, MeasureNote
-from casebook.factcheck.claims import claims_of_answers, names, numbers, read_claims, read_plain, sentences
+from casebook.factcheck.claims import (
+    claims_of_answers,
+    names,
+    numbers,
+    read_claims,
+    read_plain,
+    sentences,
+)
 from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
@@ -21,12 +28,16 @@ def test_own_claims_are_balanced_split_by_source_and_labelled_by_their_atoms(own
     counts = Counter((claim.split, claim.label) for claim in claims)
     sources = {}
     for claim in claims:
-        sources.setdefault(claim.split, set()).update(atom.doc_id.rsplit("-", 1)[0] for atom in claim.atoms)
+        sources.setdefault(claim.split, set()).update(
+            atom.doc_id.rsplit("-", 1)[0] for atom in claim.atoms
+        )
         labels = {atom.label for atom in claim.atoms}
         expected = NOT_SUPPORTED if NOT_SUPPORTED in labels else SUPPORTED
         assert claim.label == (expected if labels else INSUFFICIENT)
     assert len(claims) == 196 and {claim.hops for claim in claims} == {0, 1, 2, 3}
-    assert all(counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED] for split in ("train", "test"))
+    assert all(
+        counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED] for split in ("train", "test")
+    )
     assert not sources["train"] & sources["test"]
 
 
@@ -37,14 +48,19 @@ def test_cards_and_readers_agree(own):
     assert dataset.claims["cluster"].tolist() == [claim.group for claim in claims]
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     assert all(row["text"] in texts[row["source"]] for row in dataset.evidence.to_dict("records"))
-    assert all(texts[atom.doc_id].count(atom.quote) == 1 for claim in claims for atom in claim.atoms)
+    assert all(
+        texts[atom.doc_id].count(atom.quote) == 1 for claim in claims for atom in claim.atoms
+    )
     assert load("factcheck_decomposition", kind="annotations").counts["queries"] == 69
 
 
 def test_plain_claims(tmp_path):
     path = tmp_path / "claims.txt"
     path.write_text("Hail is covered.\n\nFrost is not.\n")
-    assert [(claim.id, claim.text) for claim in read_plain(path)] == [("1", "Hail is covered."), ("3", "Frost is not.")]
+    assert [(claim.id, claim.text) for claim in read_plain(path)] == [
+        ("1", "Hail is covered."),
+        ("3", "Frost is not."),
+    ]
     path = tmp_path / "claims.csv"
     path.write_text('id,claim,label\n7,"Hail, too, is covered.",SUPPORTED\n')
     (claim,) = read_plain(path)
@@ -64,7 +80,11 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
     path = tmp_path / "c.jsonl"
 
     def read(doc_id, quote):
-        row = {"claim": "a", "label": "NOT_SUPPORTED", "evidence": [{"doc_id": doc_id, "quote": quote}]}
+        row = {
+            "claim": "a",
+            "label": "NOT_SUPPORTED",
+            "evidence": [{"doc_id": doc_id, "quote": quote}],
+        }
         path.write_text(json.dumps(row))
         return read_plain(path, documents)[0].atoms[0]
 
@@ -78,7 +98,9 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 
 def test_spellings_missing_labels_and_unread_fields(tmp_path):
     path = tmp_path / "c.jsonl"
-    path.write_text('{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n')
+    path.write_text(
+        '{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n'
+    )
     assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
         "NOT_SUPPORTED",
         "",
@@ -92,9 +114,27 @@ def test_spellings_missing_labels_and_unread_fields(tmp_path):
 def test_statements_of_answers_are_claims():
     log = pd.DataFrame(
         [
-            {"id": "q1", "system": "a", "answer": "Hail is covered. Is frost? No.", "abstained": False, "group": None},
-            {"id": "q1", "system": "b", "answer": "I do not know.", "abstained": True, "group": None},
-            {"id": "q2", "system": "b", "answer": "Frost is excluded.", "abstained": False, "group": "policy"},
+            {
+                "id": "q1",
+                "system": "a",
+                "answer": "Hail is covered. Is frost? No.",
+                "abstained": False,
+                "group": None,
+            },
+            {
+                "id": "q1",
+                "system": "b",
+                "answer": "I do not know.",
+                "abstained": True,
+                "group": None,
+            },
+            {
+                "id": "q2",
+                "system": "b",
+                "answer": "Frost is excluded.",
+                "abstained": False,
+                "group": "policy",
+            },
         ]
     )
     found = claims_of_answers(log)

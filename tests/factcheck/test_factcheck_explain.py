@@ -20,7 +20,15 @@ from casebook.factcheck.explain import (
 )
 from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
 from casebook.factcheck.stance import PublicJudge
-from casebook.factcheck.verdict import DOCUMENTED, EQUAL_WEIGHTS, NOT_SUPPORTED, REFUTES, SUPPORTS, Rule, decide
+from casebook.factcheck.verdict import (
+    DOCUMENTED,
+    EQUAL_WEIGHTS,
+    NOT_SUPPORTED,
+    REFUTES,
+    SUPPORTS,
+    Rule,
+    decide,
+)
 
 RULES = (Rule(), Rule(per_item=True), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)
 THREE = [("high", SUPPORTS), ("medium", SUPPORTS), ("low", SUPPORTS)]
@@ -60,13 +68,20 @@ def test_what_is_said_and_cited(checked):
     items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", rules.NEUTRAL)]
     told = explain(checked([items], Rule()), Rule())
     assert [item.id for item in told.cited] == ["EV2", "EV3"]
-    assert told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
+    assert (
+        told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
+    )
     refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
     assert [item.id for item in explain(refuted, Rule()).cited] == ["EV1"]
     assert "The claim is refuted" in explain(refuted, Rule()).text
-    assert "is not supported" in explain(checked([[("high", rules.NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
+    assert (
+        "is not supported"
+        in explain(checked([[("high", rules.NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
+    )
     mixed = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
-    assert mixed.verdict == rules.INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
+    assert (
+        mixed.verdict == rules.INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
+    )
     assert [item.id for item in explain(mixed, Rule()).cited] == ["EV1", "EV2"]
 
 
@@ -77,14 +92,22 @@ def test_documented_importance_and_counterfactual(checked):
     assert (found["critical"], found["counterfactual"]) == (["EV1", "EV2", "EV3"], 2)
     # In truth all three must go: what is left always supports.
     assert len(minimal_removal(checked([THREE], DOCUMENTED), DOCUMENTED).ids) == 3
-    assert explain_documented(checked([[("high", rules.NEUTRAL)]], DOCUMENTED))["counterfactual"] is None
+    assert (
+        explain_documented(checked([[("high", rules.NEUTRAL)]], DOCUMENTED))["counterfactual"]
+        is None
+    )
 
 
 def test_documented_quality_golden_values(checked):
     one = checked([THREE], DOCUMENTED)
     ids = explain_documented(one)["importance"]
     found = documented_quality(ids, one.evidence, ["SC1"], "y" * 536)
-    assert found == {"coverage": 1.0, "soundness": 1.0, "readability": 0.536, "overall": pytest.approx(0.845, abs=5e-4)}
+    assert found == {
+        "coverage": 1.0,
+        "soundness": 1.0,
+        "readability": 0.536,
+        "overall": pytest.approx(0.845, abs=5e-4),
+    }
     # Ids restart in every sub-claim, as documented: half of them collide.
     two = checked([THREE, THREE], DOCUMENTED).evidence
     found = documented_quality(["EV1", "EV2", "EV3"] * 2, two, ["SC1", "SC2"], "")
@@ -115,7 +138,10 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
     result = next(result for result in results if result.verdict == NOT_SUPPORTED)
     told = explain(result, rule)
     assert told.cited and told.removal.after in told.text
-    assert all(f"characters {e.start} to {e.end}" in told.text and e.passage in told.text for e in told.cited)
+    assert all(
+        f"characters {e.start} to {e.end}" in told.text and e.passage in told.text
+        for e in told.cited
+    )
     crashed = own.check(object(), PipelineConfig())[:1]  # no judge
     rows = quality_rows([*results, *crashed], rule)
     assert crashed[0].error and len(rows) == len(results)
@@ -130,7 +156,10 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
 def test_passages_that_were_read_together_speak_together():
     """Neither sentence alone holds the whole claim; a judge of single passages says what each says."""
     documents = pd.DataFrame(
-        {"doc_id": ["a", "b"], "text": ["The Aster is a grey ferry.", "The Aster was built in Bremen."]}
+        {
+            "doc_id": ["a", "b"],
+            "text": ["The Aster is a grey ferry.", "The Aster was built in Bremen."],
+        }
     )
     claim = "The Aster is a grey ferry that was built in Bremen."
     base = EvidenceBase(documents)
@@ -142,7 +171,9 @@ def test_passages_that_were_read_together_speak_together():
     joint = FactChecker(base, PublicJudge()).check(claim)
     single = FactChecker(base, Single()).check(claim)
     assert {item.doc_id for item in joint.evidence} == {"a", "b"} and len(joint.subclaims) == 1
-    assert [item.together for item in joint.evidence] == [2, 2] and [item.together for item in single.evidence] == [
+    assert [item.together for item in joint.evidence] == [2, 2] and [
+        item.together for item in single.evidence
+    ] == [
         1,
         1,
     ]

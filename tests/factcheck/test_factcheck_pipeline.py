@@ -24,36 +24,58 @@ GARDEN = read_yaml(Path(__file__).with_name("garden.yml"))
 def test_evidence_of_held_out_claims_stands_where_it_says(own):
     results = own.check(own.fitted, PipelineConfig())
     right = [result.verdict == claim.label for result, claim in zip(results, own.test, strict=True)]
-    pairs = [(result, claim) for result, claim in zip(results, own.test, strict=True) if claim.atoms]
-    found = [{a.doc_id for a in claim.atoms} <= {e.doc_id for e in result.evidence} for result, claim in pairs]
+    pairs = [
+        (result, claim) for result, claim in zip(results, own.test, strict=True) if claim.atoms
+    ]
+    found = [
+        {a.doc_id for a in claim.atoms} <= {e.doc_id for e in result.evidence}
+        for result, claim in pairs
+    ]
     assert np.mean(right) > 0.75 and np.mean(found) > 0.9
     texts = dict(zip(own.base.doc_ids, own.base.texts, strict=True))
     for result in results:
         ids = [item.id for item in result.evidence]
         assert len(set(ids)) == len(ids) and set(result.timings) == set(pipeline.STAGES)
-        assert all(texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence)
+        assert all(
+            texts[item.doc_id][item.start : item.end] == item.passage for item in result.evidence
+        )
     # Two sentences of each of three documents, as the methods page says.
-    places = [Counter((item.subclaim_id, item.doc_id) for item in result.evidence) for result in results]
+    places = [
+        Counter((item.subclaim_id, item.doc_id) for item in result.evidence) for result in results
+    ]
     documents = [Counter(part for part, _ in found) for found in places]
-    assert [max(max(found.values(), default=0) for found in counts) for counts in (places, documents)] == [2, 3]
+    assert [
+        max(max(found.values(), default=0) for found in counts) for counts in (places, documents)
+    ] == [2, 3]
 
 
 @pytest.mark.parametrize("half", ["dev", "held out"])
 def test_each_part_of_a_claim_needs_its_own_support(half):
     """Two-part claims on an invented garden, half of them with one exchanged name; `dev` was in sight of the rules."""
     documents = pd.DataFrame(GARDEN)
-    checker = FactChecker(EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge())
-    claims = [claim for document in GARDEN if document["half"] == half for claim in document["claims"]]
+    checker = FactChecker(
+        EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge()
+    )
+    claims = [
+        claim for document in GARDEN if document["half"] == half for claim in document["claims"]
+    ]
     labels = Counter(claim["label"] for claim in claims)
     results = [checker.check(claim["claim"]) for claim in claims]
-    right = [result.verdict == claim["label"] for result, claim in zip(results, claims, strict=True)]
+    right = [
+        result.verdict == claim["label"] for result, claim in zip(results, claims, strict=True)
+    ]
     assert labels == {SUPPORTED: 16, NOT_SUPPORTED: 16}
     assert np.mean([len(result.subclaims) == 2 for result in results]) > 0.85
     assert np.mean(right) >= 0.75
 
 
 def test_exchanged_names_of_the_garden_stand_where_they_say():
-    false = [(row["text"], claim) for row in GARDEN for claim in row["claims"] if claim["label"] == NOT_SUPPORTED]
+    false = [
+        (row["text"], claim)
+        for row in GARDEN
+        for claim in row["claims"]
+        if claim["label"] == NOT_SUPPORTED
+    ]
     for text, claim in false:
         word, other = claim["exchanged"]
         assert word in text and other in claim["claim"] and word not in claim["claim"].split()
@@ -74,10 +96,16 @@ def test_documented_ids_restart_and_its_gate_lets_nothing_without_address_pass(b
 def test_unverifiable_claims_end_early(base, stance):
     checker = FactChecker(base, stance)
     result = checker.check("This is the best policy.")
-    assert (result.verdict, result.reason, result.queries) == (INSUFFICIENT, "no_verifiable_part", ())
+    assert (result.verdict, result.reason, result.queries) == (
+        INSUFFICIENT,
+        "no_verifiable_part",
+        (),
+    )
     mixed = checker.check("The excess is 400 and the policy is the best.")
     assert (mixed.verdict, len(mixed.dropped)) == (INSUFFICIENT, 1)
-    documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG).check("This is the best policy.")
+    documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG).check(
+        "This is the best policy."
+    )
     assert (documented.verdict, documented.confidence) == (NOT_SUPPORTED, 0.0)
 
 
@@ -91,9 +119,13 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
     results = FactChecker(base, stance).check_all(
         [Claim("1", "x" * 100_000), Claim("2", ""), Claim("3", "Rain is wet.")]
     )
-    assert [result.verdict is None for result in results] == [True, True, False] and len(results[0].claim) == 200
+    assert [result.verdict is None for result in results] == [True, True, False] and len(
+        results[0].claim
+    ) == 200
     assert outcomes(results)["crashed in decomposition: InputError"] == 2
-    silent = FactChecker(base, ModelStance(Unreachable())).check("Theft must be reported within 24 hours.")
+    silent = FactChecker(base, ModelStance(Unreachable())).check(
+        "Theft must be reported within 24 hours."
+    )
     assert silent.verdict is None and outcomes([silent]) == {"crashed in stance: unreachable": 1}
 
 
@@ -108,11 +140,17 @@ def test_whole_documents_pass_no_gate(base, stance):
     ("make", "message"),
     [
         (lambda: EvidenceBase(pd.DataFrame({"doc_id": [], "text": []})), "holds no documents"),
-        (lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})), "'a' occurs twice"),
+        (
+            lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
+            "'a' occurs twice",
+        ),
         (lambda: PipelineConfig(k=0), "got 0"),
         (lambda: PipelineConfig(k=6), "1 to 5, got 6"),
         (lambda: PipelineConfig(gate="x"), "gate 'x'"),
-        (lambda: FactChecker(None, None, PipelineConfig(decomposition="magic")), "unknown decomposition 'magic'"),
+        (
+            lambda: FactChecker(None, None, PipelineConfig(decomposition="magic")),
+            "unknown decomposition 'magic'",
+        ),
     ],
 )
 def test_bad_collections_and_settings_are_refused(make, message):
@@ -127,12 +165,16 @@ def test_what_is_remembered_still_costs_what_it_cost(base):
             return super().judge(claim, passages)
 
     checker = FactChecker(base, Slow())
-    times = [checker.check("Theft must be reported within 24 hours.").timings["stance"] for _ in range(2)]
+    times = [
+        checker.check("Theft must be reported within 24 hours.").timings["stance"] for _ in range(2)
+    ]
     assert times[0] == times[1] >= 0.05
 
 
 def test_fusion_of_queries():
-    assert pipeline.fuse_queries([[3, 1, 2]], 2) == [3, 1] and pipeline.fuse_queries([[1, 2], [2, 3]], 3) == [2, 1, 3]
+    assert pipeline.fuse_queries([[3, 1, 2]], 2) == [3, 1] and pipeline.fuse_queries(
+        [[1, 2], [2, 3]], 3
+    ) == [2, 1, 3]
     # 1/21 + 1/28 = 2/24: ties go by the collection, and not by the best rank.
     assert pipeline.fuse_queries([[9, 11, 12, 2], [13, 14, 15, 2, 16, 17, 18, 9]], 2) == [2, 9]
 
@@ -141,7 +183,10 @@ def test_sentences_are_taken_by_what_they_share_and_the_name_of_the_document_lef
     text = "The excess is 250. Hail costs nothing. The excess for hail is 300."
     base = EvidenceBase(pd.DataFrame({"doc_id": ["a"], "text": [text], "title": ["Hail"]}))
     found = base.extract(0, "Hail has an excess of 300.", 2)
-    assert [passage.text for passage in found] == ["The excess for hail is 300.", "The excess is 250."]
+    assert [passage.text for passage in found] == [
+        "The excess for hail is 300.",
+        "The excess is 250.",
+    ]
     assert base.extract(0, "Frost.") == []
     assert base.whole(0).header == "Hail"
 
@@ -154,7 +199,10 @@ def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
     sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
     assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
     assert all(list(pipeline.queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
-    ours, theirs = (pipeline.diversity(write(PART, 3)) for write in (pipeline.queries, pipeline.documented_queries))
+    ours, theirs = (
+        pipeline.diversity(write(PART, 3))
+        for write in (pipeline.queries, pipeline.documented_queries)
+    )
     assert ours > 2 * theirs and pipeline.diversity(["alpha"]) is None
 
 
@@ -169,7 +217,10 @@ def test_documented_queries():
 
 @pytest.mark.parametrize(("url", "documented", "corrected"), CASES["credibility"])
 def test_levels_of_credibility(url, documented, corrected):
-    assert (pipeline.documented_rating(url).level, pipeline.rate(url).level) == (documented, corrected)
+    assert (pipeline.documented_rating(url).level, pipeline.rate(url).level) == (
+        documented,
+        corrected,
+    )
 
 
 def test_documented_scores_in_their_order():
@@ -193,7 +244,10 @@ def test_kind_beats_address():
     [
         (lambda text: "a: [", "not YAML"),
         (lambda text: "[]", "table.yml: "),
-        (lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"), "field domains.wikipedia.org"),
+        (
+            lambda text: text.replace("wikipedia.org: 0.60", "wikipedia.org: 1.2"),
+            "field domains.wikipedia.org",
+        ),
         (lambda text: text.replace("other: 0.40", "other: high"), "field other"),
         (lambda text: text.replace("ac: 0.90", "ac: -0.1"), "field suffixes.ac"),
         (lambda text: text.replace("score: 0.95", "store: 0.95"), "field kinds.primary"),

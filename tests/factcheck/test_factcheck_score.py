@@ -35,7 +35,10 @@ def write(tmp_path):
 
 
 def labels(*values, start=1, **more):
-    return [{"id": start + i, "label": label} | {k: v[i] for k, v in more.items()} for i, label in enumerate(values)]
+    return [
+        {"id": start + i, "label": label} | {k: v[i] for k, v in more.items()}
+        for i, label in enumerate(values)
+    ]
 
 
 def test_order_does_not_matter_and_formats_mix(write):
@@ -54,7 +57,12 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
     report = score_files(gold, write("pred.jsonl", predicted))
     account = report.account
     assert (account["matched"], account["missing"], account["extra"]) == (3, 1, 1)
-    assert account["listed"] == {"missing": ["4"], "extra": ["9"], "doubled_gold": [], "doubled_predictions": ["1"]}
+    assert account["listed"] == {
+        "missing": ["4"],
+        "extra": ["9"],
+        "doubled_gold": [],
+        "doubled_predictions": ["1"],
+    }
     assert report.scores.counts.to_numpy().sum() == 4
     assert report.scores.counts["no_verdict"].sum() == 2
     assert report.scores.foreign == {"maybe": 1}
@@ -63,9 +71,15 @@ def test_missing_extra_and_doubled_ids_are_listed_and_none_vanishes(write):
 
 def test_the_table_shows_what_the_majority_would_reach_where_it_can_answer(write):
     """Three of five claims are supported; the majority parses nothing."""
-    report = score_files(write("gold.csv", labels(S, S, S, N, N)), write("p.csv", labels(S, S, N, N, S)))
-    (accuracy,) = re.findall(r"^ *accuracy +0\.6000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE)
-    (parsed,) = re.findall(r"^ *parse rate +1\.0000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE)
+    report = score_files(
+        write("gold.csv", labels(S, S, S, N, N)), write("p.csv", labels(S, S, N, N, S))
+    )
+    (accuracy,) = re.findall(
+        r"^ *accuracy +0\.6000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE
+    )
+    (parsed,) = re.findall(
+        r"^ *parse rate +1\.0000 .* +5 +(\S+) *$", report.as_text(), re.MULTILINE
+    )
     assert (accuracy, parsed) == ("0.6000", "-")
 
 
@@ -84,7 +98,10 @@ def test_sections_parity_and_corrected(write):
     original, standard = found["parity"], found["corrected"]
     assert (original["L"]["tn"], original["groups"]["hops"]["3"]["n"]) == (2, 3)
     assert (standard["excluded"]["gold_insufficient"], standard["calibration"]["n"]) == (1, 4)
-    assert (standard["measures"]["accuracy"]["value"], standard["measures"]["accuracy"]["control"]) == (0.5, 0.5)
+    assert (
+        standard["measures"]["accuracy"]["value"],
+        standard["measures"]["accuracy"]["control"],
+    ) == (0.5, 0.5)
     assert standard["groups"]["hops"]["2"]["accuracy"]["n"] == 2
 
 
@@ -108,7 +125,10 @@ def test_a_claim_only_baseline_is_tested_on_the_same_claims(write):
     ],
 )
 def test_right_and_wrong_follow_the_policies(policy, right):
-    assert scoring.is_right([S, N, NEI, N, S], [S, "?", NEI, NEI, None], policy=policy).tolist() == right
+    assert (
+        scoring.is_right([S, N, NEI, N, S], [S, "?", NEI, NEI, None], policy=policy).tolist()
+        == right
+    )
 
 
 def test_groups_that_lean_do_not_decide_between_equals():
@@ -118,13 +138,21 @@ def test_groups_that_lean_do_not_decide_between_equals():
     for seed in range(studies):
         lean = 0.3 * rng.choice([-1, 1], len(sizes))[together]
         ours, theirs = (rng.random(len(together)) < 0.5 + side for side in (lean, -lean))
-        gold = pd.DataFrame({"id": np.arange(len(together)), "label": S, "page": together}).astype({"id": str})
+        gold = pd.DataFrame({"id": np.arange(len(together)), "label": S, "page": together}).astype(
+            {"id": str}
+        )
         joined = scoring.join_labels(gold, gold.assign(label=np.where(ours, S, N)))
         rivals = {"rival": pd.Series(np.where(theirs, S, N))}
-        report = scoring.score_joined(*joined, baselines=rivals, cluster="page", n_boot=300, seed=seed)
+        report = scoring.score_joined(
+            *joined, baselines=rivals, cluster="page", n_boot=300, seed=seed
+        )
         row = report.comparisons.set_index("rival").loc["rival"]
         assert np.isnan(row["mcnemar"])
-        decided = row["verdict"] in ("better", "worse") or row["difference low"] > 0 or row["difference high"] < 0
+        decided = (
+            row["verdict"] in ("better", "worse")
+            or row["difference low"] > 0
+            or row["difference high"] < 0
+        )
         found.append([row["p"] <= 0.05, decided, (mcnemar(ours, theirs).pvalue or 1) <= 0.05])
     rejected, excluded, by_mcnemar = np.mean(found, axis=0)
     assert max(rejected, excluded) <= 0.07 and by_mcnemar > 0.2
@@ -140,9 +168,14 @@ def test_without_groups_the_test_is_mcnemars():
     assert row["difference"] == pytest.approx(ours.mean() - theirs.mean())
     assert row["rival_only"] == (theirs & ~ours).sum()
     # Claims that do not count are left out of both.
-    table = scoring.compare_verdicts([True, None, False, True], {"system": [False, True, None, True]})
+    table = scoring.compare_verdicts(
+        [True, None, False, True], {"system": [False, True, None, True]}
+    )
     assert table.loc[0, ["rival", "n", "system_only", "rival_only"]].tolist() == ["system", 2, 1, 0]
-    assert scoring.compare_verdicts([None], {"x": [True]}).empty and scoring.compare_verdicts([True], {}).empty
+    assert (
+        scoring.compare_verdicts([None], {"x": [True]}).empty
+        and scoring.compare_verdicts([True], {}).empty
+    )
 
 
 def test_controls_are_scored_as_the_system_is(write):
@@ -153,7 +186,9 @@ def test_controls_are_scored_as_the_system_is(write):
     report = score_files(gold, answers, baseline=blind, policy={"off_label": "drop"})
     controls = {name: found["accuracy"] for name, found in report.scores.baselines.items()}
     assert (report.scores["accuracy"].n, report.scores["accuracy"].estimate) == (8, 6 / 8)
-    assert {one.n for one in controls.values()} == set(report.comparisons["n"]) == {8} and len(controls) == 3
+    assert {one.n for one in controls.values()} == set(report.comparisons["n"]) == {8} and len(
+        controls
+    ) == 3
     assert (controls["majority"].estimate, controls["prior"].estimate) == (6 / 8, (36 + 4) / 64)
     assert report.comparisons.set_index("rival").loc["majority", "difference"] == 0
     assert score_files(gold, answers).scores.baselines["majority"]["accuracy"].estimate == 0.5
@@ -170,8 +205,13 @@ def score(casebook):
 
 
 def test_command_takes_spellings(score, write):
-    gold, pred = write("gold.csv", labels("SUPPORTS", "REFUTES")), write("pred.csv", labels("SUPPORTS", "SUPPORTS"))
-    code, out, _ = score(gold, pred, "--json", "--label", f"SUPPORTS={S}", "--label", f"REFUTES={N}")
+    gold, pred = (
+        write("gold.csv", labels("SUPPORTS", "REFUTES")),
+        write("pred.csv", labels("SUPPORTS", "SUPPORTS")),
+    )
+    code, out, _ = score(
+        gold, pred, "--json", "--label", f"SUPPORTS={S}", "--label", f"REFUTES={N}"
+    )
     assert code == 0 and json.loads(out)["corrected"]["measures"]["accuracy"]["value"] == 0.5
 
 
@@ -186,19 +226,37 @@ def test_a_log_and_costs_where_something_is_missing(checked):
 
     def result(levels, seconds=1.0, **more):
         made = checked([[(level, SUPPORTS) for level in levels]], Rule())
-        return replace(made, **({"timings": {"verdict": seconds, "search": 2 * seconds}, "confidence": 0.8} | more))
+        return replace(
+            made,
+            **({"timings": {"verdict": seconds, "search": 2 * seconds}, "confidence": 0.8} | more),
+        )
 
     fast, slow = result([], seconds=0.05, verdict=N), result([], verdict=S)
-    logs = [run_log([fast], [S]), run_log([slow], [S]), run_log([result(["high"], seconds=0.0)], [S]), run_log([])]
+    logs = [
+        run_log([fast], [S]),
+        run_log([slow], [S]),
+        run_log([result(["high"], seconds=0.0)], [S]),
+        run_log([]),
+    ]
     assert [scoring.performance_score(log) for log in logs] == pytest.approx([2.0, 1.2, 3.3, 0])
-    assert run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])["accuracy"].tolist() == [
+    assert run_log([slow, slow, replace(slow, confidence=None)], [None, S, None])[
+        "accuracy"
+    ].tolist() == [
         0.8,
         1.0,
         0.0,
     ]
     crashed = replace(fast, verdict=None, error="search: x", timings={})
-    results = [result(["high"]), result(["high", "low", "low", "low"], seconds=3.0), result([]), crashed]
-    document, in_code = scoring.documented_performance(results), scoring.documented_performance_in_code(results)
+    results = [
+        result(["high"]),
+        result(["high", "low", "low", "low"], seconds=3.0),
+        result([]),
+        crashed,
+    ]
+    document, in_code = (
+        scoring.documented_performance(results),
+        scoring.documented_performance_in_code(results),
+    )
     # Three claims took 3, 9 and 3 seconds, of which the verdict took a third; the fourth crashed at once.
     assert (document["mean_processing_time"], document["total_processing_time"]) == (15 / 4, 15)
     assert (in_code["mean_processing_time"], in_code["total_processing_time"]) == (5 / 4, 5)
@@ -208,14 +266,25 @@ def test_a_log_and_costs_where_something_is_missing(checked):
     assert np.isnan(scoring.documented_performance([])["mean_processing_time"])
     assert set(scoring.documented_performance_in_code([]).values()) == {0}
     assert scoring.high_credibility([])["pooled"] is None
-    assert scoring.performance(results).set_index("measure").loc["high_credibility_ratio"].tolist() == [0.4, 0.625]
+    assert scoring.performance(results).set_index("measure").loc[
+        "high_credibility_ratio"
+    ].tolist() == [0.4, 0.625]
 
 
-@pytest.mark.parametrize("name", ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"])
+@pytest.mark.parametrize(
+    "name", ["label", "row", "gold", "predicted", "said", "confidence", "nope", "tags"]
+)
 @pytest.mark.parametrize("option", ["--cluster", "--group"])
 def test_a_column_that_groups_nothing_is_one_line(casebook, tmp_path, option, name):
     """F61: the column of labels is called otherwise once joined: a KeyError."""
-    fields = {"gold": 1, "predicted": 2, "said": 3, "confidence": 0.5, "tags": ["a"], "topic": "rent"}
+    fields = {
+        "gold": 1,
+        "predicted": 2,
+        "said": 3,
+        "confidence": 0.5,
+        "tags": ["a"],
+        "topic": "rent",
+    }
     rows = [{"id": n, "label": "SUPPORTED", **fields} for n in range(4)]
     path = tmp_path / "gold.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

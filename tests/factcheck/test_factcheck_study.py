@@ -35,11 +35,18 @@ def study():
 @pytest.fixture(scope="module")
 def toy():
     """Eight claims in four groups: one unparsed answer, one crash, one abstention."""
-    rows = pd.DataFrame({"id": range(8), "label": [S, N, S, N, S, N, S, NEI], "group": list("aabbccdd")})
+    rows = pd.DataFrame(
+        {"id": range(8), "label": [S, N, S, N, S, N, S, NEI], "group": list("aabbccdd")}
+    )
     rows = rows.assign(hops=list("11221120"))
-    verdicts = {"pipeline": [S, N, S, "well", None, N, NEI, NEI], CLAIM_ONLY: [S, S, S, S, N, N, S, S]}
+    verdicts = {
+        "pipeline": [S, N, S, "well", None, N, NEI, NEI],
+        CLAIM_ONLY: [S, S, S, S, N, N, S, S],
+    }
     stated = {"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]}
-    return VerdictStudy("toy", rows, verdicts, WRONG | {"nei": "three_class"}, slices=("hops",), confidence=stated)
+    return VerdictStudy(
+        "toy", rows, verdicts, WRONG | {"nei": "three_class"}, slices=("hops",), confidence=stated
+    )
 
 
 def test_policies_of_the_two_class_question(toy):
@@ -47,7 +54,9 @@ def test_policies_of_the_two_class_question(toy):
     assert scores["pipeline"]["accuracy"].estimate == 5 / 8
     values = {name: found["accuracy"].estimate for name, found in two["pipeline"].policies.items()}
     assert values == pytest.approx({"wrong": 4 / 7, "drop": 1.0, "negative": 5 / 7})
-    assert scores["pipeline"].parity["S"]["f1"] == pytest.approx(0.8)  # the crash counts as negative
+    assert scores["pipeline"].parity["S"]["f1"] == pytest.approx(
+        0.8
+    )  # the crash counts as negative
     assert scores["pipeline"]["f1_binary"].estimate == pytest.approx(2 * 2 / (2 + 4))
     assert scores["pipeline"].groups["hops"]["0"]["accuracy"].estimate == 1.0
     assert toy.comparisons().loc[0, "difference"] == pytest.approx(0.125)
@@ -67,13 +76,22 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
     other = transfer.of_another_group(groups, 2, "shuffled evidence")
-    assert (groups[other] != groups).all() and other == transfer.of_another_group(groups, 2, "shuffled evidence")
+    assert (groups[other] != groups).all() and other == transfer.of_another_group(
+        groups, 2, "shuffled evidence"
+    )
     with pytest.raises(InputError, match="two groups"):
         transfer.of_another_group(["a"], 0, "x")
 
 
 def test_our_claims(study):
-    systems = ["pipeline", "gold evidence", FITTED_ON_OWN, "documented", "shuffled evidence", CLAIM_ONLY]
+    systems = [
+        "pipeline",
+        "gold evidence",
+        FITTED_ON_OWN,
+        "documented",
+        "shuffled evidence",
+        CLAIM_ONLY,
+    ]
     assert list(study.verdicts) == systems
     assert set(study.verdicts["documented"]) == {N}
     assert study.facts["documents that pass the documented gate"] == 0
@@ -86,13 +104,17 @@ def test_our_claims(study):
     # What is stated is the probability of the verdict, not of support.
     stated = dict(zip(study.verdicts["pipeline"], study.confidence["pipeline"], strict=True))
     support = {result.verdict: result.support for result in study.pipeline.results}
-    assert (stated[S], stated[N]) == (support[S], 1 - support[N]) and np.isnan(stated["INSUFFICIENT_EVIDENCE"])
+    assert (stated[S], stated[N]) == (support[S], 1 - support[N]) and np.isnan(
+        stated["INSUFFICIENT_EVIDENCE"]
+    )
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
     compared = study.comparisons(n_boot=500).set_index("rival")
     assert study.baseline(compared.reset_index())["rival"] == CLAIM_ONLY
-    assert compared.loc["majority", "rival accuracy"] == max(study.rows["label"].value_counts()) / len(study.rows)
+    assert compared.loc["majority", "rival accuracy"] == max(
+        study.rows["label"].value_counts()
+    ) / len(study.rows)
 
 
 RECIPES = {
@@ -108,7 +130,10 @@ def recipes(tmp_path):
         (tmp_path / name).write_text(text)
     true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
     true |= {"200 grams": "The flour weighs 200 grams.", "4 people": "The soup serves 4 people."}
-    true |= {"9 onions": "The soup is made with 9 onions.", "200 grams of flour": "Mix 200 grams of flour."}
+    true |= {
+        "9 onions": "The soup is made with 9 onions.",
+        "200 grams of flour": "Mix 200 grams of flour.",
+    }
 
     def write(quoted=6, label=lambda claim: N if "77" in claim else S, claims=true):
         rows = []
@@ -116,7 +141,9 @@ def recipes(tmp_path):
             name = next((name for name, whole in RECIPES.items() if quote in whole), None)
             evidence = [{"doc_id": name, "quote": quote}] if group < quoted else []
             for claim in (text, re.sub(r"\d+", "77", text)):
-                rows.append({"claim": claim, "label": label(claim), "group": group, "evidence": evidence})
+                rows.append(
+                    {"claim": claim, "label": label(claim), "group": group, "evidence": evidence}
+                )
         path = tmp_path / "claims.jsonl"
         path.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n, row in enumerate(rows)))
         return {"claims": path, "corpus": tmp_path}
@@ -133,7 +160,9 @@ def test_a_users_claims_about_a_users_folder(recipes):
     # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
     assert FITTED_ON_OWN not in study.verdicts and "gold evidence" not in study.verdicts
     table, _, missing = transfer.transfer(study)
-    assert table.empty and missing == {"claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"}
+    assert table.empty and missing == {
+        "claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
+    }
     with pytest.raises(InputError, match="give claims and corpus"):
         run_study(claims=study.pipeline.base)
 
@@ -155,8 +184,13 @@ def test_claims_of_one_label_run(recipes, label):
     study = run_study(**recipes(label=lambda _: label), resamples=200)
     table, _, _ = transfer.transfer(study, n_boot=200)
     compared = study.comparisons(n_boot=200)
-    assert set(study.verdicts[CLAIM_ONLY]) == {label} and study.baseline(compared)["rival accuracy"] == 1
-    assert table.set_index("system").loc[CLAIM_ONLY, "accuracy"] == 1 and table["AUROC"].isna().all()
+    assert (
+        set(study.verdicts[CLAIM_ONLY]) == {label}
+        and study.baseline(compared)["rival accuracy"] == 1
+    )
+    assert (
+        table.set_index("system").loc[CLAIM_ONLY, "accuracy"] == 1 and table["AUROC"].isna().all()
+    )
     assert study.scores(n_boot=50)["pipeline"]["accuracy"].n == 12
 
 
@@ -168,8 +202,13 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
             return [("supports", 0.9) for _ in passages]
 
     passages = [Passage(0, 0, 5, "Eggs.", "")]
-    table = transfer.given(Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages])
-    assert table["verdict"].isna().tolist() == [True, False] and table["support"].tolist() == [0.5, 0.9]
+    table = transfer.given(
+        Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages]
+    )
+    assert table["verdict"].isna().tolist() == [True, False] and table["support"].tolist() == [
+        0.5,
+        0.9,
+    ]
 
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
@@ -197,7 +236,10 @@ def test_probabilities_are_compared_with_the_base_rate(toy):
 
 def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
     """The original gate asks for an address, and our documents have none."""
-    assert list(study.unread) == ["documented"] and "none of 114 documents passes" in study.unread["documented"]
+    assert (
+        list(study.unread) == ["documented"]
+        and "none of 114 documents passes" in study.unread["documented"]
+    )
     row = study.comparisons(n_boot=200).set_index("rival").loc["documented"]
     assert row["verdict"] == NOT_MEASURED and np.isnan(row["difference"])
 
@@ -212,18 +254,28 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
     # The page of all sets tells the same of the claim-only model: one population, one model, one number.
-    table, _ = transfer.evaluate(transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_boot=50)
+    table, _ = transfer.evaluate(
+        transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_boot=50
+    )
     row = table.set_index("system").loc[CLAIM_ONLY]
     assert row["accuracy"] == scores[CLAIM_ONLY]["accuracy"].estimate
     assert (row["n"], row["groups"]) == (396, study.rows["group"].nunique())
     at = study.rows["clause found at"]
-    assert at.eq("rank 1").mean() > 0.5 and at.ne("never").mean() > 0.85 and at.eq("rank 1").tolist() == study.found
+    assert (
+        at.eq("rank 1").mean() > 0.5
+        and at.ne("never").mean() > 0.85
+        and at.eq("rank 1").tolist() == study.found
+    )
     found = drill_down(study)
-    assert all(item["text"] for item in found["items"]) and {passage[3] for passage in found["passages"]} == {None}
+    assert all(item["text"] for item in found["items"]) and {
+        passage[3] for passage in found["passages"]
+    } == {None}
 
 
 @pytest.mark.parametrize("told_by", ["question", "clause"])
-def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is_negated(monkeypatch, told_by):
+def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is_negated(
+    monkeypatch, told_by
+):
     """Lengths and shared words are alike; one or two negations in the question, or some in the clause, decide."""
     rng = np.random.default_rng(0)
     asked, inside = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
@@ -231,8 +283,14 @@ def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is
         inside *= 2
     ids = [f"q{number}" for number in range(90)]
     fillers = ["also", "then"]
-    questions = [f"May the tenant {' '.join(['not'] * n + fillers[n:])} leave flat x{i}?" for i, n in enumerate(asked)]
-    clauses = [f"The tenant can {' '.join(['never'] * n + fillers[n:])} leave flat x{i}." for i, n in enumerate(inside)]
+    questions = [
+        f"May the tenant {' '.join(['not'] * n + fillers[n:])} leave flat x{i}?"
+        for i, n in enumerate(asked)
+    ]
+    clauses = [
+        f"The tenant can {' '.join(['never'] * n + fillers[n:])} leave flat x{i}."
+        for i, n in enumerate(inside)
+    ]
     yes = asked % 2 == 0 if told_by == "question" else inside == 0
     made = SimpleNamespace(
         name="consumer_contracts_qa",
@@ -282,21 +340,31 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     table, contrasts, missing = transfer.transfer(study, sets=("climate_fever_claims",), n_boot=200)
     gold = transfer.gold_claims("feverous_s")
-    feverous, beside = transfer.evaluate(gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200)
+    feverous, beside = transfer.evaluate(
+        gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200
+    )
     feverous, climate = feverous.set_index("system"), table.set_index("system")
-    assert set(climate["n"]) == {907} and set(feverous["n"]) == {2962} and set(beside["verdict"]) == {"better"}
+    assert (
+        set(climate["n"]) == {907}
+        and set(feverous["n"]) == {2962}
+        and set(beside["verdict"]) == {"better"}
+    )
     assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
     assert feverous.loc[[DEFAULT], "AUROC low"].item() > 0.85
     assert climate.loc[DEFAULT, "macro F1"] > climate.loc["majority", "macro F1"] + 0.05
     assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
-    assert climate.loc[DEFAULT, "abstained"] < 0.02 and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
+    assert (
+        climate.loc[DEFAULT, "abstained"] < 0.02 and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
+    )
     assert contrasts.set_index(["system", "rival"]).loc[(DEFAULT, "majority"), "verdict"] == "worse"
     assert not missing
 
 
 def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
     asked = []
-    monkeypatch.setattr("casebook.factcheck.study.PublicJudge", lambda left_out=None: asked.append(left_out))
+    monkeypatch.setattr(
+        "casebook.factcheck.study.PublicJudge", lambda left_out=None: asked.append(left_out)
+    )
     for key in transfer.SETS:
         study.pipeline.judges(key)
     assert asked == list(transfer.SETS)
@@ -304,7 +372,9 @@ def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
 
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    table, _, missing = transfer.transfer(study, sets=("feverous_s", "factcheck_claims"), n_boot=200)
+    table, _, missing = transfer.transfer(
+        study, sets=("feverous_s", "factcheck_claims"), n_boot=200
+    )
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]
     assert FITTED_ON_OWN not in set(table["system"])
     assert missing == {"feverous_s": "not on this machine"}
@@ -321,14 +391,24 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
             "cluster": boats // 2,
         }
     )
-    evidence = claims[["claim_id"]].assign(source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats])
+    evidence = claims[["claim_id"]].assign(
+        source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats]
+    )
     gold = transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
     table, contrasts = transfer.evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
     row = table.set_index("system").loc["ours"]
-    assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (40, 20, 1, 1, 0)
+    assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (
+        40,
+        20,
+        1,
+        1,
+        0,
+    )
     assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
-    assert transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})).empty
+    assert transfer.of_claim_set(
+        ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})
+    ).empty
 
 
 @pytest.fixture(scope="module")
@@ -339,8 +419,12 @@ def kept(study):
 def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept):
     assert len(kept["items"]) == kept["asked"] == len(study.rows) and len(kept["controls"]) == 2
     for place, name in enumerate(study.verdicts):
-        assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(True).sum()
-    assert [item["missed"] for item in kept["items"]] == [None if f is None else not f for f in study.found]
+        assert [item["right"][place] for item in kept["items"]].count(True) == study.right(name).eq(
+            True
+        ).sum()
+    assert [item["missed"] for item in kept["items"]] == [
+        None if f is None else not f for f in study.found
+    ]
     texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
     for document, start, end, text in kept["passages"]:
         whole = " ".join(texts[kept["documents"][document][0]][start:end].split())
@@ -348,7 +432,9 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
     for item, claim in zip(kept["items"], study.pipeline.test, strict=True):
         spans = [kept["passages"][one["passage"]][1:3] for one in item["decisive"]]
         assert spans == [[atom.start, atom.end] for atom in claim.atoms]
-        assert not item["decisive"] or item["missed"] is not all(one["met"] for one in item["decisive"])
+        assert not item["decisive"] or item["missed"] is not all(
+            one["met"] for one in item["decisive"]
+        )
         assert {one["about"] for one in item["cited"]} <= {part["id"] for part in item["parts"]}
     # Where a stance is of several passages, the page does not give it to one of them.
     evidence = [one for result in study.pipeline.results for one in result.evidence]
@@ -357,7 +443,9 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
     assert sum("together with" in stance for stance in stances) == joint > 100
 
 
-def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(study, kept, monkeypatch):
+def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(
+    study, kept, monkeypatch
+):
     assert as_json(kept) == as_json(drill_down(study))
     small = drill_down(study, most_bytes=20_000)
     assert len(as_json(small)) <= 20_000 and small["asked"] == 100
@@ -370,16 +458,29 @@ def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_rem
     parts = [part for item in hidden["items"] for part in item["parts"]]
     roles = [one for item in hidden["items"] for one in item["decisive"] + item["cited"]]
     assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}
-    assert {passage[3] for passage in hidden["passages"]} == {name for _, name in hidden["documents"]} == {None}
+    assert (
+        {passage[3] for passage in hidden["passages"]}
+        == {name for _, name in hidden["documents"]}
+        == {None}
+    )
     assert {one["about"] for one in roles} == {""}
 
 
 def test_the_chapter_imports_the_words_of_verdicts():
     """A word that was renamed in one place would fall back in silence in another."""
-    notebook = json.loads((paths.NOTEBOOKS / "07_factcheck_confusion.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (paths.NOTEBOOKS / "07_factcheck_confusion.ipynb").read_text(encoding="utf-8")
+    )
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             literals = {
-                node.value for node in ast.walk(ast.parse("".join(cell["source"]))) if isinstance(node, ast.Constant)
+                node.value
+                for node in ast.walk(ast.parse("".join(cell["source"])))
+                if isinstance(node, ast.Constant)
             }
-            assert not literals & {*VERDICTS, *EFFECTS.values(), "same", "no better than the baseline"}, cell["id"]
+            assert not literals & {
+                *VERDICTS,
+                *EFFECTS.values(),
+                "same",
+                "no better than the baseline",
+            }, cell["id"]

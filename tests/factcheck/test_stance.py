@@ -57,7 +57,10 @@ def test_features_by_hand(claim, text, header, feature, value):
 def test_features_that_are_no_plain_shares_by_hand():
     rarity = {"hail": 3.0, "cover": 1.0, "": 2.0}
     pair = dict(zip(NAMES, features("Hail is covered.", "Covered.", rarity=rarity), strict=True))
-    assert (pair["coverage"], pair["log length"]) == (pytest.approx(1 / 4), pytest.approx(np.log(2)))
+    assert (pair["coverage"], pair["log length"]) == (
+        pytest.approx(1 / 4),
+        pytest.approx(np.log(2)),
+    )
     found = jointly("Fire cover for Harbour House ends after 60 days.", FIRE)
     assert (found["names found"], found["words found"]) == (0.5, 1.0)  # house, not Harbour
     assert jointly("Cover does not end.", FIRE)["polarity differs"] == 1
@@ -116,7 +119,9 @@ def test_the_fitted_model_is_scikit_learns(own, base):
     model = fitted_stance(base, own.train[:40])
     X = np.vstack([model.describe(pair.claim, [pair.passage]) for pair in pairs])
     Z = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
-    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(Z, [pair.stance for pair in pairs])
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(
+        Z, [pair.stance for pair in pairs]
+    )
     expected = peer.predict_proba(Z)[:, [list(peer.classes_).index(stance) for stance in STANCES]]
     assert np.allclose(model.probabilities(X), expected, atol=1e-8)
     assert model.on(base).judge("Hail.", []) == []
@@ -124,10 +129,19 @@ def test_the_fitted_model_is_scikit_learns(own, base):
 
 def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones(own, base):
     claim = next(claim for claim in own.train if len(claim.atoms) == 1)
-    (atom,), pairs, row = claim.atoms, training_pairs([claim], base), base.doc_ids.index(claim.atoms[0].doc_id)
-    sided, beside = ([p for p in pairs if (p.stance == NEUTRAL) == neutral] for neutral in (False, True))
+    (atom,), pairs, row = (
+        claim.atoms,
+        training_pairs([claim], base),
+        base.doc_ids.index(claim.atoms[0].doc_id),
+    )
+    sided, beside = (
+        [p for p in pairs if (p.stance == NEUTRAL) == neutral] for neutral in (False, True)
+    )
     assert sided[-1].passage == base.whole(row)
-    assert all(p.passage.row == row and p.passage.start < atom.end and atom.start < p.passage.end for p in sided)
+    assert all(
+        p.passage.row == row and p.passage.start < atom.end and atom.start < p.passage.end
+        for p in sided
+    )
     assert {p.stance for p in sided} == {SUPPORTS if atom.label == "SUPPORTED" else REFUTES}
     assert {p.passage.row for p in beside} - {row}
     assert not any(p.passage.row == row and overlap(p.passage, atom) for p in beside)
@@ -135,8 +149,14 @@ def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones
 
 def test_spans_that_only_meet_do_not_overlap():
     first = Passage(0, 0, 5, "", "")
-    assert [overlap(first, Passage(0, start, start + 5, "", "")) for start in (4, 5)] == [True, False]
-    assert [overlap(Passage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [True, False]
+    assert [overlap(first, Passage(0, start, start + 5, "", "")) for start in (4, 5)] == [
+        True,
+        False,
+    ]
+    assert [overlap(Passage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [
+        True,
+        False,
+    ]
 
 
 def test_the_placeholder_reads_nothing():

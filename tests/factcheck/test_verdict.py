@@ -24,7 +24,11 @@ SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = rules.VERDICTS
 SUPPORTS, REFUTES, NEUTRAL = STANCES
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
-RULES = {"standard": Rule(), "equal weights": Rule(weights=EQUAL_WEIGHTS), "per item": Rule(per_item=True)}
+RULES = {
+    "standard": Rule(),
+    "equal weights": Rule(weights=EQUAL_WEIGHTS),
+    "per item": Rule(per_item=True),
+}
 RULES["documented"] = DOCUMENTED
 
 
@@ -33,14 +37,19 @@ def items(told, part="SC1"):
     counted = [one.split() for one in told.split(", ") if one]
     pairs = [(level, stance) for number, level, stance in counted for _ in range(int(number))]
     place = ("d", "d", "", "text", 0, 4, 0.5)
-    return [Evidence(f"EV{n}", part, *place, level, stance) for n, (level, stance) in enumerate(pairs, 1)]
+    return [
+        Evidence(f"EV{n}", part, *place, level, stance)
+        for n, (level, stance) in enumerate(pairs, 1)
+    ]
 
 
 @pytest.mark.parametrize(("evidence", "rule", "verdict", "confidence"), CASES["verdicts"])
 def test_verdicts_on_one_part(evidence, rule, verdict, confidence):
     found = judge_subclaim("SC1", items(evidence), RULES[rule])
     assert (found.verdict, found.evidence_count) == (verdict, len(items(evidence)))
-    assert found.confidence == (confidence if confidence is None else pytest.approx(confidence, abs=1e-6))
+    assert found.confidence == (
+        confidence if confidence is None else pytest.approx(confidence, abs=1e-6)
+    )
 
 
 def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
@@ -58,16 +67,22 @@ def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
 def test_a_missing_part_is_insufficient_and_a_refuted_part_refutes():
     evidence = items("1 high supports")
     assert decide(["SC1", "SC2"], evidence, Rule())[1] == INSUFFICIENT
-    evidence += items("1 low refutes", part="SC3") + items("3 high refutes, 1 low supports", part="SC4")
+    evidence += items("1 low refutes", part="SC3") + items(
+        "3 high refutes, 1 low supports", part="SC4"
+    )
     assert decide(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (NOT_SUPPORTED, 1.0)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES)), max_size=12), st.booleans(), st.booleans()
+    st.lists(st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES)), max_size=12),
+    st.booleans(),
+    st.booleans(),
 )
 def test_score_stays_in_the_unit_interval_and_ignores_order(pairs, divisor, neutral):
     rule = Rule(per_item=divisor, neutral_against=neutral)
-    forth, back = (", ".join(f"1 {level} {stance}" for level, stance in one) for one in (pairs, pairs[::-1]))
+    forth, back = (
+        ", ".join(f"1 {level} {stance}" for level, stance in one) for one in (pairs, pairs[::-1])
+    )
     score, reason = rules.support_score(items(forth), rule)
     assert (score is None) == (reason is not None)
     assert score is None or 0 <= score <= 1
@@ -78,13 +93,17 @@ def test_degree_of_support_is_undefined_when_a_part_has_no_side():
     one = Evidence("EV1", "SC1", "d", "", "", "t", 0, 1, 1, "high", SUPPORTS, 0.9)
     two = Evidence("EV2", "SC1", "d", "", "", "t", 0, 1, 0, "low", REFUTES, 0.2)
     three = Evidence("EV3", "SC2", "d", "", "", "t", 0, 1, 0, "low", REFUTES, 0.4)
-    assert rules.degree_of_support(["SC1"], [one, two], Rule()) == pytest.approx((0.9 + 0.3 * 0.2) / 1.3)
+    assert rules.degree_of_support(["SC1"], [one, two], Rule()) == pytest.approx(
+        (0.9 + 0.3 * 0.2) / 1.3
+    )
     assert rules.degree_of_support(["SC1", "SC2"], [one, two, three], Rule()) == pytest.approx(0.4)
     assert rules.degree_of_support(["SC1", "SC2"], [one, two], Rule()) is None
     assert rules.degree_of_support([], [], Rule()) is None
 
 
-@pytest.mark.parametrize("settings", [{"upper": 0.3, "lower": 0.3}, {"upper": 1.1}, {"lower": -0.1}])
+@pytest.mark.parametrize(
+    "settings", [{"upper": 0.3, "lower": 0.3}, {"upper": 1.1}, {"lower": -0.1}]
+)
 def test_wrong_thresholds_are_refused(settings):
     with pytest.raises(InputError, match="0 <= lower < upper <= 1"):
         Rule(**settings)

@@ -17,7 +17,16 @@ from pathlib import Path
 SECONDS = 20  # of work; more is a hang
 PATIENCE = 120  # seconds of waiting, on a machine that may be busy
 MEMORY = 16 << 30  # bytes; a number that is too large must not fill the machine
-_WRITES = ("os.mkdir", "os.remove", "os.rmdir", "os.rename", "os.symlink", "os.link", "os.truncate", "shutil.rmtree")
+_WRITES = (
+    "os.mkdir",
+    "os.remove",
+    "os.rmdir",
+    "os.rename",
+    "os.symlink",
+    "os.link",
+    "os.truncate",
+    "shutil.rmtree",
+)
 _elsewhere = []
 
 
@@ -29,7 +38,11 @@ def watch(allowed):
     """Note and refuse what is written elsewhere, and refuse to leave this machine."""
 
     def hook(event, arguments):
-        if event == "open" and isinstance(arguments[0], str | bytes) and isinstance(arguments[2], int):
+        if (
+            event == "open"
+            and isinstance(arguments[0], str | bytes)
+            and isinstance(arguments[2], int)
+        ):
             writing = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             paths = arguments[:1] if writing else ()
         elif event in _WRITES:
@@ -43,7 +56,9 @@ def watch(allowed):
             return
         for path in map(os.fsdecode, paths):
             place = os.path.realpath(path)
-            if not place.startswith(allowed) and not place.startswith(("/dev/null", "/dev/tty", "/proc/")):
+            if not place.startswith(allowed) and not place.startswith(
+                ("/dev/null", "/dev/tty", "/proc/")
+            ):
                 _elsewhere.append(f"{event} {path}")
                 raise PermissionError(f"outside the folder of the test: {path}")
 
@@ -58,14 +73,20 @@ def ended(words):
         raise Hang
 
     _elsewhere.clear()
-    outputs = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    outputs = [
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+    ]
     code = problem = None
     for number in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(number, late)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     signal.alarm(PATIENCE)
     try:
-        with contextlib.redirect_stdout(outputs[0]), contextlib.redirect_stderr(outputs[1]), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(outputs[0]),
+            contextlib.redirect_stderr(outputs[1]),
+            warnings.catch_warnings(),
+        ):
             main(words)
     except SystemExit as stop:
         code = stop.code
@@ -87,7 +108,9 @@ def serve(folder):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     from casebook.models.encoders import load_encoder
 
-    load_encoder(cache=False).encode_documents(["The first text takes longest."])  # before anything is timed
+    load_encoder(cache=False).encode_documents(
+        ["The first text takes longest."]
+    )  # before anything is timed
     watch((str(Path(folder).resolve()),))
     for line in sys.stdin:
         os.chdir(Path(folder) / "in")

@@ -29,7 +29,9 @@ def report(tmp_path, monkeypatch):
 def files(report, kind):
     """List the files of a kind: of a folder, or one file of the run."""
     place = report / kind
-    return [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    return (
+        [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    )
 
 
 def same_content(before, after):
@@ -48,7 +50,11 @@ def test_a_flipped_bit_is_noticed(report, kind, count):
         path = chance.choice(files(report, kind))
         content = path.read_bytes()
         place = chance.randrange(len(content))
-        damaged = content[:place] + bytes([content[place] ^ 1 << chance.randrange(8)]) + content[place + 1 :]
+        damaged = (
+            content[:place]
+            + bytes([content[place] ^ 1 << chance.randrange(8)])
+            + content[place + 1 :]
+        )
         path.write_bytes(damaged)
         try:
             require_report("mine")
@@ -57,7 +63,9 @@ def test_a_flipped_bit_is_noticed(report, kind, count):
             assert path.name in str(error) and "\n" not in str(error)
         else:
             # Records and what is joined of them are checked by what they say.
-            assert kind in ("runs", "numbers.json", "contrasts.json") and same_content(content, damaged)
+            assert kind in ("runs", "numbers.json", "contrasts.json") and same_content(
+                content, damaged
+            )
         path.write_bytes(content)
     require_report("mine")
     count(f"bit flipped in the outputs of a run: {kind}", noticed)

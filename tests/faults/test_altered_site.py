@@ -12,7 +12,18 @@ from casebook.book.publish import publish_run
 from casebook.errors import InputError
 
 FLIPS = 20  # in each kind of file
-KINDS = ("html", "js", "css", "svg", "csv", "gz", "json", "ipynb", "ro-crate-metadata.json", "checksums.txt")
+KINDS = (
+    "html",
+    "js",
+    "css",
+    "svg",
+    "csv",
+    "gz",
+    "json",
+    "ipynb",
+    "ro-crate-metadata.json",
+    "checksums.txt",
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +39,9 @@ def built(tmp_path_factory):
 
 
 def files(site, kind):
-    return sorted(path for path in site.rglob("*") if path.name == kind or path.suffix == f".{kind}")
+    return sorted(
+        path for path in site.rglob("*") if path.name == kind or path.suffix == f".{kind}"
+    )
 
 
 def refused(site, name):
@@ -47,7 +60,11 @@ def test_a_flipped_byte_is_noticed(built, kind, count):
         path = chance.choice(files(built, kind))
         content = path.read_bytes()
         place = chance.randrange(len(content))
-        path.write_bytes(content[:place] + bytes([content[place] ^ chance.randrange(1, 256)]) + content[place + 1 :])
+        path.write_bytes(
+            content[:place]
+            + bytes([content[place] ^ chance.randrange(1, 256)])
+            + content[place + 1 :]
+        )
         assert refused(built, path.name)
         path.write_bytes(content)
         count("byte flipped in a built site")

@@ -38,7 +38,11 @@ DOCUMENTS = {
     "d3": "The appeal under section 34 was dismissed with a fine.",
     "d4": "The tenant may sublet with the consent of the landlord.",
 }
-QUERIES = {"q1": "May the tenant sublet?", "q2": "When is rent due?", "q3": "Which section is for appeals?"}
+QUERIES = {
+    "q1": "May the tenant sublet?",
+    "q2": "When is rent due?",
+    "q3": "Which section is for appeals?",
+}
 ANSWERS = {"q1": "d4", "q2": "d2", "q3": "d3"}
 CASE = {"case_id": "c1", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "Minor"}}
 
@@ -51,17 +55,31 @@ def write_inputs(folder):
     """Valid small files of every kind, by the name that the command lines use."""
     docs = folder / "docs"
     (docs / "qrels").mkdir(parents=True)
-    (docs / "corpus.jsonl").write_text(lines_of({"_id": name, "text": text} for name, text in DOCUMENTS.items()))
-    (docs / "queries.jsonl").write_text(lines_of({"_id": name, "text": text} for name, text in QUERIES.items()))
+    (docs / "corpus.jsonl").write_text(
+        lines_of({"_id": name, "text": text} for name, text in DOCUMENTS.items())
+    )
+    (docs / "queries.jsonl").write_text(
+        lines_of({"_id": name, "text": text} for name, text in QUERIES.items())
+    )
     judged = "".join(f"{query}\t{document}\t1\n" for query, document in ANSWERS.items())
     (docs / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
-    (folder / "qrels.txt").write_text("".join(f"{query} 0 {document} 1\n" for query, document in ANSWERS.items()))
-    write_run(folder / "run.txt", {query: {"d1": 1.0, document: 0.5} for query, document in ANSWERS.items()})
+    (folder / "qrels.txt").write_text(
+        "".join(f"{query} 0 {document} 1\n" for query, document in ANSWERS.items())
+    )
+    write_run(
+        folder / "run.txt",
+        {query: {"d1": 1.0, document: 0.5} for query, document in ANSWERS.items()},
+    )
     write_run(folder / "other.txt", {query: {"d2": 1.0, "d3": 0.5} for query in ANSWERS})
-    (folder / "ratings.csv").write_text("item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12)))
+    (folder / "ratings.csv").write_text(
+        "item,A,B\n" + "".join(f"i{n},{n % 4},{n % 3}\n" for n in range(12))
+    )
     (folder / "questions.txt").write_text("May the tenant sublet?\n")
     (folder / "claims.jsonl").write_text(
-        lines_of({"id": n, "claim": "Rent is due.", "label": label, "topic": n % 2} for n, label in enumerate(LABELS))
+        lines_of(
+            {"id": n, "claim": "Rent is due.", "label": label, "topic": n % 2}
+            for n, label in enumerate(LABELS)
+        )
     )
     (folder / "log.jsonl").write_text(
         lines_of(
@@ -70,20 +88,37 @@ def write_inputs(folder):
         )
     )
     for system in ("left", "right"):
-        rows = [{"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)]
+        rows = [
+            {"item_id": f"i{n}", "prompt": f"Why {n}?", "answer": f"{system} {n}"} for n in range(6)
+        ]
         (folder / f"{system}.jsonl").write_text(lines_of(rows))
-    (folder / "spec.json").write_text('{"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}')
+    (folder / "spec.json").write_text(
+        '{"variants": [{"name": "a", "args": ["data", "list"], "timeoutSeconds": 3}]}'
+    )
     (folder / "reported.csv").write_text("row,accuracy,n,positives\nA,0.8,10,8\n")
     (folder / "case.json").write_text(json.dumps(CASE))
     (folder / "cases.jsonl").write_text(lines_of([CASE, CASE | {"case_id": "c2"}]))
-    explained = {"id": "e1", "explanation": "Rent is due, says the landlord.", "contexts": [DOCUMENTS["d2"]]}
+    explained = {
+        "id": "e1",
+        "explanation": "Rent is due, says the landlord.",
+        "contexts": [DOCUMENTS["d2"]],
+    }
     (folder / "explained.jsonl").write_text(
         lines_of([explained, explained | {"id": "e2", "contexts": [DOCUMENTS["d4"]]}])
     )
-    first = {"RelevantDocId": "d", "Rank": 1, "Ap1": 1.0, "Ndcg3": 1.0, "TopDocId": "t", "TopScore": 0.9}
+    first = {
+        "RelevantDocId": "d",
+        "Rank": 1,
+        "Ap1": 1.0,
+        "Ndcg3": 1.0,
+        "TopDocId": "t",
+        "TopScore": 0.9,
+    }
     (folder / "rows.json").write_text(json.dumps([first | {"QueryId": query} for query in QUERIES]))
     parts = {"Metric": "ndcg@3", "Eps": 0.0, "BaselinePath": "rows.json", "PosNegPath": "rows.json"}
-    (folder / "segments.json").write_text(json.dumps(parts | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")}))
+    (folder / "segments.json").write_text(
+        json.dumps(parts | {"Decisions": dict.fromkeys(QUERIES, "ApplyShift")})
+    )
     (folder / "gate.yml").write_text(f"rules:\n- {{metric: {MEASURE}, margin: 0.01}}\n")
 
 
@@ -109,7 +144,9 @@ def write_nasty(folder):
         "bomb.yml": "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
         "recursive.yml": "a: &a [*a]\n",
         "tagged.yml": "a: !!python/object/apply:os.system [touch harmed]\n",
-        "escapes.jsonl": json.dumps({"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}),
+        "escapes.jsonl": json.dumps(
+            {"_id": "\x1b[2J\u202e", "id": "\x9b1m", "text": "\x07", "claim": "\x1b]0;x\x07"}
+        ),
         "control.csv": "id,label\n\x1b[31m,\u202eSUPPORTED\n",
     }
     for name, text in texts.items():
@@ -198,7 +235,11 @@ VALID = [
     "sensitivity report tree.json",
     "explain score explained.jsonl --resamples 100",
 ]
-ALWAYS = {"run": ["--dry-run"], "runs matrix": ["--dry"], "runs rerun": ["--print"]}  # they would work for long
+ALWAYS = {
+    "run": ["--dry-run"],
+    "runs matrix": ["--dry"],
+    "runs rerun": ["--print"],
+}  # they would work for long
 OUTPUTS = {"out", "folder", "url"}  # parameters that name what is written
 OUTSIDE = {"..", "../../x", "/", "a/../.."}  # where a user may write, but no test
 # Values of these come from a list: no text of ours may be taken.
@@ -206,7 +247,19 @@ CHOICES = {
     "mode", "encoder", "level", "form", "weights", "budget", "gate", "stance", "decomposition", "by", "rounding",
     "nei", "conflict", "off_label", "gate_profile", "gate_decision", "shift", "format_", "validator", "extractor",
 }  # fmt: skip
-READ = {"grid", "log", "rules", "ratings", "baseline", "prompt", "spec", "ranking", "segments", "explanations", "tree"}
+READ = {
+    "grid",
+    "log",
+    "rules",
+    "ratings",
+    "baseline",
+    "prompt",
+    "spec",
+    "ranking",
+    "segments",
+    "explanations",
+    "tree",
+}
 
 
 def leaves(command, words=()):
@@ -230,7 +283,9 @@ class Line:
         self.options, self.places, self.changed = [], [], {}
         rest = words[len(self.name.split()) :]
         named = [option for option in self.command.params if option.param_type_name == "option"]
-        flags = {flag: option for option in named for flag in (*option.opts, *option.secondary_opts)}
+        flags = {
+            flag: option for option in named for flag in (*option.opts, *option.secondary_opts)
+        }
         while rest:
             word = rest.pop(0)
             if word in flags:
@@ -243,8 +298,12 @@ class Line:
 
     def harm(self, chance, nasty):
         """Replace one to three values."""
-        arguments = [option for option in self.command.params if option.param_type_name == "argument"]
-        for option in chance.sample(self.command.params, min(len(self.command.params), chance.choice([1, 1, 1, 2, 3]))):
+        arguments = [
+            option for option in self.command.params if option.param_type_name == "argument"
+        ]
+        for option in chance.sample(
+            self.command.params, min(len(self.command.params), chance.choice([1, 1, 1, 2, 3]))
+        ):
             value = nasty(option)
             self.changed[option.name] = value
             if option in arguments:
@@ -254,7 +313,9 @@ class Line:
             self.options = [found for found in self.options if found[0] != option.name]
             flag = chance.choice([*option.opts, *option.secondary_opts])
             is_flag = getattr(option, "is_flag", False)
-            self.options.append((option.name, flag, None if is_flag and chance.random() < 0.9 else value))
+            self.options.append(
+                (option.name, flag, None if is_flag and chance.random() < 0.9 else value)
+            )
 
     def writes(self, name):
         """Whether it names a file as its output, and nowhere else."""
@@ -288,17 +349,30 @@ class Driver:
         answer = self.process.stdout.readline()
         if not answer:
             self.close()
-            return {"code": None, "out": "", "err": "", "problem": "the process died", "elsewhere": []}
+            return {
+                "code": None,
+                "out": "",
+                "err": "",
+                "problem": "the process died",
+                "elsewhere": [],
+            }
         return json.loads(answer)
 
     def environment(self):
         """Folders of the scratch project, and no way to other machines."""
-        folders = {name: str(self.folder / "temporary") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR")}
+        folders = {
+            name: str(self.folder / "temporary") for name in ("HOME", "TMPDIR", "MPLCONFIGDIR")
+        }
         places = {"CASEBOOK_PROJECT": "project", "CASEBOOK_ROOT": "root", "CASEBOOK_CACHE": "cache"}
         folders |= {name: str(self.folder / place) for name, place in places.items()}
         left_out = ("CASEBOOK_DATA_MIRROR", "CASEBOOK_LLM_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY")
         usual = {name: value for name, value in os.environ.items() if name not in left_out}
-        quiet = {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": LIBRARY}
+        quiet = {
+            "HF_HUB_OFFLINE": "1",
+            "PIP_NO_INDEX": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": LIBRARY,
+        }
         return usual | folders | quiet
 
     def _started(self):
@@ -340,7 +414,9 @@ def scratch(tmp_path_factory, copy_project):
     for path in (inputs, folder / "cache", folder / "temporary"):
         path.mkdir()
     hidden = shutil.ignore_patterns(".*")  # locks of this checkout
-    shutil.copytree(ROOT / "results" / "smoke", folder / "root" / "results" / "smoke", ignore=hidden)
+    shutil.copytree(
+        ROOT / "results" / "smoke", folder / "root" / "results" / "smoke", ignore=hidden
+    )
     write_inputs(inputs)
     driver = Driver(folder)
     for line in (
@@ -417,7 +493,10 @@ def faults_of(line, words, done, folder):
         yield "not one line of error"
     if any("Traceback" in text or "Warning:" in text for text in told):
         yield "a traceback or a warning of Python on standard error"
-    if any(char in text for text in (out, err) for char in "\x1b\x07\x9b\u202e\u2066\r\x00") and "corpus" not in words:
+    if (
+        any(char in text for text in (out, err) for char in "\x1b\x07\x9b\u202e\u2066\r\x00")
+        and "corpus" not in words
+    ):
         yield "control characters"
     if code != 0:
         return
@@ -425,7 +504,11 @@ def faults_of(line, words, done, folder):
         option = next(option for option in line.command.params if option.name == name)
         if getattr(option, "is_flag", False) or value is None:
             continue
-        if name in NUMERIC and name != "level" and (is_bad_number(value) or out_of_range(option, value)):
+        if (
+            name in NUMERIC
+            and name != "level"
+            and (is_bad_number(value) or out_of_range(option, value))
+        ):
             yield f"{name} accepted {value[:40]!r}"
         if name in CHOICES and name != "level" and value in TEXTS:
             yield f"{name} accepted {value[:40]!r}"
@@ -444,7 +527,11 @@ def checked(line, words, folder, driver, pristine, backup):
         if path in pristine:
             if path.parent == folder / "in" and line.writes(path.name):
                 continue
-            log = {FOLDER, HEADS} & {*path.parts} and line.name in ("runs promote", "runs rollback", "runs decide")
+            log = {FOLDER, HEADS} & {*path.parts} and line.name in (
+                "runs promote",
+                "runs rollback",
+                "runs decide",
+            )
             if not log and not path.is_dir():
                 faults.append(f"changed: {path.relative_to(folder)}")
     if after != pristine:
@@ -477,7 +564,12 @@ def pristine(scratch, tmp_path_factory):
     return content(folder / "in", folder / "root"), backup
 
 
-REFUSED = {"report", "build", "data pull", "runs rollback"}  # valid, but for a name that there is not
+REFUSED = {
+    "report",
+    "build",
+    "data pull",
+    "runs rollback",
+}  # valid, but for a name that there is not
 
 
 def test_every_command_has_a_valid_line(scratch, pristine):
@@ -487,7 +579,11 @@ def test_every_command_has_a_valid_line(scratch, pristine):
     for text in VALID:
         line = Line(text, "made")
         done, faults = checked(line, line.words(random.Random(0)), folder, driver, *pristine)
-        assert not faults and (done["code"] in {0, 3, 4} or line.name in REFUSED), (text, done, faults)
+        assert not faults and (done["code"] in {0, 3, 4} or line.name in REFUSED), (
+            text,
+            done,
+            faults,
+        )
 
 
 def test_no_command_line_does_harm(scratch, pristine, count):
@@ -498,9 +594,14 @@ def test_no_command_line_does_harm(scratch, pristine, count):
         done, faults = checked(line, words, folder, driver, *pristine)
         codes[done["code"]] += 1
         count("hostile command line")
-        found += [(fault, [word[:60] for word in words], done["err"][-300:], done["problem"]) for fault in faults]
+        found += [
+            (fault, [word[:60] for word in words], done["err"][-300:], done["problem"])
+            for fault in faults
+        ]
     assert not found, f"{len(found)} faults, such as {found[:5]}"
-    assert codes[0] > LINES / 10 and codes[1] > LINES / 2, codes  # neither all refused, nor all taken
+    assert codes[0] > LINES / 10 and codes[1] > LINES / 2, (
+        codes
+    )  # neither all refused, nor all taken
 
 
 def test_the_installed_command_ends_as_the_driven_one(scratch, count):
@@ -513,7 +614,9 @@ def test_the_installed_command_ends_as_the_driven_one(scratch, count):
         expected = driver.run(words)
         arguments = [os.fsencode(word) for word in words]
         command = [sys.executable, "-m", "casebook", *arguments]
-        done = subprocess.run(command, cwd=folder / "in", env=driver.environment(), capture_output=True, timeout=300)
+        done = subprocess.run(
+            command, cwd=folder / "in", env=driver.environment(), capture_output=True, timeout=300
+        )
         assert done.returncode == expected["code"], words
         assert b"Traceback" not in done.stderr
         count("hostile command line")

@@ -62,7 +62,8 @@ def whole(folder):
 def test_a_run(notebook_project, disk, casebook, count):
     project = notebook_project('run = "a"\ncell = "b"\nn = 2', WORK)
     rows = [
-        {"name": f"made-{n}", "notebook": "01_made.ipynb", "parameters": {"n": n}} | {"tags": ["default"]}
+        {"name": f"made-{n}", "notebook": "01_made.ipynb", "parameters": {"n": n}}
+        | {"tags": ["default"]}
         for n in (9, 3000)
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))
@@ -171,5 +172,7 @@ def test_embeddings_are_computed_even_if_they_cannot_be_kept(tmp_path, disk, cou
         count("full disk: embeddings")
     small.grow(20_000)
     assert (encoder.encode_documents(texts) == expected).all()
-    stored, _ = EmbeddingCache(small.folder).load(Letters.model_hash, "document", [text_key(text) for text in texts])
+    stored, _ = EmbeddingCache(small.folder).load(
+        Letters.model_hash, "document", [text_key(text) for text in texts]
+    )
     assert len(stored) == len(texts)

@@ -94,9 +94,16 @@ def hostile(tmp_path_factory, copy_project):
     environment = os.environ | dict.fromkeys(secrets, SECRET)
     environment |= dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root))
     dataset = ["-p", f"dataset={folder}", "-p", "resamples=200"]
-    for arguments in (["run", "retrieval_ablation", "--run", "hostile", *dataset], ["build", "--run", "hostile"]):
+    for arguments in (
+        ["run", "retrieval_ablation", "--run", "hostile", *dataset],
+        ["build", "--run", "hostile"],
+    ):
         done = subprocess.run(
-            [sys.executable, "-m", "casebook", *arguments], env=environment, cwd=root, capture_output=True, text=True
+            [sys.executable, "-m", "casebook", *arguments],
+            env=environment,
+            cwd=root,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stderr
     return root

@@ -34,7 +34,18 @@ def kitchen(tmp_path, monkeypatch):
 
 def answer(url, *more):
     """Run the command and give its exit code."""
-    words = ["answer", "questions.txt", "--model", "m", "--out", "answers.jsonl", "--url", url, "--retries", "0"]
+    words = [
+        "answer",
+        "questions.txt",
+        "--model",
+        "m",
+        "--out",
+        "answers.jsonl",
+        "--url",
+        url,
+        "--retries",
+        "0",
+    ]
     words += ["--timeout", str(SECONDS), "--price-in", "1", "--price-out", "2"]
     with pytest.raises(SystemExit) as stop:
         main([*words, *more])
@@ -83,7 +94,20 @@ TEXTS = [
     "\u202e",
     "[{'a': 1}]",
 ]
-NUMBERS = [-1, -(10**30), 10**30, 10**400, 2**63, 1.5, 1e308, -0.0, math.nan, math.inf, -math.inf, True]
+NUMBERS = [
+    -1,
+    -(10**30),
+    10**30,
+    10**400,
+    2**63,
+    1.5,
+    1e308,
+    -0.0,
+    math.nan,
+    math.inf,
+    -math.inf,
+    True,
+]
 LONG = "5000 digits"  # which Python refuses to write
 DEEP = [f"deep {depth}" for depth in (50, 300, 2000, 100_000)]
 values = st.recursive(
@@ -93,7 +117,9 @@ values = st.recursive(
     | st.floats()
     | st.text(st.characters(), max_size=20)
     | st.sampled_from([*TEXTS, *NUMBERS, *DEEP, LONG]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=8,
 )
 PLACES = [
@@ -148,7 +174,9 @@ def bodies(draw):
     damage = draw(st.sampled_from(["none"] * 6 + ["cut", "mark", "twice", "zero"]))
     if damage == "cut":
         return data[: draw(st.integers(0, len(data)))]
-    return {"mark": b"\xef\xbb\xbf" + data, "twice": data * 2, "zero": data + b"\x00"}.get(damage, data)
+    return {"mark": b"\xef\xbb\xbf" + data, "twice": data * 2, "zero": data + b"\x00"}.get(
+        damage, data
+    )
 
 
 def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
@@ -161,7 +189,12 @@ def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
     slowest = 0.0
     with replying(reply) as (url, asked):
 
-        @settings(max_examples=300, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+        @settings(
+            max_examples=300,
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+            database=None,
+        )
         @given(bodies())
         def check(body):
             nonlocal slowest
@@ -174,10 +207,16 @@ def test_any_body_is_an_answer_or_a_reason(kitchen, capsys, count):
         check()
     assert sum(results.values()) >= 300 and min(results.values()) > 10, results
     with capsys.disabled():
-        print(f"\n{results[True]} answers, {results[False]} reasons; slowest pair of calls {slowest:.1f} s")
+        print(
+            f"\n{results[True]} answers, {results[False]} reasons; slowest pair of calls {slowest:.1f} s"
+        )
 
 
-SCHEMA = {"type": "object", "properties": {"stance": {"enum": ["supports", "refutes"]}}, "required": ["stance"]}
+SCHEMA = {
+    "type": "object",
+    "properties": {"stance": {"enum": ["supports", "refutes"]}},
+    "required": ["stance"],
+}
 
 
 def test_any_text_is_an_object_of_the_schema_or_no_answer(count):
@@ -240,29 +279,53 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 BODY = json.dumps(completion()).encode()
 TRANSPORTS = {
     "a dripping body": (dripping(HEAD + b"\r\n" + BODY[:-1]), "no answer within 1 s"),
-    "a dripping body of a stated length": (dripping(HEAD + b"Content-Length: 900000\r\n\r\n"), "no answer within 1 s"),
+    "a dripping body of a stated length": (
+        dripping(HEAD + b"Content-Length: 900000\r\n\r\n"),
+        "no answer within 1 s",
+    ),
     "dripping chunks": (dripping(CHUNKED, b"1\r\n \r\n"), "no answer within 1 s"),
     "a dripping header": (dripping(HEAD + b"X-Long: ", b"x"), "no answer within 1 s"),
     "a dripping refusal": (dripping(b"HTTP/1.1 500 Oh\r\n\r\n"), "no answer within 1 s"),
     "continue for ever": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), "no answer within 1 s"),
     "silence": (dripping(b"", b""), "no answer within 1 s"),
-    "an endless body": (endless(HEAD + b"\r\n" + BODY[:-1], b" " * 65536), "more than 1,000,000 bytes"),
+    "an endless body": (
+        endless(HEAD + b"\r\n" + BODY[:-1], b" " * 65536),
+        "more than 1,000,000 bytes",
+    ),
     "an endless chunked body": (
         endless(CHUNKED, b"4\r\nabcd\r\n" * 999),
         "more than 1,000,000 bytes|no answer within 1 s",
     ),
     "an endless header": (endless(HEAD + b"X-Long: "), "the connection broke off"),
     "100 MB": (lambda: [response(completion("x" * 100_000_000))], "more than 1,000,000 bytes"),
-    "an error of 100 MB": (lambda: [response(b"x" * 100_000_000, status="500 Oh")], "the server answers 500: xxx"),
-    "an error in colours": (lambda: [response(b"\x1b[31mno\x07", status="400 Oh")], "the server answers 400: .*no"),
-    "an error 100,000 deep": (lambda: [response(b"[" * 100_000, status="400 Oh")], r"the server answers 400: \[\["),
+    "an error of 100 MB": (
+        lambda: [response(b"x" * 100_000_000, status="500 Oh")],
+        "the server answers 500: xxx",
+    ),
+    "an error in colours": (
+        lambda: [response(b"\x1b[31mno\x07", status="400 Oh")],
+        "the server answers 400: .*no",
+    ),
+    "an error 100,000 deep": (
+        lambda: [response(b"[" * 100_000, status="400 Oh")],
+        r"the server answers 400: \[\[",
+    ),
     "a gzip bomb": (lambda: [bomb("gzip")], "compressed .*gzip"),
     "a deflate bomb": (lambda: [bomb("deflate")], "compressed .*deflate"),
-    "honest gzip": (lambda: [response(gzip.compress(BODY), "Content-Encoding: gzip")], "compressed .*gzip"),
+    "honest gzip": (
+        lambda: [response(gzip.compress(BODY), "Content-Encoding: gzip")],
+        "compressed .*gzip",
+    ),
     "an odd charset": (lambda: [response(BODY, kind="application/json; charset=zlib")], None),
     "an answer as text/plain": (lambda: [response(BODY, kind="text/plain")], None),
-    "events": (lambda: [response(b"data: " + BODY + b"\n\n", kind="text/event-stream")], "no chat completion"),
-    "a web page": (lambda: [response(b"<!doctype html><p>Hello", kind="text/html")], "no chat completion.*a web page"),
+    "events": (
+        lambda: [response(b"data: " + BODY + b"\n\n", kind="text/event-stream")],
+        "no chat completion",
+    ),
+    "a web page": (
+        lambda: [response(b"<!doctype html><p>Hello", kind="text/html")],
+        "no chat completion.*a web page",
+    ),
     "nothing": (lambda: [response(b"")], "no chat completion"),
     "204": (lambda: [b"HTTP/1.1 204 No Content\r\n\r\n"], "no chat completion"),
     "half of it": (lambda: [response(BODY[: len(BODY) // 2])], "no chat completion"),
@@ -283,7 +346,10 @@ TRANSPORTS = {
         lambda: [response(b"", "Location: /v1/chat/completions", status="308 M")],
         "answers 308: moved to",
     ),
-    "come back in a year": (lambda: [response(b"{}", "Retry-After: 1e9", status="429 Oh")], "the server answers 429"),
+    "come back in a year": (
+        lambda: [response(b"{}", "Retry-After: 1e9", status="429 Oh")],
+        "the server answers 429",
+    ),
 }
 
 

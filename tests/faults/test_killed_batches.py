@@ -35,7 +35,8 @@ def batch(notebook_project, temporary, monkeypatch):
     project = notebook_project('run = "a"\ncell = "b"\nwait = 0', WORK)
     monkeypatch.delenv("CASEBOOK_SCRATCH", raising=False)
     rows = [
-        {"name": name, "notebook": "01_made.ipynb", "parameters": {"wait": WAIT}} | {"tags": ["default"]}
+        {"name": name, "notebook": "01_made.ipynb", "parameters": {"wait": WAIT}}
+        | {"tags": ["default"]}
         for name in ("one", "two")
     ]
     (project / "grid.yml").write_text(yaml.safe_dump(rows))

@@ -17,7 +17,9 @@ from casebook.paths import ROOT
 
 def renderers(project):
     """Give the processes that render a project."""
-    told = subprocess.run(["pgrep", "-f", f"build {project}/_build/mine/work-"], capture_output=True, text=True)
+    told = subprocess.run(
+        ["pgrep", "-f", f"build {project}/_build/mine/work-"], capture_output=True, text=True
+    )
     return [int(pid) for pid in told.stdout.split()]
 
 
@@ -97,7 +99,9 @@ def killed_at(line):
     sys.settrace(trace)
 
 
-def test_a_kill_before_any_line_that_replaces_a_site_leaves_a_whole_one(tmp_path, monkeypatch, count):
+def test_a_kill_before_any_line_that_replaces_a_site_leaves_a_whole_one(
+    tmp_path, monkeypatch, count
+):
     project = copy_book(tmp_path, monkeypatch)
     place = project / "_build" / "smoke"
     build.build_book("smoke")

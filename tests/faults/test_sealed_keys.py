@@ -19,8 +19,37 @@ from toy_study import make_study
 
 FLIPS = 400  # of each file
 PUBLIC, KEY = "preregistration.json", Path("sealed", "key.json")
-WRONG = (None, True, [], {}, "", "x", "S1", 0, -1, 0.5, 1e300, float("nan"), float("inf"), [[]], {"x": None}, "9" * 400)
-TEXTS = ("", "null", "[]", "{}", '"key"', "NaN", "[" * 100_000, '{"forms": []}', '{"a": 1, "a": 2}', "\ufeff", "\x00")
+WRONG = (
+    None,
+    True,
+    [],
+    {},
+    "",
+    "x",
+    "S1",
+    0,
+    -1,
+    0.5,
+    1e300,
+    float("nan"),
+    float("inf"),
+    [[]],
+    {"x": None},
+    "9" * 400,
+)
+TEXTS = (
+    "",
+    "null",
+    "[]",
+    "{}",
+    '"key"',
+    "NaN",
+    "[" * 100_000,
+    '{"forms": []}',
+    '{"a": 1, "a": 2}',
+    "\ufeff",
+    "\x00",
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +73,11 @@ def noticed(study, *names):
         read_key(study)
     except InputError as error:
         line = str(error)
-        assert "\n" not in line and len(line) < 1000 and any(str(study / name) in line for name in names), line
+        assert (
+            "\n" not in line
+            and len(line) < 1000
+            and any(str(study / name) in line for name in names)
+        ), line
         return True
     return False
 
@@ -59,7 +92,13 @@ def content(data):
 def paths_of(value, path=()):
     """Every place in a JSON value."""
     yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inside = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for name, inner in inside:
         yield from paths_of(inner, (*path, name))
 
@@ -115,7 +154,9 @@ def test_every_value_of_another_kind_is_noticed(copy, count, name, what):
             texts.append(json.dumps(changed(value, above, [*part, part[last]])))
             texts.append(json.dumps(changed(value, above, part[:last] + part[last + 1 :])))
         else:
-            texts.append(json.dumps(changed(value, above, {key: part[key] for key in part if key != last})))
+            texts.append(
+                json.dumps(changed(value, above, {key: part[key] for key in part if key != last}))
+            )
     for text in texts:
         path.write_text(text)
         assert noticed(copy, name) or content(text) == content(data), text[:200]
@@ -130,14 +171,21 @@ def test_a_key_of_wrong_values_that_was_sealed_anew_is_one_line(copy, returned, 
     key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
     del registered["seal"]
     places, refused = list(paths_of(key)), 0
-    altered = [key | {"forms": []}, key | {"forms": {}}, key | {"layout": "likert"}, key | {"layout": []}]
+    altered = [
+        key | {"forms": []},
+        key | {"forms": {}},
+        key | {"layout": "likert"},
+        key | {"layout": []},
+    ]
     altered += [changed(key, chance.choice(places), chance.choice(WRONG)) for _ in range(300)]
     for value in altered:
         (copy / KEY).write_text(json.dumps(value))
         known = registered | {"key_sha256": sha256_file(copy / KEY)}
         secret = value.get("secret") if isinstance(value, dict) else None
         usable = isinstance(secret, str) and len(secret) >= 32
-        (copy / PUBLIC).write_text(json.dumps(known | {"seal": seal(secret if usable else "x" * 32, known)}))
+        (copy / PUBLIC).write_text(
+            json.dumps(known | {"seal": seal(secret if usable else "x" * 32, known)})
+        )
         try:
             open_forms(forms, copy)
         except InputError as error:
@@ -147,11 +195,15 @@ def test_a_key_of_wrong_values_that_was_sealed_anew_is_one_line(copy, returned, 
     assert refused > 200
 
 
-def test_sides_that_are_swapped_and_margins_that_are_widened_are_noticed(study, copy, returned, tmp_path, count):
+def test_sides_that_are_swapped_and_margins_that_are_widened_are_noticed(
+    study, copy, returned, tmp_path, count
+):
     key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
     rows = [row["id"] for form in key["forms"].values() for row in form["rows"]]
     for ids in (None, *([row] for row in rows)):
-        (copy / KEY).write_text(json.dumps(swapped(key, ids), indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        (copy / KEY).write_text(
+            json.dumps(swapped(key, ids), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+        )
         assert noticed(copy, KEY)
         count("sides swapped in a sealed key")
     shutil.copy(study / KEY, copy / KEY)
@@ -173,7 +225,9 @@ def test_sides_that_are_swapped_and_margins_that_are_widened_are_noticed(study, 
             count("key taken away from its pre-registration")
 
 
-def test_a_key_and_a_pre_registration_of_two_studies_are_not_used_together(study, copy, tmp_path, count):
+def test_a_key_and_a_pre_registration_of_two_studies_are_not_used_together(
+    study, copy, tmp_path, count
+):
     other = make_study(tmp_path / "other", count=7)
     for name in (KEY, PUBLIC):
         whole = (copy / name).read_bytes()

@@ -22,7 +22,9 @@ RECIPES = {
     "r2": "Bake the sponge at 180 degrees for 25 minutes.",
     "r3": "Let the pastry rest for an hour in the refrigerator.",
 }
-QUICK = [f"{name}=10" for name in ("studies", "panels", "rehearsed", "permutations")] + ["resamples=100"]
+QUICK = [f"{name}=10" for name in ("studies", "panels", "rehearsed", "permutations")] + [
+    "resamples=100"
+]
 VARIABLES = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "DB_PASSWORD")
 # What is wrong with a server's reply, by the name of the model: status and body, given what it echoes.
 REPLIES = {
@@ -59,10 +61,19 @@ class Echo(_Quiet):
         header = self.headers["Authorization"] or ""
         kind, _, sent = header.partition(" ")
         said = base64.b64decode(sent).decode() if kind == "Basic" else sent
-        texts = header, said, quote(said, safe=""), said.partition(":")[2], f"http://{said}@here", self.path
+        texts = (
+            header,
+            said,
+            quote(said, safe=""),
+            said.partition(":")[2],
+            f"http://{said}@here",
+            self.path,
+        )
         Echo.answered += 1
         good = 200, json.dumps({"choices": [chat(f"It takes {Echo.answered} minutes.")]})
-        status, body = REPLIES[model](" ".join([*texts, unquote(self.path)])) if model in REPLIES else good
+        status, body = (
+            REPLIES[model](" ".join([*texts, unquote(self.path)])) if model in REPLIES else good
+        )
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
@@ -98,7 +109,9 @@ class Project:
         self.printed = {}
         self.tracebacks = []
         self.planted = {}
-        self.environment = os.environ | dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root))
+        self.environment = os.environ | dict.fromkeys(
+            ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root)
+        )
         self.environment |= {name: self.plant(name) for name in VARIABLES}
         self.environment.pop("CASEBOOK_LLM_URL", None)
 
@@ -109,7 +122,9 @@ class Project:
 
     def login(self, place, address=None):
         """Give an address with user and password."""
-        return (address or self.address).replace("://", f"://me:{quote(self.plant(place), safe='')}@")
+        return (address or self.address).replace(
+            "://", f"://me:{quote(self.plant(place), safe='')}@"
+        )
 
     def query(self, place, name):
         """Give an address with a secret in its query."""
@@ -125,7 +140,9 @@ class Project:
             text=True,
         )
         self.tracebacks += ["Traceback" in done.stderr]
-        self.printed[f"printed {len(self.printed)}: {' '.join(map(str, arguments[:2]))}"] = done.stdout + done.stderr
+        self.printed[f"printed {len(self.printed)}: {' '.join(map(str, arguments[:2]))}"] = (
+            done.stdout + done.stderr
+        )
         return done.returncode
 
     def asked(self, run, *parameters, **environment):
@@ -137,14 +154,21 @@ class Project:
     def notebook(self, name, parameters, work):
         """Write a notebook of one's own."""
         code = nbformat.v4.new_code_cell
-        cells = [code(f'run = "x"\ncell = "y"\n{parameters}', metadata={"tags": ["parameters"]}), code(work)]
+        cells = [
+            code(f'run = "x"\ncell = "y"\n{parameters}', metadata={"tags": ["parameters"]}),
+            code(work),
+        ]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.root / name)
+        nbformat.write(
+            nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.root / name
+        )
         return name
 
     def scan(self, *folders):
         """Give how many files and texts were read, and where each secret was found."""
-        files = [path for name in folders for path in (self.root / name).rglob("*") if path.is_file()]
+        files = [
+            path for name in folders for path in (self.root / name).rglob("*") if path.is_file()
+        ]
         texts = {name: text.encode() for name, text in self.printed.items()}
         texts |= {str(path.relative_to(self.root)): path.read_bytes() for path in files}
         number = 0
@@ -179,32 +203,57 @@ def test_no_planted_secret_is_found(project, count):
     variable = project.login("CASEBOOK_LLM_URL: password")
     expect(0, project.asked("good", "model=m", CASEBOOK_LLM_URL=variable))
     own = project.notebook("failing.ipynb", "", FAILING)
-    expect(3, project("run", own, "--run", "good", CASEBOOK_LLM_URL=project.login("variable of a failing cell")))
+    expect(
+        3,
+        project(
+            "run",
+            own,
+            "--run",
+            "good",
+            CASEBOOK_LLM_URL=project.login("variable of a failing cell"),
+        ),
+    )
     expect(0, project("build", "--run", "good"))
     expect(0, project("publish", "good", project.root / "shared"))
-    expect(0, project("publish", "good", project.login("publish: password", "memory://here/x"), "--json"))
+    expect(
+        0,
+        project("publish", "good", project.login("publish: password", "memory://here/x"), "--json"),
+    )
     project("publish", "good", project.login("publish: another password", "ftp://127.0.0.1:9/x"))
 
     # Parameters, which are kept and published.
     asks = {
         "password": project.login("-p: password"),
         "token": project.address.replace("://", f"://{quote(project.plant('-p: user'), safe='')}@"),
-        "token and colon": project.address.replace("://", f"://{quote(project.plant('-p: user alone'), safe='')}:@"),
+        "token and colon": project.address.replace(
+            "://", f"://{quote(project.plant('-p: user alone'), safe='')}:@"
+        ),
         "api_key": project.query("-p: api_key", "api_key"),
         "access token": project.query("-p: access token", "X-Access-Token"),
-        "slash": project.address.replace("://", f"://me:a/{project.plant('-p: password with a slash')}@"),
+        "slash": project.address.replace(
+            "://", f"://me:a/{project.plant('-p: password with a slash')}@"
+        ),
         "no scheme": project.login("-p: password, no scheme").partition("://")[2],
-        "blank": project.address.replace("://", f"://me:a {project.plant('-p: password with a blank')}@"),
+        "blank": project.address.replace(
+            "://", f"://me:a {project.plant('-p: password with a blank')}@"
+        ),
         "one slash": project.login("-p: password, one slash").replace("://", ":/"),
     }
     for kind, url in asks.items():
-        expect(1, project.asked(f"refused-{kind.replace(' ', '-')}", "model=m", f"url={json.dumps(url)}"))
+        expect(
+            1,
+            project.asked(f"refused-{kind.replace(' ', '-')}", "model=m", f"url={json.dumps(url)}"),
+        )
     listed = json.dumps([{"here": project.login("-p: password in a list")}])
     own = project.notebook("own.ipynb", "place = None", "print(place)")
     expect(1, project("run", own, "--run", "refused-list", "-p", f"place={listed}"))
     project("run", own, "--run", "refused-text", "-p", f"place:{project.login('-p: no parameter')}")
-    project("run", own, "--run", "refused-folder", "-p", f"dataset={project.login('-p: no folder')}")
-    own = project.notebook("usual.ipynb", f'place = "{project.login("default of a notebook")}"', "print(place)")
+    project(
+        "run", own, "--run", "refused-folder", "-p", f"dataset={project.login('-p: no folder')}"
+    )
+    own = project.notebook(
+        "usual.ipynb", f'place = "{project.login("default of a notebook")}"', "print(place)"
+    )
     expect(1, project("run", own, "--run", "refused-default"))
     row = {"name": "x", "notebook": "06_rater_agreement.ipynb", "tags": ["default"]}
     row["parameters"] = {"url": project.login("grid file: password"), "model": "m"}
@@ -229,20 +278,56 @@ def test_no_planted_secret_is_found(project, count):
         ]
         for url in urls:
             options = ["--model", model, "--url", url, "--prompt", prompt, "--retries", "0"]
-            code = project("answer", "questions.txt", *options, "--out", f"answers/{len(project.printed)}.jsonl")
+            code = project(
+                "answer",
+                "questions.txt",
+                *options,
+                "--out",
+                f"answers/{len(project.printed)}.jsonl",
+            )
             expect(0 if model == "m" else 3, code)
-    project("answer", "questions.txt", "--model", "m", "--url", asks["no scheme"], "--out", "answers/x.jsonl")
-    project("answer", "questions.txt", "--model", "m", "--url", asks["slash"], "--out", "answers/x.jsonl")
+    project(
+        "answer",
+        "questions.txt",
+        "--model",
+        "m",
+        "--url",
+        asks["no scheme"],
+        "--out",
+        "answers/x.jsonl",
+    )
+    project(
+        "answer",
+        "questions.txt",
+        "--model",
+        "m",
+        "--url",
+        asks["slash"],
+        "--out",
+        "answers/x.jsonl",
+    )
     (project.root / "claims.txt").write_text("Bake the sponge at 180 degrees.\n")
     for model in REPLIES:
-        options = ["--corpus", "recipes", "--stance", f"model:endpoint:{model}", "--out", f"answers/{model}.json"]
+        options = [
+            "--corpus",
+            "recipes",
+            "--stance",
+            f"model:endpoint:{model}",
+            "--out",
+            f"answers/{model}.json",
+        ]
         for url in (variable, project.address):
             project("factcheck", "run", "claims.txt", *options, CASEBOOK_LLM_URL=url)
 
     # Addresses of stores and of a scheduler.
     for command in (["encode", "recipes", "--out"], ["search"]):
         further = ["recipes"] if command == ["search"] else []
-        for scheme in ("memory://here/x", "ftp://127.0.0.1:9/x", "s3://no-such-bucket/x", "nonsense://x/y"):
+        for scheme in (
+            "memory://here/x",
+            "ftp://127.0.0.1:9/x",
+            "s3://no-such-bucket/x",
+            "nonsense://x/y",
+        ):
             url = project.login(f"corpus {command[0]}: {scheme.partition(':')[0]}", scheme)
             project("corpus", *command, url, *further, AWS_ENDPOINT_URL="http://127.0.0.1:9")
     scheduler = project.login("--scheduler", "tcp://127.0.0.1:9")

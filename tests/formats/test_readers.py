@@ -246,8 +246,14 @@ def test_documents_come_with_their_metadata_and_copies_are_told(tmp_path):
         ({"_id": "b", "text": " "}, "'b' has no text"),
         ({"_id": "b", "text": "x", "title": 3}, "field 'title' is not text"),
         ({"_id": "b", "text": "x", "metadata": [1]}, "field 'metadata' is not an object"),
-        ({"_id": "b", "text": "x", "metadata": {"title": "y"}}, "'title' has the name of another column"),
-        ({"_id": "b", "text": "x", "year": 1, "metadata": {"year": 2}}, "'year' has the name of another column"),
+        (
+            {"_id": "b", "text": "x", "metadata": {"title": "y"}},
+            "'title' has the name of another column",
+        ),
+        (
+            {"_id": "b", "text": "x", "year": 1, "metadata": {"year": 2}},
+            "'year' has the name of another column",
+        ),
         ({"_id": "a", "text": "other"}, "id 'a' stood already in line 1, with other content"),
     ],
 )

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.sheets import for_csv, from_csv, names_items, read_ratings, table_for_csv, table_from_csv
+from casebook.sheets import (
+    for_csv,
+    from_csv,
+    names_items,
+    read_ratings,
+    table_for_csv,
+    table_from_csv,
+)
 
 
 @pytest.fixture
@@ -33,7 +40,11 @@ def test_blank_is_missing_and_the_id_is_not_a_rater(table):
 @pytest.mark.parametrize(
     ("text", "raters"),
     [
-        *((",A,B\n0,1,2\n1,2,2\n", "AB"), ("answer_id,A,B\n9,1,2\n4,2,2\n", "AB"), ("A;B\n1;2\n2;2\n", "AB")),
+        *(
+            (",A,B\n0,1,2\n1,2,2\n", "AB"),
+            ("answer_id,A,B\n9,1,2\n4,2,2\n", "AB"),
+            ("A;B\n1;2\n2;2\n", "AB"),
+        ),
         *(("what,A,B\none,1,2\ntwo,2,2\n", "AB"), ("what,A,B\n1,1,2\n2,2,2\n3,1,1\n", "AB")),
         *(("A,B,C\n1,1,2\n2,2,2\n", "ABC"), ("A,B,C\nyes,yes,no\nyes,no,no\n", "ABC")),
         ("A\tB\n1\t2\n2\t2\n", "AB"),
@@ -53,7 +64,11 @@ def test_the_id_can_be_named_or_denied(table):
 
 
 RATED = {"A": [4, 2, 5, 3, 4, 2], "B": [4, 1, 5, 3, 5, 2], "C": [3, 2, 5, 3, 4, 2]}
-IDS = {"item_id": [9, 4, 7, 2, 1, 5], "who": [101, 102, 103, 107, 110, 111], "nth": [1, 2, 3, 4, 5, 6]}
+IDS = {
+    "item_id": [9, 4, 7, 2, 1, 5],
+    "who": [101, 102, 103, 107, 110, 111],
+    "nth": [1, 2, 3, 4, 5, 6],
+}
 IDS["claim"] = ["c1", "c2", "c3", "c4", "c5", "c6"]
 
 
@@ -75,7 +90,9 @@ def test_ids_are_recognised_or_refused(table, name):
 
 
 def test_raters_are_not_taken_for_ids(table):
-    sliders = pd.DataFrame({"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3})
+    sliders = pd.DataFrame(
+        {"A": [13, 55, 80, 27, 40, 61], "B": [50, 50, 75, 20, 90, 5], "C": [10, 50] * 3}
+    )
     ranks = pd.DataFrame({f"r{k}": np.random.default_rng(k).permutation(6) + 1 for k in (0, 1, 2)})
     for frame in (sliders, ranks):
         assert list(read_ratings(table(frame.to_csv(index=False)))) == list(frame)
@@ -203,7 +220,10 @@ def test_a_row_per_rating_is_read_as_items_by_raters(tmp_path):
     [
         ("rater,item,rating\nann,q1,4\nann,q1,5\n", ":3: ann rates q1 a second time"),
         ("rater,item,rating\nann,,4\n", ":2: names no rater or no item"),
-        ("rater,item,rating,seconds\nann,q1,4,9\nbob,q1,3,8\n", "a row per rating has three columns"),
+        (
+            "rater,item,rating,seconds\nann,q1,4,9\nbob,q1,3,8\n",
+            "a row per rating has three columns",
+        ),
     ],
 )
 def test_defects_of_a_row_per_rating_are_named(tmp_path, text, problem):

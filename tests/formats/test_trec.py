@@ -143,7 +143,11 @@ def test_a_written_run_is_ranked(tmp_path):
     ("run", "tag", "message"),
     [
         ({"#q": {"d": 1.0}}, "t", "'#q' would start a comment line"),
-        ({"q": {"d d": 1.0}}, "t", "'d d' .* cannot hold white space .*: rename it in the collection"),
+        (
+            {"q": {"d d": 1.0}},
+            "t",
+            "'d d' .* cannot hold white space .*: rename it in the collection",
+        ),
         ({"": {"d": 1.0}}, "t", "'' is empty or holds white space"),
         ({"q": {"d": float("nan")}}, "t", "score nan of q d is not finite"),
         ({"q": {"d": 1.0}}, "two words", "tag 'two words' is empty or holds"),
@@ -189,7 +193,9 @@ def regular_lines(draw, numbers):
 
 def render(lines, separators, end):
     separator = iter(separators)
-    return end.join("".join(token + next(separator, " ") for token in line[:-1]) + line[-1] for line in lines)
+    return end.join(
+        "".join(token + next(separator, " ") for token in line[:-1]) + line[-1] for line in lines
+    )
 
 
 def outcome(read, path, text, before):

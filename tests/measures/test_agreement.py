@@ -9,7 +9,14 @@ from casebook.measures import agreement
 from casebook.measures.agreement import bootstrap_interval, from_counts
 
 NAN = np.nan
-CORRECTED = ("fleiss_kappa", "conger_kappa", "light_kappa", "brennan_prediger", "gwet_ac1", "gwet_ac2")
+CORRECTED = (
+    "fleiss_kappa",
+    "conger_kappa",
+    "light_kappa",
+    "brennan_prediger",
+    "gwet_ac1",
+    "gwet_ac2",
+)
 CORRECTED += ("krippendorff_alpha", "icc_2_1", "kendall_w")
 
 
@@ -110,7 +117,12 @@ SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
         (PAIR, 99, None, "fewer_than_three_raters"),
         (SIX, 99, None, "fewer_than_three_raters"),
         (SIX[:5], 99, "fewer_than_six_items", "fewer_than_three_raters"),
-        ([[1, 1], [2, 2], [3, 3], [4, 4]] * 8, 99, "all_resamples_equal", "fewer_than_three_raters"),
+        (
+            [[1, 1], [2, 2], [3, 3], [4, 4]] * 8,
+            99,
+            "all_resamples_equal",
+            "fewer_than_three_raters",
+        ),
         ([[1, 1]] * 20 + [[1, 2]], 99, "undefined_in_resamples", "fewer_than_three_raters"),
         ([[1, 1], [2, 2], [1, 2]] * 2, 0, "not_asked", "fewer_than_three_raters"),
         ([[1, 1, 2], [2, 2, 2], [1, 2, 1]], 99, "fewer_than_six_items", "fewer_than_six_items"),
@@ -138,13 +150,22 @@ def test_two_raters_only():
 
 def test_only_complete_items_enter_the_analysis_of_variance():
     ratings = [[1, 2, 3], [2, 2, NAN], [4, 5, 5], [3, 3, 4]]
-    found, kept = (agreement.intraclass_correlation(x, "2,1") for x in (ratings, [ratings[k] for k in (0, 2, 3)]))
+    found, kept = (
+        agreement.intraclass_correlation(x, "2,1")
+        for x in (ratings, [ratings[k] for k in (0, 2, 3)])
+    )
     assert (found.estimate, found.n_items, found.n_left_out) == (kept.estimate, 3, 1)
-    assert agreement.intraclass_correlation([[1, NAN], [2, 3]], "2,1").reason == "fewer_than_two_complete_items"
+    assert (
+        agreement.intraclass_correlation([[1, NAN], [2, 3]], "2,1").reason
+        == "fewer_than_two_complete_items"
+    )
 
 
 def test_labels_are_compared_but_not_ordered():
-    labels, numbers = [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]], [[2, 1], [1, 1], [2, NAN], [2, 2]]
+    labels, numbers = (
+        [["yes", "no"], ["no", "no"], ["yes", None], ["yes", "yes"]],
+        [[2, 1], [1, 1], [2, NAN], [2, 2]],
+    )
     found, same = results(labels), results(numbers)
     assert found["kendall_w"].reason == "labels_without_order"
     for name in ("gwet_ac1", "fleiss_kappa", "cohen_kappa"):
@@ -165,9 +186,16 @@ def draw(seed=0, items=60, raters=5, severity=0.0, noise=1.0):
 
 def test_a_new_panel_is_never_surer_than_this_one():
     found = agreement.agreement_results(draw(severity=0.7), n_boot=300)
-    compared = [(*a.new_panel_ci, *a.panel_ci, a.estimate) for a in found.values() if a.new_panel_ci and a.panel_ci]
+    compared = [
+        (*a.new_panel_ci, *a.panel_ci, a.estimate)
+        for a in found.values()
+        if a.new_panel_ci and a.panel_ci
+    ]
     assert len(compared) == 9
-    assert all(low <= own_low < value < own_high <= high for low, high, own_low, own_high, value in compared)
+    assert all(
+        low <= own_low < value < own_high <= high
+        for low, high, own_low, own_high, value in compared
+    )
 
 
 def test_a_new_panel_adds_the_jackknife_over_raters():
@@ -184,7 +212,11 @@ def test_a_new_panel_adds_the_jackknife_over_raters():
 def test_undefined_resamples_widen_and_too_many_forbid():
     draws = np.linspace(0.4, 0.6, 1000)
     (low, high), reason = bootstrap_interval(draws, 0.5, 1000, 0.975)
-    assert (low, high, reason) == (pytest.approx(0.405, abs=1e-3), pytest.approx(0.595, abs=1e-3), None)
+    assert (low, high, reason) == (
+        pytest.approx(0.405, abs=1e-3),
+        pytest.approx(0.595, abs=1e-3),
+        None,
+    )
     draws[::100] = np.nan
     wider, _ = bootstrap_interval(draws, 0.5, 1000, 0.975)
     assert wider[0] < low < high < wider[1]
@@ -213,9 +245,13 @@ def test_leaving_the_contrarian_out_helps():
 def test_the_table_holds_the_results_and_labels_what_is_corrected_for_chance():
     table = agreement.agreement_table(draw(), n_boot=99).set_index("coefficient")
     found = agreement.agreement_results(draw(), n_boot=99)
-    bounds = table.loc["fleiss_kappa", ["panel_low", "panel_high", "new_panel_low", "new_panel_high"]]
+    bounds = table.loc[
+        "fleiss_kappa", ["panel_low", "panel_high", "new_panel_low", "new_panel_high"]
+    ]
     assert tuple(bounds) == (*found["fleiss_kappa"].panel_ci, *found["fleiss_kappa"].new_panel_ci)
-    assert table["estimate"].dropna().to_dict() == {n: a.estimate for n, a in found.items() if a.estimate is not None}
+    assert table["estimate"].dropna().to_dict() == {
+        n: a.estimate for n, a in found.items() if a.estimate is not None
+    }
     unlabelled = {"percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"}
     assert set(table.index[table["label"].isna() & table["estimate"].notna()]) == unlabelled
 

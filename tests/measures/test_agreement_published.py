@@ -23,7 +23,9 @@ FUNCTIONS = {
     "scott": agreement.scott_pi,
 }
 # Shrout & Fleiss (1979), table 2: four judges, six targets.
-SHROUT_FLEISS = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+SHROUT_FLEISS = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+)
 ABSTRACTORS = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
 FIRST_15 = "fleiss1971_first15_counts_15x5"
 
@@ -113,11 +115,15 @@ def test_anxiety(folder, expected):
         found = agreement.cohen_kappa(ratings.iloc[:, :2], name, **NONE)
         assert found.estimate == pytest.approx(kappa, abs=1e-10)
     w = agreement.kendall_w(ratings, **NONE)
-    assert [w.estimate, w.statistic[1], w.p_greater] == pytest.approx(known["kendall_W_tie_corrected"], abs=1e-8)
+    assert [w.estimate, w.statistic[1], w.p_greater] == pytest.approx(
+        known["kendall_W_tie_corrected"], abs=1e-8
+    )
     icc = known["icc"] | {"ICC1": [known["icc"]["ICC1"]]}
     for form, name in (("1,1", "ICC1"), ("2,1", "ICC2"), ("3,1", "ICC3"), ("2,k", "ICC2k")):
         found = agreement.intraclass_correlation(ratings, form, **NONE)
-        assert [found.estimate, *found.interval][: len(icc[name])] == pytest.approx(icc[name], abs=1e-9), form
+        assert [found.estimate, *found.interval][: len(icc[name])] == pytest.approx(
+            icc[name], abs=1e-9
+        ), form
 
 
 @pytest.mark.data
@@ -126,8 +132,13 @@ def test_counts_of_wikipedia_and_randolph(folder, expected):
     known = expected["fleiss_wikipedia_counts_10x5"]["fleiss_kappa"]
     assert agreement.fleiss_kappa(counts, **NONE).estimate == pytest.approx(known)
     for case in expected["randolph_free_marginal"]:
-        for function, name in ((agreement.brennan_prediger, "randolph"), (agreement.fleiss_kappa, "fleiss")):
-            assert function(from_counts(case["table"]), **NONE).estimate == pytest.approx(case[name], abs=1e-6)
+        for function, name in (
+            (agreement.brennan_prediger, "randolph"),
+            (agreement.fleiss_kappa, "fleiss"),
+        ):
+            assert function(from_counts(case["table"]), **NONE).estimate == pytest.approx(
+                case[name], abs=1e-6
+            )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +177,10 @@ def test_paradoxes_of_kappa(cells, kappa):
 def test_error_of_kappa_as_fleiss_cohen_everitt():
     found = agreement.cohen_kappa(from_table(ABSTRACTORS), **NONE)
     assert found.se == pytest.approx(0.0589107183, abs=1e-9)
-    for weights, value, se in (("linear", 0.842902028, 0.0478721216), ("quadratic", 0.892156863, 0.0353515076)):
+    for weights, value, se in (
+        ("linear", 0.842902028, 0.0478721216),
+        ("quadratic", 0.892156863, 0.0353515076),
+    ):
         found = agreement.cohen_kappa(from_table(ABSTRACTORS), weights, **NONE)
         assert found.estimate == pytest.approx(value, abs=1e-8)
         assert found.se == pytest.approx(se, abs=1e-9)

@@ -10,7 +10,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from casebook.measures.calibration import calibration
 
-stated = st.lists(st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30)
+stated = st.lists(
+    st.tuples(st.booleans(), st.integers(0, 10).map(lambda x: x / 10)), min_size=1, max_size=30
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,7 +42,9 @@ def test_ece_of_two_bins_by_hand():
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
     # 0.4^2 in half of the units, less the variances 0.2 * 0.8 / 4 and 0.4 * 0.6 / 4 of the two shares
-    assert found.measures["reliability_debiased"].estimate == pytest.approx(0.08 - (0.04 + 0.06) / 2)
+    assert found.measures["reliability_debiased"].estimate == pytest.approx(
+        0.08 - (0.04 + 0.06) / 2
+    )
     assert found.bins["n"].tolist() == [5, 5]
     assert found.bins["share"].tolist() == [0.2, 0.4]
     assert found.controls["brier"] == pytest.approx(0.21)
@@ -79,8 +83,14 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
 def test_interval_of_a_large_error_is_that_of_a_share():
     """Stated 0.9, true half of the time: the error is a share less a constant, the reliability its square."""
     found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
-    for name, value, half in (("ece", 0.4, reach), ("ece_debiased", 0.4, reach), ("reliability", 0.16, 0.8 * reach)):
-        assert (found[name].low, found[name].high) == pytest.approx((value - half, value + half), abs=0.006)
+    for name, value, half in (
+        ("ece", 0.4, reach),
+        ("ece_debiased", 0.4, reach),
+        ("reliability", 0.16, 0.8 * reach),
+    ):
+        assert (found[name].low, found[name].high) == pytest.approx(
+            (value - half, value + half), abs=0.006
+        )
 
 
 def test_statements_that_were_not_made_are_counted_and_never_covered():
@@ -92,16 +102,21 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
 
 
 @pytest.mark.parametrize(
-    ("clusters", "reason"), [(["a"], "fewer_than_two_units"), (["a", "a"], "fewer_than_two_clusters")]
+    ("clusters", "reason"),
+    [(["a"], "fewer_than_two_units"), (["a", "a"], "fewer_than_two_clusters")],
 )
 def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one(clusters, reason):
     n = len(clusters)
-    found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_boot=50).measures["ece"]
+    found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_boot=50).measures[
+        "ece"
+    ]
     assert (found.low, found.high, found.reason) == (None, None, reason)
 
 
 def test_clusters_widen_the_interval():
     rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
     p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]
-    alone, paged = (calibration(y, p, n_boot=300, clusters=c).measures["aurc"] for c in (None, pages))
+    alone, paged = (
+        calibration(y, p, n_boot=300, clusters=c).measures["aurc"] for c in (None, pages)
+    )
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)

@@ -30,7 +30,14 @@ def test_golden_vectors_of_the_documented_code_and_of_its_later_behaviour():
     shares = {"accuracy": 0.5, "precision": 1.0, "recall": 1.0, "f1": 1.0}
     assert documented_metrics(*GOLDEN) == {"tp": 1, "tn": 1, "fp": 0, "fn": 0, "n": 4} | shares
     later = documented_metrics(*GOLDEN, behaviour="L")
-    assert [later[k] for k in ("tp", "tn", "fp", "fn", "accuracy", "recall")] == [1, 2, 0, 1, 0.5, 0.5]
+    assert [later[k] for k in ("tp", "tn", "fp", "fn", "accuracy", "recall")] == [
+        1,
+        2,
+        0,
+        1,
+        0.5,
+        0.5,
+    ]
     assert later["f1"] == pytest.approx(2 / 3)
     # Of four pairs one is equal as a string, whichever label stands first.
     for first in (S, "UNKNOWN"):
@@ -39,9 +46,17 @@ def test_golden_vectors_of_the_documented_code_and_of_its_later_behaviour():
 
 
 def test_majority_is_one_class_and_prior_is_by_chance():
-    found = score_predictions([S, S, S, N], [S, S, S, S], baselines={"claim_only": [S, N, S, S]}).baselines
-    values = {name: (one["accuracy"].estimate, one["recall"].estimate) for name, one in found.items()}
-    assert values == {"majority": (3 / 4, 1), "prior": ((9 + 1) / 16, 3 / 4), "claim_only": (0.5, pytest.approx(2 / 3))}
+    found = score_predictions(
+        [S, S, S, N], [S, S, S, S], baselines={"claim_only": [S, N, S, S]}
+    ).baselines
+    values = {
+        name: (one["accuracy"].estimate, one["recall"].estimate) for name, one in found.items()
+    }
+    assert values == {
+        "majority": (3 / 4, 1),
+        "prior": ((9 + 1) / 16, 3 / 4),
+        "claim_only": (0.5, pytest.approx(2 / 3)),
+    }
 
 
 def test_a_missing_verdict_scores_as_not_supported_in_parity_only():
@@ -64,13 +79,17 @@ outcomes = st.sampled_from([S, N, NEI, C, "maybe", None, ""])
 def test_counts_add_up_and_inputs_stay(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
     copies = list(gold), list(predicted)
-    for off_label, nei, conflict in itertools.product(OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES):
+    for off_label, nei, conflict in itertools.product(
+        OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES
+    ):
         policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
         found = score_predictions(gold, predicted, n_boot=2, **policy)
         used = collapse(found.counts, **policy)
         k = 3 if "three_class" in (nei, conflict) else 2
         assert used.shape == (k, k + 1)
-        excluded = [gold.count(label) * (rule == "exclude") for label, rule in ((NEI, nei), (C, conflict))]
+        excluded = [
+            gold.count(label) * (rule == "exclude") for label, rule in ((NEI, nei), (C, conflict))
+        ]
         assert list(found.excluded.values())[:2] == excluded
         assert used.sum() + sum(found.excluded.values()) == len(gold)
         assert off_label == "drop" or not found.excluded["dropped_predictions"]
@@ -84,7 +103,9 @@ def test_measures_equal_scikit_learn(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
     merged = {S: S, N: N, NEI: NEI, C: NEI}
     three = score_predictions(gold, predicted, n_boot=2, nei="three_class", conflict="three_class")
-    check(three, [merged[g] for g in gold], [merged.get(p, "neither") for p in predicted], (S, N, NEI))
+    check(
+        three, [merged[g] for g in gold], [merged.get(p, "neither") for p in predicted], (S, N, NEI)
+    )
     two = [(g, p if p in (S, N) else "neither") for g, p in pairs if g in (S, N)]
     if two:
         check(score_predictions(gold, predicted, n_boot=2), *map(list, zip(*two, strict=True)))
@@ -94,12 +115,16 @@ def check(found, gold, shown, classes=(S, N)):
     """Compare wherever scikit-learn does not fill in a convention of its own."""
     assert found["accuracy"].estimate == pytest.approx(sk.accuracy_score(gold, shown))
     options = {"average": "macro", "zero_division": 0}
-    for name, label in zip(["f1_binary", "f1_not_supported", "f1_insufficient"], classes, strict=False):
+    for name, label in zip(
+        ["f1_binary", "f1_not_supported", "f1_insufficient"], classes, strict=False
+    ):
         expected = pytest.approx(sk.f1_score(gold, shown, labels=[label], **options))
         assert found[name].estimate == (expected if label in gold + shown else None)
     if set(gold) == set(classes):
         for name, function in (("f1_macro", sk.f1_score), ("balanced_accuracy", sk.recall_score)):
-            assert found[name].estimate == pytest.approx(function(gold, shown, labels=list(classes), **options))
+            assert found[name].estimate == pytest.approx(
+                function(gold, shown, labels=list(classes), **options)
+            )
     else:
         assert found["f1_macro"].reason == "class_without_gold"
     if found["mcc"].estimate is not None:
@@ -117,7 +142,11 @@ def test_fever_collapse_flatters():
     )
     assert three["accuracy"].estimate == pytest.approx(0.5208520852085209)
     assert two["accuracy"].estimate == pytest.approx(0.6731, abs=5e-5)
-    assert excluded.excluded == {"gold_insufficient": 3333, "gold_conflicting": 0, "dropped_predictions": 0}
+    assert excluded.excluded == {
+        "gold_insufficient": 3333,
+        "gold_conflicting": 0,
+        "dropped_predictions": 0,
+    }
 
 
 def test_prevalence_makes_a_constant_answer_look_good():
@@ -143,8 +172,13 @@ def test_groups_cover_every_row_and_name_the_missing():
 def test_clusters_widen_the_interval():
     right = np.repeat(np.random.default_rng(0).random(60) < 0.6, 10)
     gold = np.tile([S, N], 300)
-    predicted, pages = np.where(right, gold, np.where(gold == S, N, S)), np.repeat(np.arange(60), 10)
-    alone, paged = (score_predictions(gold, predicted, clusters=c)["f1_macro"] for c in (None, pages))
+    predicted, pages = (
+        np.where(right, gold, np.where(gold == S, N, S)),
+        np.repeat(np.arange(60), 10),
+    )
+    alone, paged = (
+        score_predictions(gold, predicted, clusters=c)["f1_macro"] for c in (None, pages)
+    )
     assert paged.estimate == alone.estimate
     assert paged.high - paged.low > 2 * (alone.high - alone.low)
 
@@ -154,12 +188,26 @@ def test_no_interval_has_width_zero():
     gold = [S, N] * 10
     pairs = np.repeat(np.arange(10), 2)
     scores = score_predictions(gold, [S] * 20, clusters=pairs, n_boot=200)
-    three = score_predictions([S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2)
-    rows = [scores.measures, *scores.policies.values(), *scores.baselines.values(), *three.baselines.values()]
+    three = score_predictions(
+        [S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2
+    )
+    rows = [
+        scores.measures,
+        *scores.policies.values(),
+        *scores.baselines.values(),
+        *three.baselines.values(),
+    ]
     intervals = [interval for measures in rows for interval in measures.values()]
-    assert not [found for found in intervals if found.low is not None and found.high - found.low < 1e-9]
+    assert not [
+        found for found in intervals if found.low is not None and found.high - found.low < 1e-9
+    ]
     constant = scores["accuracy"]
-    assert (constant.estimate, constant.low, constant.high, constant.reason) == (0.5, None, None, "no_variation")
+    assert (constant.estimate, constant.low, constant.high, constant.reason) == (
+        0.5,
+        None,
+        None,
+        "no_variation",
+    )
     # A share of 0 or 1 has Wilson's interval over groups.
     recall = scores["recall"]
     assert recall.estimate == recall.high == 1 and 0.6 < recall.low < 0.8
@@ -171,7 +219,11 @@ def test_with_too_few_clusters_the_interval_is_by_row_and_says_so():
     alone = score_predictions(gold, predicted)
     for measure in ("accuracy", "f1_macro"):
         found, expected = few[measure], alone[measure]
-        assert (found.low, found.high, found.reason) == (expected.low, expected.high, INTERVAL_BY_UNIT)
+        assert (found.low, found.high, found.reason) == (
+            expected.low,
+            expected.high,
+            INTERVAL_BY_UNIT,
+        )
 
 
 def test_bootstrap_of_f1_agrees_with_resampled_rows():
@@ -179,7 +231,10 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
     gold = rng.choice([S, N], 80)
     predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
     found = score_predictions(gold, predicted, n_boot=4000)["f1_macro"]
-    draws = [sk.f1_score(gold[r], predicted[r], labels=[S, N], average="macro") for r in rng.integers(0, 80, (600, 80))]
+    draws = [
+        sk.f1_score(gold[r], predicted[r], labels=[S, N], average="macro")
+        for r in rng.integers(0, 80, (600, 80))
+    ]
     assert (found.low, found.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]), abs=0.02)
 
 
@@ -209,7 +264,9 @@ def test_no_rows_give_reasons_not_zeros():
 
 def test_prevalence_curve_meets_the_sample():
     found = at_prevalence(0.75, 0.5, [0.5, 0.0])
-    assert [found[name][0] for name in ("precision", "accuracy", "f1_binary")] == pytest.approx([0.6, 0.625, 2 / 3])
+    assert [found[name][0] for name in ("precision", "accuracy", "f1_binary")] == pytest.approx(
+        [0.6, 0.625, 2 / 3]
+    )
     assert np.isnan(at_prevalence(0.0, 1.0, 0.0)["precision"])
 
 
@@ -265,7 +322,9 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
     x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
     wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
     covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
-    half = stats.t.ppf(0.975, 59) * np.sqrt(covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1])
+    half = stats.t.ppf(0.975, 59) * np.sqrt(
+        covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    )
     assert found.estimate == pytest.approx(wins.mean((1, 2)) @ [1, -1])
     assert (found.low, found.high) == pytest.approx((found.estimate - half, found.estimate + half))
 

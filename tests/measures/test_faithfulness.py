@@ -26,7 +26,8 @@ from casebook.measures.faithfulness import (
 few = settings(max_examples=40, deadline=None)
 text = st.text(st.sampled_from("abcdeé 0123456789.!?,;()[]'’\"“”—\n\u00a0§₹"), max_size=120)
 LEASE = (
-    "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. The landlord returns the deposit within fourteen days."
+    "The tenant shall pay Rs. 5,000 under s. 26C(3) of the Act. "
+    "The landlord returns the deposit within fourteen days."
 )
 
 
@@ -56,7 +57,11 @@ def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
     text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
     shares = documented_shares(text, source, in_code=True)
     assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
-    assert documented_shares(text, source) == [(1.0, "Under Sec."), (None, "302 I.P.C."), (1.0, "he paid.")]
+    assert documented_shares(text, source) == [
+        (1.0, "Under Sec."),
+        (None, "302 I.P.C."),
+        (1.0, "he paid."),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +91,9 @@ def test_a_long_source_grounds_anything_under_the_documented_rule():
 def test_numbers_and_section_ids_count():
     # Content: section, 26c(3), applies, rs, 5000.
     claims = ("Section 26C(3) applies to Rs. 5,000.", "Section 26D(3) applies to Rs. 6,000.")
-    assert [faithfulness(claim, LEASE).mean_share for claim in claims] == pytest.approx([3 / 5, 1 / 5])
+    assert [faithfulness(claim, LEASE).mean_share for claim in claims] == pytest.approx(
+        [3 / 5, 1 / 5]
+    )
 
 
 def test_no_claim_and_no_source_have_no_score_and_the_threshold_is_inclusive():
@@ -170,7 +177,11 @@ def test_own_sources_are_told_from_foreign_ones(topics):
     sweep = threshold_sweep(rows).set_index(["rule", "condition", "threshold"]).sort_index()
     # Half the words are common to all subjects: 40 % is no test, 60 % is one.
     scores = sweep.loc[("code", "mismatched"), "score"]
-    assert (list(scores.index), scores[0.4], scores[0.6]) == ([0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], 1.0, 0.0)
+    assert (list(scores.index), scores[0.4], scores[0.6]) == (
+        [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
+        1.0,
+        0.0,
+    )
     assert (sweep["n"] == 12).all() and (sweep["without_claim"] == 0).all()
 
 
@@ -178,14 +189,20 @@ def test_shuffled_sources_cannot_be_told_apart(topics):
     """Negative control: with a foreign source as its own, AUROC is one half."""
     wrong = {key: others[0] for key, others in topics.foreign.items()}
     pairing = pair_sources(topics.explanations, topics.sources, wrong, draws=8, seed=2)
-    foreign = {key: tuple(s for s in others if s != topics.own[key]) for key, others in pairing.foreign.items()}
+    foreign = {
+        key: tuple(s for s in others if s != topics.own[key])
+        for key, others in pairing.foreign.items()
+    }
     blind = Pairing(topics.explanations, topics.sources, wrong, foreign)
     found = separation(sentence_rows(blind), "corrected")
     assert found.estimate == pytest.approx(0.5, abs=0.03)
 
 
 def test_the_threshold_of_a_sweep_is_inclusive():
-    texts = {"a": "alpha beta gamma delta epsilon.", "b": "One two three four five six seven eight."}
+    texts = {
+        "a": "alpha beta gamma delta epsilon.",
+        "b": "One two three four five six seven eight.",
+    }
     pairing = pair_sources(texts, {"x": "alpha beta", "y": "three four five"}, {"a": "x", "b": "y"})
     sweep = threshold_sweep(sentence_rows(pairing), [0.4]).set_index(["rule", "condition"])
     assert sweep.loc[("documented", "matched"), "score"] == 0.5
@@ -205,7 +222,9 @@ def test_sweeps_over_lengths(topics):
 
 def test_with_few_sources_an_interval_is_by_explanation_and_says_so(topics):
     """Twelve explanations of three sources: the interval speaks of new explanations of these sources."""
-    sources = {f"s{i}": " ".join(topics.sources[f"s{j}"] for j in range(i, 12, 3)) for i in range(3)}
+    sources = {
+        f"s{i}": " ".join(topics.sources[f"s{j}"] for j in range(i, 12, 3)) for i in range(3)
+    }
     own = {f"e{i}": f"s{i % 3}" for i in range(12)} | {"e0": "s1"}
     found = separation(sentence_rows(pair_sources(topics.explanations, sources, own)), "corrected")
     assert found.reason == "interval_by_unit" and found.low < found.estimate < found.high

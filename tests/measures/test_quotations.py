@@ -22,7 +22,9 @@ from casebook.paths import DATA
 
 FOLDER = DATA / "hard_citations"
 MADE = json.loads((FOLDER / "sources.json").read_text(encoding="utf-8"))
-CASES = [json.loads(line) for line in (FOLDER / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
+CASES = [
+    json.loads(line) for line in (FOLDER / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+]
 BY_CITATION = {canonical(text): key for text, key in MADE["citations"].items()}
 WORDS = ["rent", "deposit", "tenant's", "days", "14", "law"]
 few = settings(max_examples=60, deadline=None)
@@ -37,7 +39,12 @@ def test_hard_case(case):
         found = [quote.state for quote in quotes]
         assert all(text[q.start : q.end] == q.text for q in quotes)
     elif case["kind"] == "citation":
-        found = [c.state for c in citation_states(text, MADE["citations"], names=MADE["names"], expected=case["about"])]
+        found = [
+            c.state
+            for c in citation_states(
+                text, MADE["citations"], names=MADE["names"], expected=case["about"]
+            )
+        ]
     else:
         found = [citation.canonical for citation in find_citations(text)]
     assert found == case["expected"]
@@ -52,7 +59,10 @@ def test_the_hard_cases_cover_every_state_and_trap():
 
 def test_pinpoints_are_kept_apart():
     found = find_citations("[2019] UKSC 41 at [50]-[52]; [1932] A.C. 562 at 580E")
-    assert [(c.text, c.pinpoint) for c in found] == [("[2019] UKSC 41", "[50]-[52]"), ("[1932] A.C. 562", "580E")]
+    assert [(c.text, c.pinpoint) for c in found] == [
+        ("[2019] UKSC 41", "[50]-[52]"),
+        ("[1932] A.C. 562", "580E"),
+    ]
 
 
 @few
@@ -101,7 +111,11 @@ def public(mirror):
 def test_brackets_are_passages_for_alce_and_parts_of_citations_here(public):
     """Also a year is a passage, and passage zero is the last one."""
     text, known = "R v Smith [2019] UKSC 41 [2].", {"[2019] UKSC 41": "smith"}
-    assert bracket_references(text) == public[f"ALCE citation regex on '{text}'"]["parsed_refs"] == [2018, 1]
+    assert (
+        bracket_references(text)
+        == public[f"ALCE citation regex on '{text}'"]["parsed_refs"]
+        == [2018, 1]
+    )
     assert [(c.canonical, c.pinpoint) for c in find_citations(text)] == [("2019 UKSC 41", "[2]")]
     assert [(c.state, c.source) for c in citation_states(text, known)] == [("verbatim", "smith")]
     assert bracket_references("[0]") == public["ALCE '[0]'"]["parsed_refs"] == [-1]
@@ -114,7 +128,12 @@ def test_quotations_of_ragas_are_straight_and_may_be_apostrophes(public):
     possessive = "The claimant's rent was due before the defendant's notice."
     cases = {
         "ragas quoted_spans curly quotes": (text, source, 0, ["verbatim"]),
-        "ragas quoted_spans apostrophes (claimant's ... defendant's)": (possessive, "The rent was due.", 1, []),
+        "ragas quoted_spans apostrophes (claimant's ... defendant's)": (
+            possessive,
+            "The rent was due.",
+            1,
+            [],
+        ),
     }
     for name, (answer, held, total, ours) in cases.items():
         found = quoted_span_alignment(answer, held)
@@ -123,7 +142,10 @@ def test_quotations_of_ragas_are_straight_and_may_be_apostrophes(public):
         assert [quote.state for quote in quote_states(answer, {"s": held})] == ours
     straight = quoted_span_alignment(text.replace("“", '"').replace("”", '"'), source)
     assert straight == {"citation_alignment_quoted_spans": 1, "matched": 1, "total": 1}
-    totals = [quoted_span_alignment(f'Said "{words}".', source)["total"] for words in ("rent is", "rent is due")]
+    totals = [
+        quoted_span_alignment(f'Said "{words}".', source)["total"]
+        for words in ("rent is", "rent is due")
+    ]
     assert totals == [0, 1]
 
 

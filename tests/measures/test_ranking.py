@@ -72,15 +72,31 @@ def test_embedding_shift_keys_on_one_relevant_document():
     run = {f"q{r}": {f"d{i}": -float(i) for i in range(1, 6)} for r in range(1, 6)}
     qrels = {f"q{r}": {f"d{r}": 1} for r in range(1, 6)}
     found = evaluate(qrels, run, ["original:map@1", "original:ndcg@3"]).mean.values()
-    assert tuple(found) == pytest.approx((np.mean(1 / np.arange(1, 6)), (1 + 1 / LOG3 + 1 / LOG4) / 5))
+    assert tuple(found) == pytest.approx(
+        (np.mean(1 / np.arange(1, 6)), (1 + 1 / LOG3 + 1 / LOG4) / 5)
+    )
 
 
 @pytest.mark.parametrize(
     "spellings",
     [
-        *("nDCG@10 ndcg@10 NDCG@10 NDCG_CUT_10", "nDCG ndcg", "AP map MAP ap", "AP@1 map@1 MAP@1 map_cut_1"),
-        *("RR recip_rank", "RR@10 mrr@10 MRR@10 rr@10", "P@5 p@5 precision@5 p_5", "R@10 recall@10 r@10 RECALL_10"),
-        *("Success@1 success@1 success_1", "bpref BPREF", "IPrec@0.3 iprec@0.3 iprec_at_recall_0.30"),
+        *(
+            "nDCG@10 ndcg@10 NDCG@10 NDCG_CUT_10",
+            "nDCG ndcg",
+            "AP map MAP ap",
+            "AP@1 map@1 MAP@1 map_cut_1",
+        ),
+        *(
+            "RR recip_rank",
+            "RR@10 mrr@10 MRR@10 rr@10",
+            "P@5 p@5 precision@5 p_5",
+            "R@10 recall@10 r@10 RECALL_10",
+        ),
+        *(
+            "Success@1 success@1 success_1",
+            "bpref BPREF",
+            "IPrec@0.3 iprec@0.3 iprec_at_recall_0.30",
+        ),
         *("RBP(p=0.9) rbp(p=0.9)", "P(rel=2)@5 p(rel=2)@5", "NumRelRet num_rel_ret"),
     ],
 )
@@ -140,7 +156,15 @@ def test_policies_for_missing_and_irrelevant_queries():
 
 def test_accounting():
     run = {**RUN, "q4": {}}
-    expected = {"judged": 4, "retrieved": 5, "evaluated": 4, "missing": 0, "extra": 1, "empty": 1, "no_relevant": 1}
+    expected = {
+        "judged": 4,
+        "retrieved": 5,
+        "evaluated": 4,
+        "missing": 0,
+        "extra": 1,
+        "empty": 1,
+        "no_relevant": 1,
+    }
     assert evaluate(QRELS, run).accounting.counts() == expected
     assert evaluate(QRELS, run).accounting.extra == ("q9",)
     assert evaluate(QRELS, run, missing="skip").accounting.evaluated == 4
@@ -162,7 +186,9 @@ def test_every_form_of_input_gives_the_same(tmp_path):
         for table, name in ((QRELS, "relevance"), (RUN, "score"))
     )
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.gz"
-    qrels.write_text("".join(f"{q} 0 {d} {n}\n" for q, row in QRELS.items() for d, n in row.items()))
+    qrels.write_text(
+        "".join(f"{q} 0 {d} {n}\n" for q, row in QRELS.items() for d, n in row.items())
+    )
     write_run(run, RUN)
     commented = tmp_path / "commented.txt"
     commented.write_text("# pool\n" + qrels.read_text())
@@ -207,7 +233,11 @@ def test_a_bad_measure_is_refused(name, problem):
         ({"q1": {"a": 0.5}}, RUN, "0.5 of query 'q1'.* is not an integer grade"),
         ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
         (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
-        (QRELS, pd.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}), "row 1 repeats"),
+        (
+            QRELS,
+            pd.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}),
+            "row 1 repeats",
+        ),
     ],
 )
 def test_bad_input_is_named_in_one_line(qrels, run, problem):
@@ -216,7 +246,9 @@ def test_bad_input_is_named_in_one_line(qrels, run, problem):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("grades", "theirs"), [((1, 1, 1), 0.19), ((2, 1, 2), 0.145), ((2, 1, 3), 0.29 / 3)])
+@pytest.mark.parametrize(
+    ("grades", "theirs"), [((1, 1, 1), 0.19), ((2, 1, 2), 0.145), ((2, 1, 3), 0.29 / 3)]
+)
 def test_rbp_is_trec_evals_on_binary_grades_alone(grades, theirs):
     """Values of trec_eval's m_rbp.c, whose gains are grades over the query's highest grade."""
     judged, run = dict(zip("abc", grades, strict=True)), {"q": {"a": 2.0, "b": 1.0}}
@@ -254,10 +286,15 @@ retrieved = st.sets(st.sampled_from("abcdefgh"), min_size=1, max_size=6)
 def test_values_of_a_random_order_equal_the_mean_over_all_orders(judged, documents):
     orders = list(itertools.permutations(sorted(documents)))
     qrels = {f"q{i}": judged for i in range(len(orders))}
-    runs = {f"q{i}": {name: -float(rank) for rank, name in enumerate(order)} for i, order in enumerate(orders)}
+    runs = {
+        f"q{i}": {name: -float(rank) for rank, name in enumerate(order)}
+        for i, order in enumerate(orders)
+    }
     values = evaluate(qrels, runs, CLOSED).matrix
     run = {"q": dict.fromkeys(documents, 0.5)}
-    assert np.allclose(random_order({"q": judged}, run, CLOSED).matrix[0], values.mean(axis=0), atol=1e-12)
+    assert np.allclose(
+        random_order({"q": judged}, run, CLOSED).matrix[0], values.mean(axis=0), atol=1e-12
+    )
 
 
 def test_a_random_order_by_hand():
@@ -281,7 +318,10 @@ def collection(rng, queries=40):
 
 def ranked(run):
     """The same run in the order of its ranking."""
-    return {q: dict(sorted(row.items(), key=lambda item: item[::-1], reverse=True)) for q, row in run.items()}
+    return {
+        q: dict(sorted(row.items(), key=lambda item: item[::-1], reverse=True))
+        for q, row in run.items()
+    }
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -291,21 +331,31 @@ def test_the_order_in_which_documents_are_given_changes_no_value(tmp_path, seed)
     names = ["nDCG@10", "AP", "RR", "R@20", "bpref", "Judged@5"]
     expected = evaluate(qrels, ranked(run), names).frame()
 
-    rows = [(query, document, score) for query, row in run.items() for document, score in row.items()]
+    rows = [
+        (query, document, score) for query, row in run.items() for document, score in row.items()
+    ]
     mixed = [rows[place] for place in rng.permutation(len(rows))]
     frame = pd.DataFrame(mixed, columns=["query_id", "doc_id", "score"])
     file = tmp_path / "run.txt"
-    file.write_text("".join(f"{query} Q0 {document} 1 {score} tag\n" for query, document, score in mixed))
+    file.write_text(
+        "".join(f"{query} Q0 {document} 1 {score} tag\n" for query, document, score in mixed)
+    )
 
     for given_run in (run, frame, file):
-        pd.testing.assert_frame_equal(evaluate(qrels, given_run, names).frame(), expected, check_exact=True)
+        pd.testing.assert_frame_equal(
+            evaluate(qrels, given_run, names).frame(), expected, check_exact=True
+        )
 
 
 def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatch):
     described = {info.name for info in list_measures()}
-    assert {describe(name if "@" in name else f"{name}@10").name for name in ("nDCG", "AP", "RR")} <= described
+    assert {
+        describe(name if "@" in name else f"{name}@10").name for name in ("nDCG", "AP", "RR")
+    } <= described
     for family in FAMILIES:
-        cutoff = {"required": "@0.5" if family == "IPrec" else "@5"}.get(FAMILIES[family].cutoff, "")
+        cutoff = {"required": "@0.5" if family == "IPrec" else "@5"}.get(
+            FAMILIES[family].cutoff, ""
+        )
         assert describe(f"{family}{cutoff}").definition != NOT_DESCRIBED
     monkeypatch.setitem(FAMILIES, "ERR", FAMILIES["RR"])
     monkeypatch.setitem(ranking_measures._CASE, "err", "ERR")

@@ -12,7 +12,14 @@ from scipy import stats
 
 from casebook.errors import InputError
 from casebook.measures import rankshift
-from casebook.measures.rankshift import cases_needed, mean_null, mean_spearman_test, spearman, spearman_null, tilted
+from casebook.measures.rankshift import (
+    cases_needed,
+    mean_null,
+    mean_spearman_test,
+    spearman,
+    spearman_null,
+    tilted,
+)
 
 K = 10
 WORKED = list("abcde"), list("bacfd")  # of Fagin et al. 2003
@@ -32,12 +39,17 @@ def plain_displacements(before, after, k, absent="k+1"):
     """The definition, item by item."""
     place = (k + 1, k + 1) if absent == "k+1" else (len(before) + 1, len(after) + 1)
     return [
-        abs((before.index(x) + 1 if x in before else place[0]) - (after.index(x) + 1 if x in after else place[1]))
+        abs(
+            (before.index(x) + 1 if x in before else place[0])
+            - (after.index(x) + 1 if x in after else place[1])
+        )
         for x in dict.fromkeys([*before, *after])
     ]
 
 
-@pytest.mark.parametrize("measure", ["mean_displacement", "footrule", "normalised_footrule", "kendall_topk"])
+@pytest.mark.parametrize(
+    "measure", ["mean_displacement", "footrule", "normalised_footrule", "kendall_topk"]
+)
 def test_ten_ranks_are_compared_unless_told(measure):
     """The first ten are the same, the eleventh and twelfth change places."""
     distance = getattr(rankshift, measure)
@@ -66,7 +78,11 @@ def plain_kendall(before, after, penalty):
 @given(lists, lists, st.sampled_from(["k+1", "len_aware"]), st.integers(8, 12))
 def test_displacement_is_its_definition(before, after, absent, k):
     moves = plain_displacements(before, after, k, absent)
-    for affected, values in (("union", moves), ("moved", [m for m in moves if m]), ("before", moves[: len(before)])):
+    for affected, values in (
+        ("union", moves),
+        ("moved", [m for m in moves if m]),
+        ("before", moves[: len(before)]),
+    ):
         found = rankshift.mean_displacement(before, after, k, affected=affected, absent=absent)
         assert found == (pytest.approx(np.mean(values)) if values else None)
         reason = rankshift.undefined_reason(before, after, k, affected=affected, absent=absent)
@@ -83,14 +99,18 @@ def test_footrule_jaccard_and_kendall_are_their_definitions(before, after, penal
     if before or after:
         assert rankshift.footrule(before, after, 9) == sum(plain_displacements(before, after, 9))
         common = {*before} & {*after}
-        assert rankshift.jaccard(before, after, 9) == pytest.approx(len(common) / len({*before, *after}))
+        assert rankshift.jaccard(before, after, 9) == pytest.approx(
+            len(common) / len({*before, *after})
+        )
         found = rankshift.kendall_topk(before, after, 9, penalty=penalty)
         assert found == pytest.approx(plain_kendall(before, after, penalty))
 
 
 def test_published_values_of_fagin():
     found = [rankshift.footrule(*pair, 5) for pair in (WORKED, DISJOINT)]
-    found += [rankshift.kendall_topk(*pair, 5, penalty=p) for pair in (WORKED, DISJOINT) for p in (0, 0.5)]
+    found += [
+        rankshift.kendall_topk(*pair, 5, penalty=p) for pair in (WORKED, DISJOINT) for p in (0, 0.5)
+    ]
     assert found == [6, 30, 3, 3, 25, 35]
     assert rankshift.normalised_footrule(*WORKED, 5) == pytest.approx(0.2)
     assert rankshift.mean_displacement(*WORKED, 5, affected="before") == 0.8
@@ -101,9 +121,14 @@ def test_of_one_set_footrule_and_kendall_are_those_of_permutations():
     """Kendall's tau of scipy; Diaconis & Graham 1977: K <= F <= 2K."""
     for before, after in zip(*draws(12, pairs=200, k=12), strict=True):
         ranks = np.argsort(before), np.argsort(after)
-        footrule, distance = rankshift.footrule(before, after, 12), rankshift.kendall_topk(before, after, 12)
+        footrule, distance = (
+            rankshift.footrule(before, after, 12),
+            rankshift.kendall_topk(before, after, 12),
+        )
         assert footrule == np.abs(ranks[0] - ranks[1]).sum()
-        assert 1 - 4 * distance / (12 * 11) == pytest.approx(stats.kendalltau(*ranks).statistic, abs=1e-12)
+        assert 1 - 4 * distance / (12 * 11) == pytest.approx(
+            stats.kendalltau(*ranks).statistic, abs=1e-12
+        )
         assert distance <= footrule <= 2 * distance
 
 
@@ -111,7 +136,11 @@ def test_the_largest_mean_is_that_of_an_overlap_of_six_and_the_footrule_is_monot
     def worst(common):
         """Half of the common items lead before, the other half after."""
         one, two = list(range(common // 2)), list(range(common // 2, common))
-        return [*one, *range(100, 100 + K - common), *two], [*two, *range(200, 200 + K - common), *one]
+        return [*one, *range(100, 100 + K - common), *two], [
+            *two,
+            *range(200, 200 + K - common),
+            *one,
+        ]
 
     means = [rankshift.mean_displacement(*worst(common)) for common in range(K + 1)]
     # By the identity: the worse ranks are at most 10, 10, 9, 9, 8, 8, ...
@@ -126,7 +155,9 @@ def test_short_lists_inflate_the_mean(n, shift):
     before = list(range(n))
     after = [*before[:-1], "new"]
     assert rankshift.mean_displacement(before, after, K) == pytest.approx(shift, abs=0.005)
-    assert rankshift.mean_displacement(before, after, K, absent="len_aware") == pytest.approx(2 / (n + 1))
+    assert rankshift.mean_displacement(before, after, K, absent="len_aware") == pytest.approx(
+        2 / (n + 1)
+    )
 
 
 def test_reference_levels_of_chance():
@@ -155,7 +186,9 @@ def test_the_package_agrees_on_lists_of_one_length():
     for _ in range(100):
         k, p = random.randint(1, 20), random.uniform(0.3, 0.98)
         pair = [random.sample(range(30), k) for _ in "ab"]
-        assert rankshift.rbo(*pair, p) == pytest.approx(rbo.RankingSimilarity(*pair).rbo_ext(p=p), abs=1e-12)
+        assert rankshift.rbo(*pair, p) == pytest.approx(
+            rbo.RankingSimilarity(*pair).rbo_ext(p=p), abs=1e-12
+        )
 
 
 @some
@@ -189,10 +222,27 @@ def test_values_are_bounded_symmetric_and_lie_between_what_may_follow(before, af
 
 def test_only_the_first_k_count_and_two_empty_lists_have_no_value():
     before, after = list(range(20)), [*range(10), *range(30, 40)]
-    assert rankshift.normalised_footrule(before, after, 10) == 0 < rankshift.normalised_footrule(before, after, 20)
-    names = ("mean_displacement", "normalised_footrule", "kendall_topk", "jaccard", "average_overlap")
+    assert (
+        rankshift.normalised_footrule(before, after, 10)
+        == 0
+        < rankshift.normalised_footrule(before, after, 20)
+    )
+    names = (
+        "mean_displacement",
+        "normalised_footrule",
+        "kendall_topk",
+        "jaccard",
+        "average_overlap",
+    )
     assert [getattr(rankshift, name)(before, after) for name in names] == [0, 0, 0, 1, 1]
-    for name in ("mean_displacement", "normalised_footrule", "jaccard", "kendall_topk", "average_overlap", "rbo"):
+    for name in (
+        "mean_displacement",
+        "normalised_footrule",
+        "jaccard",
+        "kendall_topk",
+        "average_overlap",
+        "rbo",
+    ):
         assert getattr(rankshift, name)([], []) is None
         assert getattr(rankshift, name)(["a"], []) is not None
     assert rankshift.undefined_reason([], []) == "both_lists_empty"
@@ -226,7 +276,9 @@ def test_bad_lists_and_options_are_refused(name):
 def test_mid_ranks_agree_with_scipy(pairs):
     first, second = zip(*pairs, strict=True)
     constant = len(set(first)) == 1 or len(set(second)) == 1
-    assert spearman(first, second) == (None if constant else pytest.approx(stats.spearmanr(first, second).statistic))
+    assert spearman(first, second) == (
+        None if constant else pytest.approx(stats.spearmanr(first, second).statistic)
+    )
 
 
 def test_null_of_ties_is_that_of_scipys_permutation_test():
@@ -234,7 +286,10 @@ def test_null_of_ties_is_that_of_scipys_permutation_test():
     observed = round(1000 * abs(spearman(first, second)))
     beyond = sum(p for v, p in spearman_null(first, second).items() if abs(v) >= observed)
     expected = stats.permutation_test(
-        (first,), lambda x: stats.spearmanr(x, second).statistic, permutation_type="pairings", n_resamples=np.inf
+        (first,),
+        lambda x: stats.spearmanr(x, second).statistic,
+        permutation_type="pairings",
+        n_resamples=np.inf,
     )
     assert beyond == pytest.approx(expected.pvalue)
     with pytest.raises(InputError, match="at most 7"):

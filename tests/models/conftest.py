@@ -42,7 +42,10 @@ def bert_pair(tmp_path_factory):
     from transformers import BertConfig, BertModel
 
     place = tmp_path_factory.mktemp("towers")
-    return [saved(place / name, lambda: BertModel(BertConfig(**sizes())), len(name)) for name in ("query", "passage")]
+    return [
+        saved(place / name, lambda: BertModel(BertConfig(**sizes())), len(name))
+        for name in ("query", "passage")
+    ]
 
 
 @pytest.fixture(scope="session")

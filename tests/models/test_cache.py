@@ -96,7 +96,9 @@ def test_damaged_shard_is_set_aside_and_recomputed(cached, tmp_path, damage):
     data = bytearray(shard.read_bytes())
     place = data.index(expected[:1].tobytes())
     data[place] ^= 255
-    shard.write_bytes({"flip": data, "truncate": data[: len(data) // 2], "empty": b"", "text": b"?"}[damage])
+    shard.write_bytes(
+        {"flip": data, "truncate": data[: len(data) // 2], "empty": b"", "text": b"?"}[damage]
+    )
     for reader in (cached, CachedEncoder(Counting(), EmbeddingCache(tmp_path))):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

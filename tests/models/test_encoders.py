@@ -144,7 +144,9 @@ def test_changed_weights_of_the_package_are_refused(tmp_path, monkeypatch):
         locate_model("minilm")
 
 
-@pytest.mark.parametrize("name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"])
+@pytest.mark.parametrize(
+    "name", ["/no/such/folder", "./here", "~/there", "a/b/c", "", "..", "C:\\models"]
+)
 def test_folder_that_does_not_exist_is_one_clear_line(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as error:

@@ -11,8 +11,15 @@ from serving import completion, replying, response
 from casebook.errors import InputError
 from casebook.models.language import Endpoint, NoAnswer, load_language_model
 
-SCHEMA = {"type": "object", "properties": {"plausible": {"type": "boolean"}}, "required": ["plausible"]}
-HALF = ['{"plausible": true, "why": "\\ud800"}', '{"plausible": true, "share": 1e999}']  # no file could hold them
+SCHEMA = {
+    "type": "object",
+    "properties": {"plausible": {"type": "boolean"}},
+    "required": ["plausible"],
+}
+HALF = [
+    '{"plausible": true, "why": "\\ud800"}',
+    '{"plausible": true, "share": 1e999}',
+]  # no file could hold them
 GOOD = 'Certainly: {"plausible": true}.'
 
 
@@ -25,7 +32,9 @@ def test_an_answer_is_the_object_within_the_words(endpoint):
     assert asked[0]["messages"][0]["content"].startswith("Is it?")
 
 
-@pytest.mark.parametrize("bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000, *HALF])
+@pytest.mark.parametrize(
+    "bad", ["perhaps", '{"plausible": "yes"}', "{}", '{"plausible": NaN}', "{" * 5000, *HALF]
+)
 def test_one_retry_tells_what_was_wrong(endpoint, bad):
     url, asked = endpoint(bad, GOOD)
     model = Endpoint("m", url)
@@ -74,7 +83,9 @@ def test_a_wrong_answer_that_repeats_key_or_password_is_told_without(endpoint, m
     assert value not in str(error.value)
 
 
-@pytest.mark.parametrize("url", ["me:hunter22@host/v1", "http://me:hunter22/x@host/v1", "http://[::1"])
+@pytest.mark.parametrize(
+    "url", ["me:hunter22@host/v1", "http://me:hunter22/x@host/v1", "http://[::1"]
+)
 def test_what_is_no_address_is_one_line_without_the_password(url):
     with pytest.raises(InputError, match="of a language model: ") as error:
         Endpoint("m", url)
@@ -126,8 +137,13 @@ def test_neither_key_nor_prompt_goes_to_another_host(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with (
         replying(lambda prompt: [response(completion())]) as (elsewhere, asked),
-        replying(lambda prompt: [response(b"", f"Location: {elsewhere}", status="307 Moved")]) as (url, _),
-        pytest.raises(NoAnswer, match=f"the server answers 307: moved to {elsewhere}: name that address"),
+        replying(lambda prompt: [response(b"", f"Location: {elsewhere}", status="307 Moved")]) as (
+            url,
+            _,
+        ),
+        pytest.raises(
+            NoAnswer, match=f"the server answers 307: moved to {elsewhere}: name that address"
+        ),
     ):
         Endpoint("m", url).complete("Is it?")
     assert asked == []
@@ -144,7 +160,14 @@ def test_a_notebook_whose_event_loop_runs_can_ask(endpoint):
 
 @pytest.mark.parametrize(
     "usage",
-    [{"prompt_tokens": -1}, {"prompt_tokens": "7"}, {"completion_tokens": 1.5}, {"completion_tokens": 2**70}, 3, []],
+    [
+        {"prompt_tokens": -1},
+        {"prompt_tokens": "7"},
+        {"completion_tokens": 1.5},
+        {"completion_tokens": 2**70},
+        3,
+        [],
+    ],
 )
 def test_tokens_are_counts_or_the_reply_is_no_answer(usage):
     server = replying(lambda prompt: [response(completion(usage=usage))])

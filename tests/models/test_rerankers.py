@@ -7,7 +7,13 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.models.cache import TokenVectors
-from casebook.models.rerankers import CLASSES, CrossEncoderReranker, EntailmentModel, MaxSimReranker, RememberedScores
+from casebook.models.rerankers import (
+    CLASSES,
+    CrossEncoderReranker,
+    EntailmentModel,
+    MaxSimReranker,
+    RememberedScores,
+)
 
 WORDS = ["a", "b", "c", "d", "e"]
 VECTORS = np.random.default_rng(0).normal(size=(5, 4))
@@ -94,7 +100,10 @@ def test_cross_encoder_scores_pairs_like_the_bare_model(tmp_path, make_classifie
         with torch.inference_mode():
             return model.eval()(**batch).logits.item()
 
-    expected = [[logit("can you sue", texts[2]), logit("can you sue", texts[0])], [logit("refund", texts[1]), -np.inf]]
+    expected = [
+        [logit("can you sue", texts[2]), logit("can you sue", texts[0])],
+        [logit("refund", texts[1]), -np.inf],
+    ]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert len(np.unique(found)) == 4
     assert reranker.scores([], np.zeros((0, 3), int)).shape == (0, 3)
@@ -156,7 +165,8 @@ def test_the_judge_of_the_command_is_the_model_in_the_folder(casebook, entailmen
     (collection / "corpus.jsonl").write_text(json.dumps(row) + "\n")
     claims.write_text(claim + "\n")
     code, text, error = casebook(
-        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"), *("--stance", f"entailment:{entailment}")
+        *("factcheck", "run", claims, "--corpus", f"{collection}", "--json"),
+        *("--stance", f"entailment:{entailment}"),
     )
     assert code == 0, error
     items = json.loads(text)["claims"][0]["evidence"]
@@ -190,7 +200,10 @@ class Counting:
 def test_scores_are_those_of_the_reranker_and_asked_for_once():
     plain, counted = Counting(), Counting()
     remembered = RememberedScores(counted)
-    batches = [(["a", "bb"], [[0, 3, -1], [2, -1, -1]]), (["bb", "a", "ccc"], [[2, 5, 0], [3, 0, -1], [-1, 6, 1]])]
+    batches = [
+        (["a", "bb"], [[0, 3, -1], [2, -1, -1]]),
+        (["bb", "a", "ccc"], [[2, 5, 0], [3, 0, -1], [-1, 6, 1]]),
+    ]
     for queries, candidates in batches * 2:
         expected = plain.scores(queries, np.array(candidates))
         for found, wanted in zip(remembered.scores(queries, candidates), expected, strict=True):

@@ -30,7 +30,9 @@ def test_cells_are_short(source):
     for cell in code_cells(source):
         statements = ast.parse("".join(cell["source"])).body
         imports = [n for n in statements if isinstance(n, ast.Import | ast.ImportFrom)]
-        assert len(cell["source"]) - sum(n.end_lineno - n.lineno + 1 for n in imports) <= 25, cell["id"]
+        assert len(cell["source"]) - sum(n.end_lineno - n.lineno + 1 for n in imports) <= 25, cell[
+            "id"
+        ]
 
 
 def test_figures_have_captions(source):
@@ -43,7 +45,9 @@ def test_figures_have_captions(source):
     ]
     assert calls
     for call in calls:
-        assert len(call.args) > 2 or any(word.arg == "caption" for word in call.keywords), ast.unparse(call)
+        assert len(call.args) > 2 or any(word.arg == "caption" for word in call.keywords), (
+            ast.unparse(call)
+        )
 
 
 def test_run_and_cell_are_parameters(source):

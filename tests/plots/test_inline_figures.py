@@ -73,12 +73,17 @@ def test_what_a_cell_shows_is_kept_and_linked(outputs):
 def test_a_rerun_draws_the_same_bytes_with_two_decimals(outputs):
     one, two = (outputs.figure("bars", bars(), "Two bars.")._repr_html_() for _ in range(2))
     assert one == two
-    places = " ".join(path["d"] for path in Parts(outputs.figure("bars", bars(), "Two bars.")).of("path"))
+    places = " ".join(
+        path["d"] for path in Parts(outputs.figure("bars", bars(), "Two bars.")).of("path")
+    )
     assert not re.search(r"\.\d{3}", places)
 
 
 def test_two_figures_of_a_page_share_no_id(outputs):
-    named = [{a["id"] for _, a in Parts(outputs.figure(n, bars(), n)).tags if "id" in a} for n in ("one", "two")]
+    named = [
+        {a["id"] for _, a in Parts(outputs.figure(n, bars(), n)).tags if "id" in a}
+        for n in ("one", "two")
+    ]
     assert all(named) and not named[0] & named[1]
     page = outputs.figure("one", bars(), "one")._repr_html_()
     assert set(re.findall(r"#([\w-]+)", " ".join(re.findall(r"url\([^)]*\)", page)))) <= named[0]
@@ -110,9 +115,13 @@ def test_a_mark_stands_where_its_value_is_drawn(outputs):
     axes.scatter([0, 1], [0, 1])
     hover(axes, ["low", "high"], [0, 1], [0, 1])
     parts = Parts(outputs.figure("points", figure, "Points."))
-    drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][-2:]
+    drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][
+        -2:
+    ]
     marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
-    assert {float(mark[side]) for mark in marks for side in ("width", "height")} == {14.0}  # points: a finger's place
+    assert {float(mark[side]) for mark in marks for side in ("width", "height")} == {
+        14.0
+    }  # points: a finger's place
     for (x, y), mark in zip(drawn, marks, strict=True):
         middle = [float(mark[a]) + float(mark[b]) / 2 for a, b in (("x", "width"), ("y", "height"))]
         assert middle == pytest.approx([x, y], abs=0.2)
@@ -123,16 +132,27 @@ def test_the_mark_of_a_large_bar_is_the_bar(outputs):
     axes.bar([0, 1], [0.001, 0.5])
     parts = Parts(outputs.figure("bars", figure, "Two bars."))
     marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
-    boxes = [bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi)) for bar in axes.patches]
+    boxes = [
+        bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi))
+        for bar in axes.patches
+    ]
     small, large = boxes
     assert small.height < 14 < min(small.width, large.width, large.height)
     sizes = [(float(mark["width"]), float(mark["height"])) for mark in marks]
-    assert sizes == [pytest.approx((small.width, 14), abs=0.2), pytest.approx((large.width, large.height), abs=0.2)]
+    assert sizes == [
+        pytest.approx((small.width, 14), abs=0.2),
+        pytest.approx((large.width, large.height), abs=0.2),
+    ]
 
 
 def test_an_interval_that_holds_zero_is_grey(outputs):
     frame = pd.DataFrame(
-        {"row": ["up", "down", "none"], "value": [0.2, -0.2, 0.0], "low": [0.1, -0.3, -0.1], "high": [0.3, -0.1, 0.1]}
+        {
+            "row": ["up", "down", "none"],
+            "value": [0.2, -0.2, 0.0],
+            "low": [0.1, -0.3, -0.1],
+            "high": [0.3, -0.1, 0.1],
+        }
     )
     figure = plots.effects(frame, "change", margin=0.05)
     axes = figure.axes[0]

@@ -29,7 +29,12 @@ ROWS = pd.DataFrame(
     }
 )
 DETECTED = pd.DataFrame(
-    {"detector": ["e", "f"], "defect": ["one two", "one two"], "auroc": [0.9, np.nan], "judged": [5, 0]}
+    {
+        "detector": ["e", "f"],
+        "defect": ["one two", "one two"],
+        "auroc": [0.9, np.nan],
+        "judged": [5, 0],
+    }
 )
 LINES = pd.DataFrame(
     {
@@ -42,18 +47,24 @@ LINES = pd.DataFrame(
         "default": [20] * 4,
     }
 )
-STAGES = pd.DataFrame({"stage": ["bm25", "rerank"], "milliseconds": [1.0, 9.0], "change": [0.1, -0.1]})
+STAGES = pd.DataFrame(
+    {"stage": ["bm25", "rerank"], "milliseconds": [1.0, 9.0], "change": [0.1, -0.1]}
+)
 STAGES = STAGES.assign(low=[0.0, -0.2], high=[0.2, -0.05])
 SCORES = pd.DataFrame({"a set": [0.123, np.nan], "another set": [-0.2, 0.5]}, ["x", "y"])
 
 
 def node(name, depth, parent=None, kind=None):
     edit = kind and SimpleNamespace(fact_type=kind, description=f"{kind}: changed")
-    return SimpleNamespace(name=name, depth=depth, parent=parent, edit=edit, displacement=lambda k: 1.5)
+    return SimpleNamespace(
+        name=name, depth=depth, parent=parent, edit=edit, displacement=lambda k: 1.5
+    )
 
 
 ROOT = node("root", 0)
-TREE = SimpleNamespace(root=ROOT, nodes=[ROOT, node("n1", 1, ROOT, "Section"), node("n2", 1, ROOT, "Evidence")])
+TREE = SimpleNamespace(
+    root=ROOT, nodes=[ROOT, node("n1", 1, ROOT, "Section"), node("n2", 1, ROOT, "Evidence")]
+)
 
 FIGURES = {
     "values": lambda: plots.values(ROWS, "value", reference={"chance": 0.5}, band=(0.45, 0.55)),

@@ -51,7 +51,10 @@ def test_fleiss_and_randolph_as_statsmodels():
     for seed in range(10):
         ratings = draw(seed)
         counts, _ = inter_rater.aggregate_raters(ratings)
-        for method, function in (("fleiss", agreement.fleiss_kappa), ("randolph", agreement.brennan_prediger)):
+        for method, function in (
+            ("fleiss", agreement.fleiss_kappa),
+            ("randolph", agreement.brennan_prediger),
+        ):
             theirs = inter_rater.fleiss_kappa(counts, method)
             assert function(ratings, **NONE).estimate == pytest.approx(theirs)
 

@@ -10,11 +10,22 @@ from casebook.measures.agreement import NAMES, _builder, as_panel, from_counts
 
 NONE = {"n_boot": 0, "wide": True}
 COUNTED = ("percent_agreement", "fleiss_kappa", "brennan_prediger", "gwet_ac1")
-COUNTED += ("krippendorff_alpha_nominal", "krippendorff_alpha_ordinal", "krippendorff_alpha_interval")
+COUNTED += (
+    "krippendorff_alpha_nominal",
+    "krippendorff_alpha_ordinal",
+    "krippendorff_alpha_interval",
+)
 SCALE = [1, 2, 3, 4]
 GAP = np.nan
 ONE_ITEM_DRAWN = np.array(  # with seed 212, an intraclass correlation sees the fourth item only
-    [[2, 1, 1, 1, 1], [GAP, 3, 3, 1, 3], [4, GAP, 1, 2, 1], [1, 1, 1, 1, 1], [4, 4, 4, 1, 4], [1, GAP, 4, 1, 3]]
+    [
+        [2, 1, 1, 1, 1],
+        [GAP, 3, 3, 1, 3],
+        [4, GAP, 1, 2, 1],
+        [1, 1, 1, 1, 1],
+        [4, 4, 4, 1, 4],
+        [1, GAP, 4, 1, 3],
+    ]
 )
 
 
@@ -34,7 +45,9 @@ def tables(draw, least=2, gaps=True, raters=(2, 5)):
 
 
 def measured(ratings, names=NAMES, **options):
-    found = agreement.agreement_results(ratings, coefficients=names, categories=SCALE, **(NONE | options))
+    found = agreement.agreement_results(
+        ratings, coefficients=names, categories=SCALE, **(NONE | options)
+    )
     return {name: (a.estimate, a.se, a.new_panel_ci) for name, a in found.items()}
 
 
@@ -49,7 +62,9 @@ def test_order_of_items_and_raters_is_immaterial(ratings, random):
     items, raters = (random.sample(range(n), n) for n in ratings.shape)
     found, again = measured(ratings), measured(ratings[items][:, raters])
     for name, entry in found.items():
-        assert entry[0] == (None if again[name][0] is None else pytest.approx(again[name][0], abs=1e-12)), name
+        assert entry[0] == (
+            None if again[name][0] is None else pytest.approx(again[name][0], abs=1e-12)
+        ), name
         # Square roots of variances near 0 lose half of the digits.
         assert flat(entry) == pytest.approx(flat(again[name]), abs=1e-7, nan_ok=True), name
 

@@ -28,15 +28,38 @@ def collections(scores):
     judgements = tables(st.integers(-2, 3)).filter(lambda row: max(row.values()) > 0)
     queries = st.sampled_from([f"q{i}" for i in range(5)])
     return st.tuples(
-        st.dictionaries(queries, judgements, min_size=1), st.dictionaries(queries, tables(scores), min_size=1)
+        st.dictionaries(queries, judgements, min_size=1),
+        st.dictionaries(queries, tables(scores), min_size=1),
     ).filter(lambda pair: pair[0].keys() & pair[1].keys())
 
 
-PYTREC = {"map": "AP", "map_cut_5": "AP@5", "P_1": "P@1", "P_10": "P@10", "recall_5": "R@5", "recip_rank": "RR"}
-PYTREC |= {"success_1": "Success@1", "success_5": "Success@5", "num_rel_ret": "NumRelRet", "bpref": "bpref"}
+PYTREC = {
+    "map": "AP",
+    "map_cut_5": "AP@5",
+    "P_1": "P@1",
+    "P_10": "P@10",
+    "recall_5": "R@5",
+    "recip_rank": "RR",
+}
+PYTREC |= {
+    "success_1": "Success@1",
+    "success_5": "Success@5",
+    "num_rel_ret": "NumRelRet",
+    "bpref": "bpref",
+}
 PYTREC |= {"Rprec": "Rprec", "iprec_at_recall_0.00": "IPrec@0", "iprec_at_recall_1.00": "IPrec@1"}
 UNLEVELLED = {"ndcg": "nDCG", "ndcg_cut_1": "nDCG@1", "ndcg_cut_5": "nDCG@5", "num_ret": "NumRet"}
-REQUESTED = {"map", "map_cut.5", "P.1,10", "recall.5", "recip_rank", "Rprec", "bpref", "success.1,5", "num_rel_ret"}
+REQUESTED = {
+    "map",
+    "map_cut.5",
+    "P.1,10",
+    "recall.5",
+    "recip_rank",
+    "Rprec",
+    "bpref",
+    "success.1,5",
+    "num_rel_ret",
+}
 REQUESTED |= {"iprec_at_recall.0.0,1.0", "ndcg", "ndcg_cut.1,5", "num_ret"}
 
 
@@ -57,7 +80,9 @@ def test_equal_to_pytrec_eval(tmp_path_factory, level, judged_only, pair):
     names = {key: with_level(name, level) for key, name in PYTREC.items()} | UNLEVELLED
     folder = tmp_path_factory.getbasetemp()
     files = folder / "qrels", folder / "run"
-    files[0].write_text("".join(f"{q} 0 {d} {n}\n" for q, row in qrels.items() for d, n in row.items()))
+    files[0].write_text(
+        "".join(f"{q} 0 {d} {n}\n" for q, row in qrels.items() for d, n in row.items())
+    )
     write_run(files[1], run)
     for inputs in (pair, files):
         result = evaluate(*inputs, names.values(), judged_only=judged_only, missing="skip")

@@ -32,7 +32,9 @@ def with_stored(source, target, cell, value):
         kind = b"str" if isinstance(value, str) else b"n"
         stored = rb'<c r="%s"\1 t="%s">\2<v>%s</v></c>'
         place, text = cell.encode(), str(value).encode()
-        changed, count = re.subn(pattern % place, stored % (place, kind, text), content, flags=re.DOTALL)
+        changed, count = re.subn(
+            pattern % place, stored % (place, kind, text), content, flags=re.DOTALL
+        )
         assert count == 1, content[:2000]
         return changed
 
@@ -47,9 +49,15 @@ def reconstructed():
         rag, base = table[f"{scale}_rag"], table[f"{scale}_base"]
         table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(left, base), base.where(left, rag)
     chosen = (table["preference"] == "RAG") == left
-    table["preferred"] = chosen.map({True: "S1", False: "S2"}).where(table["preference"] != "Tie", "Tie")
+    table["preferred"] = chosen.map({True: "S1", False: "S2"}).where(
+        table["preference"] != "Tie", "Tie"
+    )
     item = table["item"].astype(str)
-    known = {"prompt": "Question  " + item + "?", "rag": "rag answer " + item, "base": "base answer " + item}
+    known = {
+        "prompt": "Question  " + item + "?",
+        "rag": "rag answer " + item,
+        "base": "base answer " + item,
+    }
     return table.assign(**known, comment=None)
 
 

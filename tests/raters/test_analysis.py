@@ -66,10 +66,15 @@ def test_agreement_of_the_example(example):
     found = example.tables["agreement"].set_index("coefficient")["estimate"]
     assert found["fleiss_kappa"] == pytest.approx(0.13015369243880234, abs=1e-14)
     assert found["percent_agreement"] == pytest.approx(0.5066666666666667, abs=1e-14)
-    assert {"krippendorff_alpha_ordinal", "gwet_ac1", "gwet_ac2", "conger_kappa"} <= set(found.index)
+    assert {"krippendorff_alpha_ordinal", "gwet_ac1", "gwet_ac2", "conger_kappa"} <= set(
+        found.index
+    )
     shares = example.tables["vote_shares"].set_index("vote")["share"]
     assert shares.to_dict() == {"RAG": 0.565, "BASE": 0.315, "Tie": 0.12}
-    pairs, votes = example.tables["cohen_kappa"].set_index(["rater", "and rater"]), example.panel.votes
+    pairs, votes = (
+        example.tables["cohen_kappa"].set_index(["rater", "and rater"]),
+        example.panel.votes,
+    )
     assert len(pairs) == 6
     for (one, other), row in pairs.iterrows():
         for column, weights in (("kappa", None), ("linear", "linear"), ("quadratic", "quadratic")):
@@ -109,7 +114,9 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
 def test_one_rater_or_few_items_are_described(raters, items):
     votes = example_votes()
     names = tuple(f"rater{n + 1}" for n in range(raters))
-    frame = votes.frame[votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")]
+    frame = votes.frame[
+        votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")
+    ]
     found = analyse(replace(votes, frame=frame, raters=names), **QUICK)
     assert found.panel.votes.shape == (items, raters) and answer(found)
     assert found.tables["cohen_kappa"].empty == found.tables["duplicates"].empty == (raters == 1)
@@ -124,7 +131,9 @@ def test_positions_of_the_example_and_of_a_panel_that_prefers_the_left(panel):
     assert table.loc["all", "left_choice"] == pytest.approx(89 / 176)
     assert table.loc["all", "focus_left"] == pytest.approx(96 / 200)
     left = (
-        analysis.position_table(panel_of(changed(choice=example_votes().frame["left"]))).set_index("rater").loc["all"]
+        analysis.position_table(panel_of(changed(choice=example_votes().frame["left"])))
+        .set_index("rater")
+        .loc["all"]
     )
     assert left["left_choice"] == left["difference"] == 1.0 and left["p"] < 1e-50
 
@@ -135,10 +144,15 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
     long = votes.frame["item_id"].isin([f"q{n}" for n in range(7)]).to_numpy()
     even = votes.frame["item_id"] == "q0"
     texts = [
-        np.where((long == (votes.frame[side] == "grounded")) & ~even, "x" * 90, "x" * 40) for side in ("left", "right")
+        np.where((long == (votes.frame[side] == "grounded")) & ~even, "x" * 90, "x" * 40)
+        for side in ("left", "right")
     ]
-    frame = votes.frame.assign(text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain"))
-    table = analysis.length_effect(panel_of(replace(votes, frame=frame)), n_boot=500).set_index("what")["share"]
+    frame = votes.frame.assign(
+        text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain")
+    )
+    table = analysis.length_effect(panel_of(replace(votes, frame=frame)), n_boot=500).set_index(
+        "what"
+    )["share"]
     assert table["votes for the longer answer, ties as half"] == 1.0
     assert table["votes for grounded where it is shorter"] == 0.0
     assert table["votes for grounded where it is longer"] == 1.0
@@ -150,15 +164,23 @@ def test_a_drift_is_found_and_its_absence_too():
     late = np.where(example_votes().frame["place"] > 25, "RAG", "BASE")
     votes = analysis.order_drift(panel_of(changed(choice=late))).query("of == 'vote'")
     assert (votes["rho"] > 0.8).all() and (votes["p_holm"] < 1e-6).all()
-    assert analysis.order_drift(panel_of(changed(choice="RAG"))).query("of == 'vote'")["rho"].isna().all()
+    assert (
+        analysis.order_drift(panel_of(changed(choice="RAG")))
+        .query("of == 'vote'")["rho"]
+        .isna()
+        .all()
+    )
 
 
 @pytest.mark.parametrize(
-    ("items", "different", "flagged"), [(50, None, False), (10, 0, True), (9, 0, False), (10, 1, True), (10, 2, False)]
+    ("items", "different", "flagged"),
+    [(50, None, False), (10, 0, True), (9, 0, False), (10, 1, True), (10, 2, False)],
 )
 def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, flagged):
     frame = example_votes().frame
-    frame = frame[frame["rater"].isin(["rater3", "rater4"]) & (frame["item_id"] <= f"item{items:02d}")]
+    frame = frame[
+        frame["rater"].isin(["rater3", "rater4"]) & (frame["item_id"] <= f"item{items:02d}")
+    ]
     if different is not None:
         three = frame[frame["rater"] == "rater3"]
         copy = three.assign(rater="rater4")
@@ -172,13 +194,21 @@ def test_copies_are_flagged_above_four_fifths_of_ten_items(items, different, fla
 
 def test_consistency_and_strata_count_every_judgement(example):
     table = example.tables["consistency"]
-    assert (table[["agree", "contradict", "one_tied"]].sum(axis=1) == table["n"]).all() and table["n"].sum() == 200
+    assert (table[["agree", "contradict", "one_tied"]].sum(axis=1) == table["n"]).all() and table[
+        "n"
+    ].sum() == 200
     frame = example_votes().frame
-    left, right = (frame[f"factuality_{side}"] + frame[f"usefulness_{side}"] for side in ("left", "right"))
-    against = ((frame["preferred"] == "S1") & (left < right)) | ((frame["preferred"] == "S2") & (left > right))
+    left, right = (
+        frame[f"factuality_{side}"] + frame[f"usefulness_{side}"] for side in ("left", "right")
+    )
+    against = ((frame["preferred"] == "S1") & (left < right)) | (
+        (frame["preferred"] == "S2") & (left > right)
+    )
     assert table["contradict"].tolist() == against.groupby(frame["rater"]).sum().tolist()
     odd = example_votes().frame["item_id"].str[-1].isin(list("13579"))
-    strata = analysis.by_stratum(panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200)
+    strata = analysis.by_stratum(
+        panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200
+    )
     copies = example.tables["duplicates"].set_index(["rater_a", "rater_b"])["expected"]
     assert copies["rater1", "rater2"] == pytest.approx(0.26 * 0.56 + 0.40 * 0.30 + 0.34 * 0.14)
     assert copies["rater1", "rater3"] == pytest.approx(0.26 * 0.72 + 0.40 * 0.28)
@@ -213,16 +243,22 @@ def rehearsed(folder, truth, items, raters, seed, systems=("grounded", "plain"),
 def test_a_planted_truth_is_found_from_forms_to_answer(tmp_path, truth, items, raters, seed):
     found = analyse(rehearsed(tmp_path, truth, items, raters, seed), **QUICK)
     both, side = found.win_rate("item and rater"), found.side()
-    assert both["ci_low"] < truth.win_rate < both["ci_high"]  # balanced sides keep that of the side out of it
+    assert (
+        both["ci_low"] < truth.win_rate < both["ci_high"]
+    )  # balanced sides keep that of the side out of it
     assert (both["ci_low"] > 0.5) == (truth.effect > 0.5)
     assert (side.left_test.pvalue < 0.001) == (side.difference.low > 0) == (truth.left > 0)
     odds = truth.effect + np.array([[truth.left], [-truth.left]])
-    odds = odds + np.hypot(truth.item_sd, truth.rater_sd) * np.random.default_rng(0).normal(size=400_000)
+    odds = odds + np.hypot(truth.item_sd, truth.rater_sd) * np.random.default_rng(0).normal(
+        size=400_000
+    )
     assert truth.win_rate == pytest.approx((1 / (1 + np.exp(-odds))).mean(), abs=0.002)
 
 
 def test_three_systems_are_held_against_each_other(tmp_path):
-    votes = rehearsed(tmp_path, Truth(1.5, 0.5, 0.1), 30, 4, 0, ("one", "two", "three"), focus="one", per_item=3)
+    votes = rehearsed(
+        tmp_path, Truth(1.5, 0.5, 0.1), 30, 4, 0, ("one", "two", "three"), focus="one", per_item=3
+    )
     for other, message in ((None, "held against"), ("none", "held against")):
         with pytest.raises(InputError, match=message):
             analyse(votes, other, **QUICK)

@@ -12,7 +12,18 @@ from casebook.raters.blinding import blinding_index, dual_weights, guess_arms, s
 from casebook.raters.forms import Fields, read_answers
 
 NAMES = ("grounded", "plain")
-WORDS = ["data", "consent", "notify", "breach", "purpose", "person", "organisation", "request", "access", "duty"]
+WORDS = [
+    "data",
+    "consent",
+    "notify",
+    "breach",
+    "purpose",
+    "person",
+    "organisation",
+    "request",
+    "access",
+    "duty",
+]
 
 
 def answers(count, tell, seed=0):
@@ -29,7 +40,10 @@ def test_a_stock_phrase_is_found():
 
 
 def test_answers_of_one_source_are_not_told_apart():
-    found = [guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed) for seed in range(15)]
+    found = [
+        guess_arms(*answers(24, "", seed), folds=6, n_permutations=19, seed=seed)
+        for seed in range(15)
+    ]
     assert abs(np.mean([guess.accuracy.estimate for guess in found]) - 0.5) < 0.08
     assert np.mean([guess.pvalue <= 0.05 for guess in found]) <= 0.25
 
@@ -44,7 +58,9 @@ def test_the_dual_fit_is_the_logistic_regression_of_scikit_learn():
 
 @pytest.mark.data
 def test_the_real_answers_give_their_systems_away(real_answers):
-    found, _ = read_answers(real_answers, Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed"))
+    found, _ = read_answers(
+        real_answers, Fields("qid", "query", "prediction.answer_text", "gold.abstain_allowed")
+    )
     guess = guess_arms(found["rag"], found["base"], n_permutations=39)
     assert guess.accuracy.estimate > 0.9 and guess.pvalue == pytest.approx(1 / 40)
 
@@ -52,7 +68,9 @@ def test_the_real_answers_give_their_systems_away(real_answers):
 def test_published_blinding_index():
     # The example of the R package BI 1.2.0, as its documentation prints it.
     found = blinding_index([[48, 4, 330], [22, 30, 319]])
-    shown = {arm: tuple(round(x, 3) for x in (i.estimate, i.low, i.high)) for arm, i in found.items()}
+    shown = {
+        arm: tuple(round(x, 3) for x in (i.estimate, i.low, i.high)) for arm, i in found.items()
+    }
     assert shown == {"S1": (0.115, 0.080, 0.150), "S2": (0.022, -0.016, 0.060)}
 
 
@@ -67,7 +85,13 @@ def test_our_forms_are_clean(study):
 def test_documented_forms_leak_in_every_known_way(tmp_path):
     found = scan_forms(write_forms(tmp_path), ["rag", "base"])
     kinds = found.groupby("kind")["file"].nunique().to_dict()
-    assert kinds == {"key_column": 4, "suspect_name": 4, "extra_sheet": 2, "word_in_text": 4, "word_of_one_side": 4}
+    assert kinds == {
+        "key_column": 4,
+        "suspect_name": 4,
+        "extra_sheet": 2,
+        "word_in_text": 4,
+        "word_of_one_side": 4,
+    }
 
 
 def spoil_property(book):
@@ -106,4 +130,6 @@ def test_each_leak_is_found(study, tmp_path, change, kinds):
 def test_a_file_name_can_leak(study, tmp_path):
     path = tmp_path / "grounded_left.xlsx"
     shutil.copy(study / "for_raters" / "pilot_r1.xlsx", path)
-    assert scan_forms([path], NAMES)[["where", "kind"]].to_numpy().tolist() == [["file name", "word"]]
+    assert scan_forms([path], NAMES)[["where", "kind"]].to_numpy().tolist() == [
+        ["file name", "word"]
+    ]

@@ -35,7 +35,8 @@ def test_hundreds_of_designs_are_exactly_balanced():
 
 
 @given(
-    cells=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True), seed=st.integers(0, 99)
+    cells=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), min_size=1, unique=True),
+    seed=st.integers(0, 99),
 )
 def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
     rows, columns = np.array(cells).T
@@ -45,14 +46,22 @@ def test_any_incomplete_table_is_balanced_in_rows_and_columns(cells, seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1000), st.integers(6, 20), st.integers(2, 4), st.integers(3, 6), st.integers(2, 3))
+@given(
+    st.integers(0, 1000),
+    st.integers(6, 20),
+    st.integers(2, 4),
+    st.integers(3, 6),
+    st.integers(2, 3),
+)
 def test_overlap_loads_and_links(number, count, systems, raters, per_item):
     design = design_of(number, count, "abcd"[:systems], raters, per_item=per_item)
     assert set(design.groupby("item_id").size()) == {systems * (systems - 1) // 2 * per_item}
     loads = design.groupby("rater").size()
     assert loads.max() - loads.min() <= 1
     assert (balance(design, "abcd"[:systems])["off"] <= (systems - 1) / 2).all()
-    assert all(sorted(form["place"]) == list(range(len(form))) for _, form in design.groupby("rater"))
+    assert all(
+        sorted(form["place"]) == list(range(len(form))) for _, form in design.groupby("rater")
+    )
 
 
 def test_pairs_of_systems_are_used_equally_often():

@@ -76,7 +76,9 @@ def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
     row = documented_analysis(records)
     assert row[PER_RATER][path.name]["unmapped_or_missing"] == 1  # "tie" is not "Tie"
     ratings = row[RATINGS]
-    assert None in [value for system in ratings.values() for value in system.values()]  # one blank makes a mean nan
+    assert None in [
+        value for system in ratings.values() for value in system.values()
+    ]  # one blank makes a mean nan
     assert {ratings["RAG"]["n"], ratings["BASE"]["n"]} != {50}  # "n/a" parts pairs
     blank, rating = impossible(records, row)
     assert "1 of 50 items lack a vote" in blank and "none of 1 to 5 (9)" in rating
@@ -84,7 +86,9 @@ def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
     assert form.rows["factuality_s1"].max() <= 5 and form.rows["preferred"].iloc[0] == "Tie"
 
 
-@pytest.mark.parametrize("cell", ["E2", "E9"])  # of the first item, which sets the number of raters, and of another
+@pytest.mark.parametrize(
+    "cell", ["E2", "E9"]
+)  # of the first item, which sets the number of raters, and of another
 def test_blank_votes_are_named_beside_the_documented_kappa(forms, tmp_path, cell):
     records = read_records([changed(forms[0], tmp_path, {cell: None}), *forms[1:]])
     (warning,) = impossible(records, documented_analysis(records))
@@ -126,7 +130,10 @@ print(documented_analysis(records_of(example_votes()))[RATINGS])
 def test_a_further_scale_is_simulated_and_analysed_and_changes_no_documented_number(tmp_path):
     here = str(Path(__file__).parent)
     done = subprocess.run(
-        [sys.executable, "-c", FURTHER_SCALE, here, str(tmp_path)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", FURTHER_SCALE, here, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == str(documented_analysis(records_of(example_votes()))[RATINGS])
@@ -166,7 +173,10 @@ def found(real):
 def test_the_workbooks_of_the_study_give_the_same_frame(real, tmp_path):
     """With the quirks of raters 3 and 4: a further sheet, and a formula beside the form."""
     table = real.votes.merge(real.items, on="item").sort_values(["rater", "row"])
-    files = {path.name: path for path in write_forms(tmp_path, table.assign(prompt=" " + table["prompt"] + " "))}
+    files = {
+        path.name: path
+        for path in write_forms(tmp_path, table.assign(prompt=" " + table["prompt"] + " "))
+    }
     card = cards()[KEY]
     again = read_split(card, files, "all")
     pd.testing.assert_frame_equal(again.votes, real.votes)
@@ -189,15 +199,28 @@ def test_what_was_dealt_at_random_has_no_p_and_no_interval():
     """Only what the published tallies and patterns fix is left of the reconstruction."""
     tables = analyse(example_votes(), resamples=200, permutations=19).tables
     published = published_tables(tables)
-    gone = {"cohen_kappa", "position", "order", "rating_tests", "rating_agreement", "duplicates", "consistency"}
+    gone = {
+        "cohen_kappa",
+        "position",
+        "order",
+        "rating_tests",
+        "rating_agreement",
+        "duplicates",
+        "consistency",
+    }
     assert gone < tables.keys() and not gone & published.keys()
     agreement = published["agreement"].set_index("coefficient")
-    assert np.isnan(agreement.loc["light_kappa", "estimate"]) and agreement["new_panel_low"].isna().all()
+    assert (
+        np.isnan(agreement.loc["light_kappa", "estimate"])
+        and agreement["new_panel_low"].isna().all()
+    )
     assert set(agreement["reason"]) == {DEALT}
     assert agreement.loc["fleiss_kappa", "estimate"] == pytest.approx(0.13, abs=5e-4)
 
 
-def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_vote(reconstruct, tmp_path, monkeypatch):
+def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_vote(
+    reconstruct, tmp_path, monkeypatch
+):
     """Another draw of the same published figures gives the same numbers."""
     first = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
     reconstruct(seed=5).to_csv(tmp_path / "other.csv", index=False)
@@ -212,7 +235,12 @@ def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_v
 def test_the_documented_numbers_follow_from_the_real_votes(found):
     printed = documented_analysis(records_of(found.votes, SUFFIX))
     pooled = printed[AGGREGATE]
-    assert [pooled[k] for k in ("rag_wins", "rag_losses", "ties", "n_effective")] == [113, 63, 24, 176]
+    assert [pooled[k] for k in ("rag_wins", "rag_losses", "ties", "n_effective")] == [
+        113,
+        63,
+        24,
+        176,
+    ]
     assert pooled["p_value_sign_test"] == 0.00020218969307107758
     raters = printed[PER_RATER].values()
     p_values = [0.296206368599087, 0.0659940344557981, 0.0026021714567221466, 0.0026021714567221466]
@@ -265,4 +293,6 @@ def test_what_is_published_of_items_sides_and_raters_holds(example_rows):
     assert np.isin(ratings, range(1, 6)).all()
     left = (example_rows["rag_side"] == "S1").groupby(example_rows["rater"]).sum()
     assert left.tolist() == [18, 26, 24, 28]
-    assert all(sorted(rows) == list(range(1, 51)) for _, rows in example_rows.groupby("rater")["row"])
+    assert all(
+        sorted(rows) == list(range(1, 51)) for _, rows in example_rows.groupby("rater")["row"]
+    )

@@ -19,14 +19,24 @@ from casebook import sheets
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
 from casebook.raters import forms
-from casebook.raters.forms import LIKERT, SHEET, Plan, make_forms, make_likert_forms, one_sided_words, read_answers
+from casebook.raters.forms import (
+    LIKERT,
+    SHEET,
+    Plan,
+    make_forms,
+    make_likert_forms,
+    one_sided_words,
+    read_answers,
+)
 from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
 
 DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
     *("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment"),
 ]
-LEVELS = forms.read_yaml(forms.DATA / "raters" / "rubric.yml")["paired"]["scales"]["factuality"]["levels"]
+LEVELS = forms.read_yaml(forms.DATA / "raters" / "rubric.yml")["paired"]["scales"]["factuality"][
+    "levels"
+]
 
 
 def contents(path):
@@ -157,7 +167,9 @@ def test_hostile_text_is_text_and_every_change_is_reported(tmp_path):
             assert shown[side] == sheets.clean(list(HOSTILE)[int(row["item"][1:])])[0]
     text = (tmp_path / "s/for_raters/pilot_r1.csv").read_text(encoding="utf-8-sig")
     written = {cell for row in csv.reader(io.StringIO(text, "")) for cell in row}
-    assert {f"'{cell}" for cell in list(HOSTILE)[6:]} <= written and not written & set(list(HOSTILE)[6:])
+    assert {f"'{cell}" for cell in list(HOSTILE)[6:]} <= written and not written & set(
+        list(HOSTILE)[6:]
+    )
 
 
 @pytest.mark.parametrize(
@@ -206,7 +218,10 @@ def write_jsonl(path, records):
 
 def test_answers_are_joined_with_an_account(tmp_path):
     one = [{"item_id": f"q{n}", "prompt": "p", "answer": f"a{n}"} for n in range(4)]
-    files = {"a": write_jsonl(tmp_path / "a.jsonl", one), "b": write_jsonl(tmp_path / "b.jsonl", one[:3])}
+    files = {
+        "a": write_jsonl(tmp_path / "a.jsonl", one),
+        "b": write_jsonl(tmp_path / "b.jsonl", one[:3]),
+    }
     with pytest.raises(InputError, match=r"b lacks 1 of 4 items \(first: q3\)"):
         read_answers(files)
     answers, account = read_answers(files, common=True)
@@ -228,7 +243,10 @@ def test_answers_are_joined_with_an_account(tmp_path):
 )
 def test_bad_answers_are_named(tmp_path, records, message):
     good = [{"item_id": "q", "prompt": "p", "answer": "a"}]
-    files = {"a": write_jsonl(tmp_path / "a.jsonl", good), "b": write_jsonl(tmp_path / "b.jsonl", records)}
+    files = {
+        "a": write_jsonl(tmp_path / "a.jsonl", good),
+        "b": write_jsonl(tmp_path / "b.jsonl", records),
+    }
     with pytest.raises(InputError, match=message):
         read_answers(files)
 
@@ -265,5 +283,7 @@ def test_likert_forms_are_blind_and_come_back(tmp_path):
     ratings, defects = unblind_likert(read_forms(paths), key)
     assert len(ratings) == 24
     assert set(ratings["system"]) == {"grounded", "plain"}
-    assert [(d.kind, d.row, d.column) for d in defects] == [("not_a_choice", 2, "clarity_1_to_5")] * 3
+    assert [(d.kind, d.row, d.column) for d in defects] == [
+        ("not_a_choice", 2, "clarity_1_to_5")
+    ] * 3
     assert ratings.groupby("rater")["usefulness_1_to_5"].first().tolist() == [2, 3, 4]

@@ -33,7 +33,9 @@ def test_power_equals_r():
 @given(st.integers(1, 120), st.floats(0.05, 0.95), st.sampled_from([0.01, 0.05, 0.2, 2**-5]))
 def test_power_by_enumeration(n, rate, alpha):
     wins = [k for k in range(n + 1) if exact_sign_test(k, n - k).pvalue <= alpha]
-    assert sign_test_power(n, rate, alpha=alpha) == pytest.approx(stats.binom.pmf(wins, n, rate).sum(), abs=1e-9)
+    assert sign_test_power(n, rate, alpha=alpha) == pytest.approx(
+        stats.binom.pmf(wins, n, rate).sum(), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("rate", [0.55, 0.65, 0.75, 0.3])
@@ -53,7 +55,9 @@ def test_power_table():
 
 @pytest.mark.parametrize("sd", [0.0, 0.7, 2.0])
 def test_marginal_probability_equals_the_integral(sd):
-    exact = integrate.quad(lambda z: stats.logistic.cdf(0.8 + sd * z) * stats.norm.pdf(z), -12, 12)[0]
+    exact = integrate.quad(lambda z: stats.logistic.cdf(0.8 + sd * z) * stats.norm.pdf(z), -12, 12)[
+        0
+    ]
     assert marginal_probability(0.8, sd) == pytest.approx(exact, abs=1e-6)
     assert log_odds_of(marginal_probability(0.8, sd), sd) == pytest.approx(0.8, abs=1e-9)
 
@@ -79,8 +83,12 @@ def test_study_tests_are_those_of_single_studies():
     for study in votes.astype(float):
         means = study.mean(axis=1)
         pvalues = {
-            "pooled sign": exact_sign_test(int((study == 1).sum()), int((study == -1).sum())).pvalue,
-            "item majority sign": exact_sign_test(int((means > 0).sum()), int((means < 0).sum())).pvalue,
+            "pooled sign": exact_sign_test(
+                int((study == 1).sum()), int((study == -1).sum())
+            ).pvalue,
+            "item majority sign": exact_sign_test(
+                int((means > 0).sum()), int((means < 0).sum())
+            ).pvalue,
             "item t": paired_t(means).pvalue,
             "rater t": paired_t(study.mean(axis=0)).pvalue,
             PRIMARY: paired_randomization(means, n_resamples=2000).pvalue,
@@ -102,8 +110,12 @@ def test_a_test_over_one_rater_has_no_power_to_tell():
 
 def test_intervals_hold_the_truth_that_is_theirs():
     """The truth for new items is that of the raters of the study, who lean; for new raters it is that of all."""
-    table = interval_coverage(items=40, raters=5, win_rate=0.62, studies=200, n_boot=200).set_index("unit")
+    table = interval_coverage(items=40, raters=5, win_rate=0.62, studies=200, n_boot=200).set_index(
+        "unit"
+    )
     assert table["n"].tolist() == [200, 200]
     assert table["coverage"].between(0.88, 1).all()
-    few = interval_coverage(items=40, raters=2, win_rate=0.62, studies=5, n_boot=200).set_index("unit")
+    few = interval_coverage(items=40, raters=2, win_rate=0.62, studies=5, n_boot=200).set_index(
+        "unit"
+    )
     assert few.loc["item and rater", "n"] == 0 and few.loc["item", "n"] == 5

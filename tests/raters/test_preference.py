@@ -44,7 +44,9 @@ def test_table_of_counts(example):
     assert pooled[["wins", "losses", "ties", "missing", "n"]].tolist() == [113, 63, 24, 0, 176]
     assert (pooled["ci_low"], pooled["ci_high"]) == pytest.approx((0.5689, 0.7091), abs=5e-5)
     # Holm by hand: the two smallest p-values are equal, so both count four times.
-    assert table["p_holm"].to_list()[:4] == pytest.approx([0.2962064, 0.1319881, 0.0104087, 0.0104087], abs=1e-7)
+    assert table["p_holm"].to_list()[:4] == pytest.approx(
+        [0.2962064, 0.1319881, 0.0104087, 0.0104087], abs=1e-7
+    )
     assert pooled["p_holm"] is None
 
 
@@ -54,7 +56,12 @@ def test_missing_votes_are_counted_and_change_nothing_else(example):
     for unit in UNITS:
         assert win_rate(example, unit=unit, n_boot=500) == win_rate(padded, unit=unit, n_boot=500)
     table = win_tie_loss_table(padded).set_index("rater")
-    assert table.loc["absent", ["wins", "missing", "reason", "p_holm"]].to_list() == [0, 51, "no_units", None]
+    assert table.loc["absent", ["wins", "missing", "reason", "p_holm"]].to_list() == [
+        0,
+        51,
+        "no_units",
+        None,
+    ]
 
 
 # --- items as units ------------------------------------------------------------------
@@ -85,7 +92,9 @@ def test_six_items_bound_nothing_at_a_level_that_no_pattern_reaches():
 @settings(max_examples=60, deadline=None)
 @given(
     hnp.arrays(
-        float, st.tuples(st.integers(1, 9), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, np.nan])
+        float,
+        st.tuples(st.integers(1, 9), st.integers(1, 3)),
+        elements=st.sampled_from([-1.0, 0.0, 1.0, np.nan]),
     )
 )
 def test_the_exact_sign_flip_is_that_of_all_patterns(table):
@@ -164,7 +173,8 @@ def test_swapping_the_systems_mirrors_and_order_does_not_matter(votes, ties, ran
         assert (ours.estimate, ours.low, ours.high) == pytest.approx(mirrored, abs=1e-9)
     order = [random.sample(range(size), size) for size in votes.shape]
     tests, *others = (
-        item_tests(v, n_resamples=4096)["pvalue"].astype(float) for v in (votes, -votes, votes[np.ix_(*order)])
+        item_tests(v, n_resamples=4096)["pvalue"].astype(float)
+        for v in (votes, -votes, votes[np.ix_(*order)])
     )
     for other in others:
         np.testing.assert_allclose(tests, other, rtol=1e-9)
@@ -190,7 +200,9 @@ def test_no_interval_has_width_zero():
     assert (found.low, found.high) == pytest.approx((0.6097, 1), abs=1e-4)
     for table, verdict, p in (([[1, 1]] * 8, "preferred", 2**-7), ([[0, 0]] * 8, "undecided", 1.0)):
         these = preference_lines(table).set_index("scope").loc[THESE_RATERS]
-        assert (these["verdict"], these["reason"]) == (verdict, "no_variation") and pd.isna(these["ci_low"])
+        assert (these["verdict"], these["reason"]) == (verdict, "no_variation") and pd.isna(
+            these["ci_low"]
+        )
         assert these["p"] == p
 
 
@@ -203,7 +215,12 @@ def panel(share, items, seed=0):
 
 @pytest.mark.parametrize(
     ("share", "items", "verdict"),
-    [(0.5, 2000, "equivalent"), (0.7, 200, "different"), (0.3, 200, "different"), (0.52, 60, "undecided")],
+    [
+        (0.5, 2000, "equivalent"),
+        (0.7, 200, "different"),
+        (0.3, 200, "different"),
+        (0.52, 60, "undecided"),
+    ],
 )
 def test_equivalence_is_that_of_statsmodels_and_the_level_decides(share, items, verdict):
     votes = panel(share, items)
@@ -211,7 +228,10 @@ def test_equivalence_is_that_of_statsmodels_and_the_level_decides(share, items, 
     peer = DescrStatsW((votes.mean(axis=1) + 1) / 2).ttost_mean(0.45, 0.55)[0]
     assert found["verdict"] == verdict and found["p_tost"] == pytest.approx(peer, abs=1e-12)
     if verdict == "undecided":
-        levels = [equivalence(votes, alpha=factor * peer, n_boot=100)["verdict"] for factor in (1.01, 0.99)]
+        levels = [
+            equivalence(votes, alpha=factor * peer, n_boot=100)["verdict"]
+            for factor in (1.01, 0.99)
+        ]
         assert levels == ["equivalent", "undecided"]
 
 
@@ -224,7 +244,11 @@ def biased(share, seed=0, shape=(100, 4)):
 
 def test_bias_to_the_left_is_found_and_cancels_in_the_balanced_rate():
     effect = position_effect(*biased(0.7))
-    assert effect.left_choice.low > 0.6 and effect.left_test.pvalue < 1e-10 and effect.difference.low > 0.2
+    assert (
+        effect.left_choice.low > 0.6
+        and effect.left_test.pvalue < 1e-10
+        and effect.difference.low > 0.2
+    )
     assert effect.side_balanced.low < 0.5 < effect.side_balanced.high
     none = position_effect(*biased(0.5))
     assert none.left_choice.low < 0.5 < none.left_choice.high
@@ -234,11 +258,16 @@ def test_bias_to_the_left_is_found_and_cancels_in_the_balanced_rate():
 
 @given(hnp.arrays(float, (8, 3), elements=VOTES), hnp.arrays(bool, (8, 3)))
 def test_swapping_systems_or_sides_mirrors_the_position_effect(votes, left):
-    ours, systems, sides = (position_effect(*x) for x in ((votes, left), (-votes, ~left), (votes, ~left)))
+    ours, systems, sides = (
+        position_effect(*x) for x in ((votes, left), (-votes, ~left), (votes, ~left))
+    )
     assert ours.left_choice == systems.left_choice
     if ours.side_balanced.estimate is not None:
         assert ours.side_balanced.estimate == pytest.approx(1 - systems.side_balanced.estimate)
-    assert ours.left_test.pvalue == sides.left_test.pvalue and ours.win_rate_left == sides.win_rate_right
+    assert (
+        ours.left_test.pvalue == sides.left_test.pvalue
+        and ours.win_rate_left == sides.win_rate_right
+    )
 
 
 def test_sides_must_fit_and_all_on_one_side_has_no_balanced_rate():
@@ -299,4 +328,6 @@ def test_win_rates_of_raters_and_of_both_scopes_are_those_of_the_tests_behind_th
         assert row["p"] == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
         assert (row["low"] > 0.5 or row["high"] < 0.5) == (row["p"] <= 0.05)
     both = table.loc[["these raters together", "other raters"], ["value", "low", "high", "p"]]
-    assert both.to_numpy() == pytest.approx(lines[["win_rate", "ci_low", "ci_high", "p"]].to_numpy(float))
+    assert both.to_numpy() == pytest.approx(
+        lines[["win_rate", "ci_low", "ci_high", "p"]].to_numpy(float)
+    )

@@ -29,12 +29,16 @@ def panel():
 def test_ratings_are_compared_by_item_and_by_rater(panel):
     table = ratings.rating_tests(panel, n_boot=2000).set_index("scale")
     assert table["difference"].round(3).tolist() == [0.545, 0.275]
-    wider = (table["both high"] - table["both low"]) > (table["difference high"] - table["difference low"])
+    wider = (table["both high"] - table["both low"]) > (
+        table["difference high"] - table["difference low"]
+    )
     assert wider.all() and (table["n"] == 50).all()
     means = panel.differences("factuality").mean(axis=1)
     assert table.loc["factuality", "p_wilcoxon"] == pytest.approx(stats.wilcoxon(means).pvalue)
     assert table.loc["factuality", "p_t"] == pytest.approx(stats.ttest_1samp(means, 0).pvalue)
-    assert table.loc["factuality", "p_holm"] == pytest.approx(2 * table.loc["factuality", "p_sign_flip"])
+    assert table.loc["factuality", "p_holm"] == pytest.approx(
+        2 * table.loc["factuality", "p_sign_flip"]
+    )
     raters = ratings.rater_rating_tests(panel).set_index(["scale", "rater"])
     assert len(raters) == 8
     assert raters.loc[("factuality", "rater1"), "difference"] == pytest.approx(4.26 - 4.36)
@@ -47,7 +51,9 @@ def test_new_raters_are_never_surer_than_these(panel):
     alike = panel.votes.apply(lambda _: by_item)
     level = pd.DataFrame(0.0, alike.index, alike.columns)
     given = {
-        (scale, s): alike if s == panel.focus else level for scale in ("factuality", "usefulness") for s in SYSTEMS
+        (scale, s): alike if s == panel.focus else level
+        for scale in ("factuality", "usefulness")
+        for s in SYSTEMS
     }
     row = ratings.rating_tests(replace(panel, ratings=given), n_boot=500).iloc[0]
     assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
@@ -93,14 +99,23 @@ def likert():
 
 
 def test_means_medians_and_agreement_per_cell(likert):
-    row = likert_summary(likert, n_boot=500).set_index(["scale", "system"]).loc[("clarity_1_to_5", "two")]
+    row = (
+        likert_summary(likert, n_boot=500)
+        .set_index(["scale", "system"])
+        .loc[("clarity_1_to_5", "two")]
+    )
     part = likert[likert["system"] == "two"]
     given = part["clarity_1_to_5"]
-    assert row["mean"] == pytest.approx(given.mean()) and row["mean low"] < row["mean"] < row["mean high"]
+    assert (
+        row["mean"] == pytest.approx(given.mean())
+        and row["mean low"] < row["mean"] < row["mean high"]
+    )
     assert (row["median"], row["share_4_5"]) == (given.median(), (given >= 4).mean())
     assert row["ratings"] == 60 and row["n"] == 20 and row["raters"] == 3
     by_rater = [rows["clarity_1_to_5"].to_list() for _, rows in part.groupby("rater")]
-    assert row["alpha"] == pytest.approx(krippendorff.alpha(by_rater, level_of_measurement="ordinal"), abs=1e-12)
+    assert row["alpha"] == pytest.approx(
+        krippendorff.alpha(by_rater, level_of_measurement="ordinal"), abs=1e-12
+    )
 
 
 def test_missing_likert_ratings_are_counted_and_not_zero(likert):

@@ -55,7 +55,9 @@ def setting(cell, value):
 def test_every_cell_is_read_or_named(edited, cell, value, defect, used):
     form = read_form(edited(setting(cell, value)))
     column = {"E": "preferred", "F": "factuality_s1", "J": "comment"}[cell[0]]
-    assert named(form.defects) == ([(4, column, *defect)] if defect else []) and len(form.rows) == 12
+    assert (
+        named(form.defects) == ([(4, column, *defect)] if defect else []) and len(form.rows) == 12
+    )
     (cell,) = form.rows.loc[form.rows["row"] == 4, column]
     assert cell == used if used is not None else pd.isna(cell)
 
@@ -98,8 +100,16 @@ def hide(book):
         (copying(1), (14, "prompt_id", "duplicate", "lost"), 11),
         (setting("A7", None), (7, "prompt_id", "no_id", "lost"), 11),
         (setting("M3", "=SUM(F2:F5)"), (3, "number 13", "formula", "note"), 12),
-        (lambda book: setattr(book["ratings"], "title", "Sheet1"), (None, None, "missing_sheet", "note"), 12),
-        (lambda book: book.create_sheet("preview").append(["x"]), (None, None, "extra_sheet", "note"), 12),
+        (
+            lambda book: setattr(book["ratings"], "title", "Sheet1"),
+            (None, None, "missing_sheet", "note"),
+            12,
+        ),
+        (
+            lambda book: book.create_sheet("preview").append(["x"]),
+            (None, None, "extra_sheet", "note"),
+            12,
+        ),
         (hide, (None, None, "hidden_sheet", "note"), 12),
     ],
 )
@@ -110,7 +120,9 @@ def test_what_is_not_as_sent_out_is_named(edited, change, defect, rows):
 
 def test_missing_and_extra_columns_are_named(edited):
     form = read_form(edited(setting("F1", "fact")))
-    assert {("factuality_s1", "missing_column"), ("fact", "extra_column")} == {d[1:3] for d in named(form.defects)}
+    assert {("factuality_s1", "missing_column"), ("fact", "extra_column")} == {
+        d[1:3] for d in named(form.defects)
+    }
     assert form.rows["factuality_s1"].isna().all()
     with pytest.raises(InputError, match=r"no column 'preferred'.* no other sheet"):
         read_form(edited(lambda book: book.remove(book["ratings"])))
@@ -152,12 +164,17 @@ def test_damaged_and_foreign_files_are_named(tmp_path, name, content, message):
 def test_sizes_bombs_entities_and_links_are_not_believed(returned, tmp_path, monkeypatch):
     claim = (b'ref="A1:J13"', b'ref="A1:XFD1000000"', 1)
     part = "xl/worksheets/sheet1.xml"
-    path = repacked(returned[0], tmp_path / "claim.xlsx", part, lambda content: content.replace(*claim))
+    path = repacked(
+        returned[0], tmp_path / "claim.xlsx", part, lambda content: content.replace(*claim)
+    )
     assert b"XFD1000000" in zipfile.ZipFile(path).read(part) and len(read_form(path).rows) == 12
     monkeypatch.setattr(sheets, "MOST_UNPACKED", 2 << 20)
     monkeypatch.setattr(sheets, "MOST_ROWS", 50)
     bomb, links = tmp_path / "bomb.xlsx", tmp_path / "links.xlsx"
-    for path, name, content in ((bomb, "xl/media/big.bin", bytes(3 << 20)), (links, "xl/externalLinks/a.xml", "<x/>")):
+    for path, name, content in (
+        (bomb, "xl/media/big.bin", bytes(3 << 20)),
+        (links, "xl/externalLinks/a.xml", "<x/>"),
+    ):
         shutil.copy(returned[0], path)
         with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(name, content)
@@ -168,7 +185,11 @@ def test_sizes_bombs_entities_and_links_are_not_believed(returned, tmp_path, mon
     for _ in range(52):
         long.active.append(["x"])
     long.save(tmp_path / "long.xlsx")
-    refused = {bomb: "too much for a form", xxe: "declares entities", tmp_path / "long.xlsx": "more than 50 rows"}
+    refused = {
+        bomb: "too much for a form",
+        xxe: "declares entities",
+        tmp_path / "long.xlsx": "more than 50 rows",
+    }
     for path, message in refused.items():
         with pytest.raises(InputError, match=message):
             read_form(path)
@@ -198,8 +219,12 @@ def swap_rows(book):
         ),
     ],
 )
-def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(returned, key, edited, change, expected):
-    votes, clean = (unblind(read_forms([path, *returned[1:]]), key) for path in (edited(change), returned[0]))
+def test_what_does_not_fit_the_key_is_named_and_the_rest_is_used(
+    returned, key, edited, change, expected
+):
+    votes, clean = (
+        unblind(read_forms([path, *returned[1:]]), key) for path in (edited(change), returned[0])
+    )
     assert sorted(named(votes.defects), key=str) == sorted(expected, key=str)
     lost = sum(effect == "lost" for *_, effect in expected) > 0
     assert len(votes.frame) == 48 - lost
@@ -299,18 +324,25 @@ def test_answers_that_change_sides_are_noticed(returned, key, edited):
         left.value, right.value = right.value, left.value
 
     votes = unblind(read_forms([edited(swap_sides), *returned[1:]]), key)
-    expected = [(5, "system1_output", "edited_text", "note"), (5, "system2_output", "edited_text", "note")]
+    expected = [
+        (5, "system1_output", "edited_text", "note"),
+        (5, "system2_output", "edited_text", "note"),
+    ]
     assert named(votes.defects) == expected
 
 
 def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tmp_path):
     votes = unblind(read_forms(returned), key)
-    assert votes.systems == ("grounded", "plain") and votes.focus == "grounded" and votes.defects == ()
+    assert (
+        votes.systems == ("grounded", "plain") and votes.focus == "grounded" and votes.defects == ()
+    )
     for row in votes.frame.to_dict("records"):
         for side in ("left", "right"):
             letter = "ab"[votes.systems.index(row[side])]
             assert row[f"text_{side}"].startswith(f"Answer {row['item_id'][1:]}{letter}")
-        assert row["choice"] == {"S1": row["left"], "S2": row["right"], "Tie": "Tie"}[row["preferred"]]
+        assert (
+            row["choice"] == {"S1": row["left"], "S2": row["right"], "Tie": "Tie"}[row["preferred"]]
+        )
     assert votes.frame["stratum"].tolist() == [
         "odd" if int(name[1:]) % 2 else "even" for name in votes.frame["item_id"]
     ]
@@ -328,7 +360,9 @@ def test_the_key_gives_back_the_systems_from_workbooks_and_csv(returned, key, tm
 def test_workbooks_and_table_of_the_documented_study_give_the_same_votes(tmp_path):
     write_forms(tmp_path)
     votes = open_forms(read_forms(tmp_path))
-    assert votes.frame[["place", *COLUMNS[2:]]].equals(example_votes().frame[["place", *COLUMNS[2:]]])
+    assert votes.frame[["place", *COLUMNS[2:]]].equals(
+        example_votes().frame[["place", *COLUMNS[2:]]]
+    )
     assert {defect.kind for defect in votes.defects} == {"extra_column", "extra_sheet", "formula"}
 
 
@@ -344,6 +378,10 @@ def test_the_key_column_is_not_guessed_and_its_defects_are_named(tmp_path):
         read_votes(forms)
     votes = read_votes(forms, "which")
     assert read_votes(forms, last_column=True).frame.equals(votes.frame)
-    expected = [(4, "which", "no_key", "lost"), (5, "which", "no_key", "lost"), (8, "prompt_text", "duplicate", "lost")]
+    expected = [
+        (4, "which", "no_key", "lost"),
+        (5, "which", "no_key", "lost"),
+        (8, "prompt_text", "duplicate", "lost"),
+    ]
     assert sorted(d for d in named(votes.defects) if d[3] == "lost") == expected
     assert len(votes.frame) == 49 and votes.frame["choice"].isna().sum() == 2

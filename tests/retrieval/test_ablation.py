@@ -45,7 +45,9 @@ def fast(smoke, hashing):
 @pytest.fixture(scope="module")
 def study(smoke, fast):
     names = ("full", "bm25", "random")
-    return run_ablation(smoke, {name: HybridRetriever(fast, mode=name, reranker="none") for name in names})
+    return run_ablation(
+        smoke, {name: HybridRetriever(fast, mode=name, reranker="none") for name in names}
+    )
 
 
 def made(scores, groups=None):
@@ -54,7 +56,9 @@ def made(scores, groups=None):
     frame.index = [f"q{n}" for n in range(len(frame))]
     frame = frame.assign(random=0.1)
     labels = groups and dict(zip(frame.index, groups, strict=True))
-    return Ablation(SimpleNamespace(name="made", groups=labels, queries=frame), {}, {"nDCG@10": frame})
+    return Ablation(
+        SimpleNamespace(name="made", groups=labels, queries=frame), {}, {"nDCG@10": frame}
+    )
 
 
 def test_any_function_is_a_system(smoke, study, fast):
@@ -62,12 +66,16 @@ def test_any_function_is_a_system(smoke, study, fast):
 
     def mine(queries, depth):
         found = [retriever.retrieve(query, top_k=depth) for query in queries]
-        return [[hit.doc_id for hit in hits] for hits in found], [[-hit.rank for hit in hits] for hits in found]
+        return [[hit.doc_id for hit in hits] for hits in found], [
+            [-hit.rank for hit in hits] for hits in found
+        ]
 
     again = run_ablation(smoke, {"mine": mine})
     for measure, frame in study.scores.items():
         assert frame["bm25"].tolist() == again.scores[measure]["mine"].tolist()
-    judged = RetrievalDataset("judged", "test", smoke.documents, smoke.queries, smoke.qrels, candidates=smoke.qrels)
+    judged = RetrievalDataset(
+        "judged", "test", smoke.documents, smoke.queries, smoke.qrels, candidates=smoke.qrels
+    )
     run = ablation.retrieve(judged, mine).run(judged.queries["query_id"])
     assert all(set(row) <= set(smoke.qrels[query]) for query, row in run.items())
 
@@ -76,7 +84,9 @@ def test_numbers_are_whole_and_stand_beside_their_control(study):
     numbers = study.numbers(n_boot=200)
     assert list(numbers) == ["full", "bm25", "random"]
     for system, measures in numbers.items():
-        assert measures["nDCG@10"]["control"] == pytest.approx(numbers["random"]["nDCG@10"]["value"]), system
+        assert measures["nDCG@10"]["control"] == pytest.approx(
+            numbers["random"]["nDCG@10"]["value"]
+        ), system
         for number in measures.values():
             assert 0 <= number["ci"][0] <= number["value"] <= number["ci"][1] <= 1
             assert number["n"] == 34
@@ -105,12 +115,16 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
     for row, word in zip(pairs.itertuples(), decided, strict=True):
         a, b = (set(table.loc[name, "tie_class"].split(",")) for name in row[1:3])
         assert bool(a & b) != word
-    planned = contrasts(study.scores["nDCG@10"], [("full", name) for name in OTHERS], n_resamples=5000)
+    planned = contrasts(
+        study.scores["nDCG@10"], [("full", name) for name in OTHERS], n_resamples=5000
+    )
     assert planned["verdict"].tolist() == pairs.loc[of_full, "verdict"].tolist()
     best = table.index[0]
     apart = pairs[decided & pairs[["system_a", "system_b"]].eq(best).any(axis=1)]
     expected = set(map(named, set(table.index) - {best, *apart["system_a"], *apart["system_b"]}))
-    tied = re.search(r"Not distinguishable from it: (.*)\.", ablation.best_sentence(found, "here"))[1]
+    tied = re.search(r"Not distinguishable from it: (.*)\.", ablation.best_sentence(found, "here"))[
+        1
+    ]
     tied = tied.replace("all others", ", ".join(map(named, table.index[1:]))).replace("none", "")
     assert set(tied.split(", ")) - {""} == expected
 
@@ -145,7 +159,9 @@ def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_sai
     assert (row["groups"], row["reason"], row["verdict"]) == (5, "interval_by_unit", "better")
     assert "(by question: fewer than six groups)" in ablation.contrast_sentence(row)
     assert Headline.of(row, "Is it?", dataset="made", measure="nDCG@10").verdict == HELPS
-    (row,) = ablation.planned_rows(made(scores, groups.tolist()), [("full", "bm25")]).to_dict("records")
+    (row,) = ablation.planned_rows(made(scores, groups.tolist()), [("full", "bm25")]).to_dict(
+        "records"
+    )
     assert row["reason"] is None and "by question" not in ablation.contrast_sentence(row)
 
 
@@ -159,17 +175,23 @@ def test_the_strongest_baseline_is_the_best_of_those_that_were_run():
 def test_a_planned_contrast_counts_better_equal_and_worse_questions():
     base = np.linspace(0.1, 0.6, 12)
     change = np.array([0.2] * 5 + [0.0] * 4 + [-0.1] * 3)
-    (row,) = ablation.planned_rows(made({"full": base + change, "fused": base}), [("full", "fused")]).to_dict("records")
+    (row,) = ablation.planned_rows(
+        made({"full": base + change, "fused": base}), [("full", "fused")]
+    ).to_dict("records")
     assert (row["better"], row["equal"], row["worse"]) == (5, 4, 3)
     sentence = ablation.contrast_sentence(row)
-    assert sentence.startswith("Full pipeline cannot be distinguished from First stage alone: +0.058 [")
+    assert sentence.startswith(
+        "Full pipeline cannot be distinguished from First stage alone: +0.058 ["
+    )
     assert sentence.endswith("] nDCG@10; 5 questions better, 4 equal, 3 worse.")
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):
     """48 documents: marginal relevance drops none of them, so the reranker reads the same."""
     settings = {"full": {}, "with_mmr": {}, "fused": {}, "fused_mmr": {}, "tuned": {"mode": "full"}}
-    systems = {name: HybridRetriever(fast, **{"mode": name} | own) for name, own in settings.items()}
+    systems = {
+        name: HybridRetriever(fast, **{"mode": name} | own) for name, own in settings.items()
+    }
     study = run_ablation(smoke, systems, ["nDCG@10"])
     pairs = [("with_mmr", "full"), ("tuned", "full"), ("fused_mmr", "fused"), ("full", "fused")]
     rows = ablation.planned_rows(study, pairs).set_index("system")
@@ -204,8 +226,12 @@ def unpaired(short, long, clusters=None, margin=0.0):
 @pytest.mark.parametrize("groups", [4, 10, 40])
 def test_the_answer_has_the_verdict_of_the_table(shift, margin, groups):
     noise = np.random.default_rng(4).normal(0, 0.03, 40)
-    row = unpaired(0.5 + shift + noise[:20], 0.5 + noise[20:], [n % groups for n in range(40)], margin)
-    headline = Headline.of(row, "Worse?", system="a", against="b", dataset="made", measure="nDCG@10", margin=margin)
+    row = unpaired(
+        0.5 + shift + noise[:20], 0.5 + noise[20:], [n % groups for n in range(40)], margin
+    )
+    headline = Headline.of(
+        row, "Worse?", system="a", against="b", dataset="made", measure="nDCG@10", margin=margin
+    )
     words = {"better": HELPS, "worse": HURTS, "equivalent": NO_EFFECT}
     assert headline.verdict == words.get(row["verdict"], row["verdict"])
     assert row["low"] < row["difference"] < row["high"] and row["groups"] == groups
@@ -220,7 +246,9 @@ def test_an_unpaired_difference_is_least_squares_with_errors_over_questions_or_g
     error = np.sqrt(short.var() / 20 + long.var() / 20) * np.sqrt(40 / 39 * 39 / 38)
     assert (row["high"] - row["low"]) / 2 == pytest.approx(stats.t.ppf(0.975, 39) * error, rel=1e-6)
     few = unpaired(short, long, [n % 3 for n in range(40)])
-    assert (few["low"], few["high"]) == (row["low"], row["high"]) and few["reason"] == "interval_by_unit"
+    assert (few["low"], few["high"]) == (row["low"], row["high"]) and few[
+        "reason"
+    ] == "interval_by_unit"
 
 
 @pytest.mark.parametrize(("long", "verdict"), [(1.0, NOT_MEASURED), (0.0, "undecided")])
@@ -272,7 +300,10 @@ def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
     assert len(found["items"]) == found["asked"] == len(smoke.queries)
     for place in range(3):
         qrels = {q["id"]: {ids[d]: 1 for d in q["relevant"]} for q in found["items"]}
-        run = {q["id"]: {ids[d]: 1 / (r + 1) for r, d in enumerate(q["top"][place])} for q in found["items"]}
+        run = {
+            q["id"]: {ids[d]: 1 / (r + 1) for r, d in enumerate(q["top"][place])}
+            for q in found["items"]
+        }
         again = evaluate(qrels, run, ["RR@10", "R@10"]).frame()
         for question in found["items"]:
             kept = dict(zip(found["measures"], question["scores"][place], strict=True))
@@ -302,12 +333,18 @@ def test_a_small_budget_keeps_the_questions_that_differ_most(study):
 def test_without_permission_ids_remain(study, monkeypatch):
     monkeypatch.setattr(ablation, "may_show", lambda _: frozenset())
     found = question_items(study)
-    assert {text for _, text in found["documents"]} == {None} == {question["text"] for question in found["items"]}
+    assert (
+        {text for _, text in found["documents"]}
+        == {None}
+        == {question["text"] for question in found["items"]}
+    )
     assert found["texts"] == []
 
 
 def collection(texts):
-    documents = pd.DataFrame({"doc_id": [f"d{n}" for n in range(len(texts))], "title": "", "text": texts})
+    documents = pd.DataFrame(
+        {"doc_id": [f"d{n}" for n in range(len(texts))], "title": "", "text": texts}
+    )
     queries = pd.DataFrame({"query_id": ["q"], "text": ["water"]})
     return RetrievalDataset("mine", "test", documents, queries, {"q": {"d0": 1}})
 
@@ -317,10 +354,21 @@ def test_manifest_counts_passages_and_holds_no_text(tmp_path, hashing):
     passages = CorpusIndex(data.documents, hashing).passages((20, 5, None))
     found = ablation.ingest(tmp_path, data, passages.vectors(), "toy", passages)
     assert (found["totalDocuments"], found["totalChunks"]) == (2, len(passages) - 1)
-    cut = {"loader": "beir", "transformer": "none", "chunker": "words", "chunkSize": 20, "chunkOverlap": 5}
+    cut = {
+        "loader": "beir",
+        "transformer": "none",
+        "chunker": "words",
+        "chunkSize": 20,
+        "chunkOverlap": 5,
+    }
     assert found["preprocessing"] == cut
     folder = tmp_path / "manifests" / "mine" / "refs"
     assert json.loads((folder / LATEST).read_text()) == found
     assert not any("water" in path.read_text() for path in folder.iterdir())
-    lines = [json.loads(line) for line in next(folder.glob("chunks_*.jsonl")).read_text().splitlines()]
-    assert [(line["doc"], line["chunkIndex"]) for line in lines[-2:]] == [("d0", len(passages) - 3), ("d1", 0)]
+    lines = [
+        json.loads(line) for line in next(folder.glob("chunks_*.jsonl")).read_text().splitlines()
+    ]
+    assert [(line["doc"], line["chunkIndex"]) for line in lines[-2:]] == [
+        ("d0", len(passages) - 3),
+        ("d1", 0),
+    ]

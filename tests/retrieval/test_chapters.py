@@ -106,11 +106,17 @@ NO_WIDTH_0 = re.compile(r"\[[+-]?0\.000, [+-]?0\.000\]")
         (7, {"modes": ["dense_chunked"], "query_reading": "windows"}),
     ],
 )
-def test_the_ablation_runs_for_one_question_and_for_any_systems(run_chapter, folder, tmp_path, questions, changes):
-    page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(questions), **FAST | changes)
+def test_the_ablation_runs_for_one_question_and_for_any_systems(
+    run_chapter, folder, tmp_path, questions, changes
+):
+    page, _ = run_chapter(
+        "01_retrieval_ablation.ipynb", dataset=folder(questions), **FAST | changes
+    )
     assert "Does the full pipeline find more than the best simple search?" in page
     assert not NO_WIDTH_0.search(page)
-    assert set(changes.get("modes", ["dense"])) <= set(written(tmp_path, "numbers")["retrieval_ablation"]["mine"])
+    assert set(changes.get("modes", ["dense"])) <= set(
+        written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
+    )
 
 
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
@@ -122,12 +128,16 @@ def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_
 
 @pytest.fixture
 def smoke_page(run_chapter):
-    return lambda **changes: run_chapter("01_retrieval_ablation.ipynb", resamples=500, encoder="minilm", **changes)
+    return lambda **changes: run_chapter(
+        "01_retrieval_ablation.ipynb", resamples=500, encoder="minilm", **changes
+    )
 
 
 def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tmp_path):
     """On the smoke set that is the dense list; the page says how many questions get better and worse."""
-    page, _ = smoke_page(dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"])
+    page, _ = smoke_page(
+        dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"]
+    )
     numbers = written(tmp_path, "numbers")["retrieval_ablation"]["smoke"]
     means = {name: row["nDCG@10"]["value"] for name, row in numbers.items()}
     contrasts = written(tmp_path, "contrasts")["retrieval_ablation"]["smoke"]["nDCG@10"]
@@ -144,15 +154,21 @@ def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tm
     assert f"{named(simple)}, the best simple search on these questions" in page
 
 
-def test_the_held_out_half_leads_with_baselines_of_the_development_half(smoke_page, tmp_path, monkeypatch):
+def test_the_held_out_half_leads_with_baselines_of_the_development_half(
+    smoke_page, tmp_path, monkeypatch
+):
     """Halves of the smoke set under names, as those of the cards are."""
     from casebook import data as registry
     from casebook.retrieval import ablation
 
     usual = registry.load
     halves = dict(zip(("dev", "test"), ablation.halves(usual("smoke")), strict=True))
-    monkeypatch.setattr(registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more))
-    page, variables = smoke_page(dataset="smoke", development="dev", held_out="test", modes=["bm25", "dense", "fused"])
+    monkeypatch.setattr(
+        registry, "load", lambda name, split=None, **more: halves.get(split) or usual(name, **more)
+    )
+    page, variables = smoke_page(
+        dataset="smoke", development="dev", held_out="test", modes=["bm25", "dense", "fused"]
+    )
     (first, *_) = written(tmp_path, "headlines")
     assert first["unit"] == "held-out questions" and first["n"] == len(halves["test"].queries)
     choosing = f"on the {len(halves['dev'].queries)} development questions"
@@ -169,11 +185,16 @@ def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folde
     (answer,) = written(tmp_path, "headlines", "query_length")
     rows = written(tmp_path, "contrasts", "query_length")["query_length"]["smoke"]["nDCG@10"]
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
-    assert "longer? " not in page and "**Do short questions fare worse than long ones? Undecided: " in page
+    assert (
+        "longer? " not in page
+        and "**Do short questions fare worse than long ones? Undecided: " in page
+    )
     assert re.search(r"17 questions of at most 15.5 words, 17 longer ones", page)
 
 
-def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(run_chapter, folder, tmp_path):
+def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
+    run_chapter, folder, tmp_path
+):
     page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), resamples=200)
     (answer,) = written(tmp_path, "headlines", "query_length")
     assert (answer["low"], answer["decision"]) == (None, "cannot be measured")

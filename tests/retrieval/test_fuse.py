@@ -8,7 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 from casebook.errors import InputError
 from casebook.retrieval import fuse
-from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
+from casebook.retrieval.fuse import (
+    maximal_marginal_relevance,
+    reciprocal_rank_fusion,
+    standardised_sum,
+    weighted_sum,
+)
 from casebook.retrieval.ranked import RankedLists, from_scores
 
 
@@ -19,7 +24,10 @@ def several_lists(draw):
     values = st.sampled_from([-np.inf, 0.0, 0.25, 1.0, 3.0])
     row = st.lists(values, min_size=n_items, max_size=n_items)
     scores = st.lists(row, min_size=n_queries, max_size=n_queries)
-    return [from_scores(draw(scores), draw(st.integers(1, n_items))) for _ in range(draw(st.integers(1, 3)))]
+    return [
+        from_scores(draw(scores), draw(st.integers(1, n_items)))
+        for _ in range(draw(st.integers(1, 3)))
+    ]
 
 
 def rows_of(lists):
@@ -46,7 +54,12 @@ def slow_fusion(lists, part):
     return fused
 
 
-@given(several_lists(), st.sampled_from([0, 20, 60]), st.integers(1, 10), st.sampled_from([[1, 1, 1], [0.5, 0.25, 2]]))
+@given(
+    several_lists(),
+    st.sampled_from([0, 20, 60]),
+    st.integers(1, 10),
+    st.sampled_from([[1, 1, 1], [0.5, 0.25, 2]]),
+)
 def test_reciprocal_ranks_equal_a_slow_fusion(lists, k, depth, weights):
     cut = [entry.truncate(depth) for entry in lists]
     expected = slow_fusion(cut, lambda at, row, rank: weights[at] / (k + rank))
@@ -131,7 +144,9 @@ def is_best_choice(relevance, vectors, picked, pick, lambda_):
         return lambda_ * relevance[candidate] - (1 - lambda_) * redundancy
 
     rest = [
-        candidate for candidate in range(len(relevance)) if candidate not in picked and relevance[candidate] > -np.inf
+        candidate
+        for candidate in range(len(relevance))
+        if candidate not in picked and relevance[candidate] > -np.inf
     ]
     values = np.array([value(candidate) for candidate in rest])
     clear = [c for c, v in zip(rest, values, strict=True) if v > value(pick) + 1e-9]
@@ -174,7 +189,9 @@ def test_vectors_by_candidate_id_give_the_same_picks(pool, lambda_):
 def test_wrong_lists_constants_and_weights_are_refused(arguments):
     one, two = from_scores([[1.0]], 1), from_scores([[1.0], [1.0]], 1)
     with pytest.raises(InputError):
-        reciprocal_rank_fusion([one, two] if "two" in arguments[0] else [one for _ in arguments[0]], *arguments[1:])
+        reciprocal_rank_fusion(
+            [one, two] if "two" in arguments[0] else [one for _ in arguments[0]], *arguments[1:]
+        )
 
 
 def test_marginal_relevance_by_hand():
@@ -182,7 +199,9 @@ def test_marginal_relevance_by_hand():
     order, values = maximal_marginal_relevance([[1.0, 0.9, 0.5]], vectors, 0.5, 4)
     assert order.tolist() == [[0, 2, 1, -1]]
     np.testing.assert_allclose(values, [[0.5, 0.25, -0.05, -np.inf]])
-    _, values = maximal_marginal_relevance([[0.02, 0.04, 0.03]], np.eye(3)[None], 0.7, 3, scale_relevance=True)
+    _, values = maximal_marginal_relevance(
+        [[0.02, 0.04, 0.03]], np.eye(3)[None], 0.7, 3, scale_relevance=True
+    )
     np.testing.assert_allclose(values, [[0.7, 0.35, 0.0]])
 
 

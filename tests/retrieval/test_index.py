@@ -28,7 +28,9 @@ def letters(text):
 
 def letter_reader(most, count=letters):
     """Stand in for an encoder of so many tokens, by default each a letter."""
-    return SimpleNamespace(max_tokens=most, count_tokens=lambda texts: [count(text) for text in texts])
+    return SimpleNamespace(
+        max_tokens=most, count_tokens=lambda texts: [count(text) for text in texts]
+    )
 
 
 @given(texts, settings, st.none() | st.integers(1, 9))
@@ -37,7 +39,9 @@ def test_spans_are_exact_ordered_and_cover_everything(texts, words, limit):
     assert sorted(set(chunks.owner.tolist())) == list(range(len(texts)))
     assert (np.diff(chunks.owner) >= 0).all()
     covered = [np.zeros(len(text), dtype=bool) for text in texts]
-    for text, owner, start, end in zip(chunks.texts, chunks.owner, chunks.start, chunks.end, strict=True):
+    for text, owner, start, end in zip(
+        chunks.texts, chunks.owner, chunks.start, chunks.end, strict=True
+    ):
         assert text == texts[owner][start:end]
         assert len(text.split()) <= words[0]
         assert limit is None or letters(text) <= limit
@@ -54,7 +58,10 @@ def test_a_chunk_of_exactly_the_limit_fits():
     assert chunk_documents(["aa bb cc"], **limit).texts == ["aa bb", "cc"]
     assert chunk_documents(["aa bbb"], **limit).texts == ["aa", "bbb"]
     # Shared words are given up where nothing new would fit beside them.
-    assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == ["a a a", "bbbb"]
+    assert chunk_documents(["a a a bbbb"], **limit | {"max_words": 3, "overlap": 2}).texts == [
+        "a a a",
+        "bbbb",
+    ]
     # A word of two characters can be halved, one character cannot.
     least = limit | {"encoder": letter_reader(1)}
     assert chunk_documents(["ab"], **least).texts == ["a", "b"]
@@ -91,7 +98,9 @@ def test_dense_cuts_a_long_query_at_the_limit_and_reads_its_windows_if_asked(ind
     queries = long_queries(hashing)
 
     def dense(**settings):
-        return HybridRetriever(index, mode="dense", **settings).retrieve_many(queries).stages["dense"]
+        return (
+            HybridRetriever(index, mode="dense", **settings).retrieve_many(queries).stages["dense"]
+        )
 
     documents = hashing.encode_documents(index.texts).astype(np.float64)
     cut = np.round(hashing.encode_queries(queries) @ documents.T, 12)
@@ -107,7 +116,9 @@ def test_late_interaction_reads_a_long_query_as_the_encoder_does(index, hashing)
     queries = long_queries(hashing)
 
     def reranked(query_reading):
-        system = HybridRetriever(index, mode="reranker_only", chunking=False, query_reading=query_reading)
+        system = HybridRetriever(
+            index, mode="reranker_only", chunking=False, query_reading=query_reading
+        )
         return system.retrieve_many(queries).stages["rerank"]
 
     cut, windows = reranked("truncated"), reranked("windows")
@@ -160,7 +171,12 @@ def test_long_and_short_queries_together_rank_as_alone(index):
 
 def test_a_long_document_keeps_its_central_passages(hashing):
     about = "the lessee repudiated the tenancy agreement"
-    texts = [" ".join([*(f"aside{n}" for n in range(60)), *[about] * 4, *(f"end{n}" for n in range(60))]), "short text"]
+    texts = [
+        " ".join(
+            [*(f"aside{n}" for n in range(60)), *[about] * 4, *(f"end{n}" for n in range(60))]
+        ),
+        "short text",
+    ]
     index = CorpusIndex(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}), hashing)
     kept = index.passages((10, 0, 3)).chunks
     assert np.bincount(kept.owner).tolist() == [3, 1]
@@ -184,6 +200,8 @@ def test_bad_collections_are_one_clear_line(frame, message):
 
 @pytest.mark.parametrize("documents", [["a"], "a", [{"doc_id": "a", "text": "b"}], None])
 def test_documents_that_are_no_frame_are_one_clear_line(documents):
-    with pytest.raises(InputError, match=r"expected a pandas\.DataFrame with the columns doc_id and text") as error:
+    with pytest.raises(
+        InputError, match=r"expected a pandas\.DataFrame with the columns doc_id and text"
+    ) as error:
         HybridRetriever(documents)
     assert "\n" not in str(error.value)

@@ -53,7 +53,9 @@ def test_candidate_pools_are_ranked_whole(index, mode):
     for lists in result.stages.values():
         assert set(lists.ids[1]) <= {0, -1}
         assert set(lists.ids[2]) <= {-1}
-    both = retriever(index, mode).retrieve_many(QUERIES[:1], filters={"year": 2003}, candidates=[["d3", "d4"]])
+    both = retriever(index, mode).retrieve_many(
+        QUERIES[:1], filters={"year": 2003}, candidates=[["d3", "d4"]]
+    )
     assert (both.final.ids[0, 0], both.final.lengths[0]) == (3, 1)
 
 
@@ -108,7 +110,9 @@ def test_the_control_lists_are_what_their_names_say(index):
     assert (np.diff(random.scores, axis=1) < 0).all()
     assert (np.sort(random.ids, axis=1) == np.arange(40)).all()
     # Each document is as often in each place: 10 of 400, three standard errors.
-    assert (HybridRetriever(index, mode="random", seed=1).retrieve_many(queries).final.ids != random.ids).any()
+    assert (
+        HybridRetriever(index, mode="random", seed=1).retrieve_many(queries).final.ids != random.ids
+    ).any()
     counts = np.stack([np.bincount(place, minlength=40) for place in random.ids.T])
     assert abs(counts[0] - 10).max() < 15 and 5 < counts.var() < 15
     first = (random.ids[:, :10] == 0).any(axis=1).mean()
@@ -118,7 +122,9 @@ def test_the_control_lists_are_what_their_names_say(index):
 def test_chunked_document_stands_at_its_best_chunk(index, hashing):
     result = retriever(index, "dense_chunked").retrieve_many(QUERIES[:2])
     passages = index.passages(result.config.cut)
-    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(passages.texts).T.astype(np.float64)
+    similarity = hashing.encode_queries(QUERIES[:2]) @ hashing.encode_documents(
+        passages.texts
+    ).T.astype(np.float64)
     assert len(passages) > len(index)
     for row in range(2):
         for hit in result.hits(row):
@@ -183,7 +189,9 @@ def test_none_is_no_reranker_and_the_default_is_late_interaction(index):
         without = retriever(index, reranker=none)
         assert without.config.reranker is None
         result = without.retrieve_many(QUERIES)
-        np.testing.assert_array_equal(result.final.ids, retriever(index, "fused").retrieve_many(QUERIES).final.ids)
+        np.testing.assert_array_equal(
+            result.final.ids, retriever(index, "fused").retrieve_many(QUERIES).final.ids
+        )
         assert "rerank" not in result.stages
 
 
@@ -208,7 +216,9 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
 
     monkeypatch.setattr("casebook.models.rerankers.CrossEncoderReranker", Longest)
     system = retriever(
-        CorpusIndex(index.documents, index.encoder()), reranker="cross-encoder:some/model", first_stage_weight=0.0
+        CorpusIndex(index.documents, index.encoder()),
+        reranker="cross-encoder:some/model",
+        first_stage_weight=0.0,
     )
     hits = system.retrieve(QUERIES[0])
     sizes = [len(hit.text) for hit in hits]
@@ -231,8 +241,14 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
     vectors = index.encoder().encode_queries(QUERIES[:2])
     for row in range(2):
         ids = result.stages["fused"].ids[row]
-        own = [result.stages[name].scores_of(result.stages["fused"].ids)[row] for name in ("fused", "rerank")]
-        near = [np.max(passages.vectors()[passages.owner == document] @ vectors[row]) for document in ids]
+        own = [
+            result.stages[name].scores_of(result.stages["fused"].ids)[row]
+            for name in ("fused", "rerank")
+        ]
+        near = [
+            np.max(passages.vectors()[passages.owner == document] @ vectors[row])
+            for document in ids
+        ]
         heard = np.clip((np.mean(z(np.array(near)) * z(own[1])) - 0.2) / 0.7, 0, 1)
         expected = z(own[0]) / 3 + 2 / 3 * trust[row] * heard * z(own[1])
         found = result.stages["reranked"].scores_of(result.stages["fused"].ids)[row]

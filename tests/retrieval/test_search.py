@@ -46,7 +46,10 @@ def test_okapi_ranks_as_rank_bm25_does():
 
     def score(text):
         length = 1.2 * (1 - 0.3 + 0.3 * len(text) / mean_length)
-        return sum((idf[w] if idf[w] >= 0 else floor) * text.count(w) / (text.count(w) + length) for w in "bc")
+        return sum(
+            (idf[w] if idf[w] >= 0 else floor) * text.count(w) / (text.count(w) + length)
+            for w in "bc"
+        )
 
     expected = sorted(range(4), key=lambda i: (-score(words[i]), i))
     assert lists.ids[0].tolist() == expected
@@ -67,7 +70,10 @@ def test_equal_texts_keep_the_order_of_the_collection():
 
 
 def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
-    queries, pools = ["tenant return", "return deposit"], np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool)
+    queries, pools = (
+        ["tenant return", "return deposit"],
+        np.array([[1, 0, 1, 0, 0], [0, 1, 0, 0, 0]], dtype=bool),
+    )
     index = BM25Index(TEXTS)
     lists = index.search(queries, 5, pools)
     assert lists.ids[:, :2].tolist() == [[0, 2], [1, -1]]

@@ -3,15 +3,41 @@
 import pytest
 
 from casebook.errors import InputError
-from casebook.retrieval.settings import MODES, NAMES, SIMPLE, UNRERANKED, PipelineConfig, config_for, named
+from casebook.retrieval.settings import (
+    MODES,
+    NAMES,
+    SIMPLE,
+    UNRERANKED,
+    PipelineConfig,
+    config_for,
+    named,
+)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        *({"top_k": 0}, {"top_k": 2.5}, {"top_k": True}, {"max_passages": 0}, {"overlap": -1}, {"seed": -1}),
-        *({"mmr_lambda": 1.1}, {"mmr_lambda": float("nan")}, {"first_stage_weight": -0.1}, {"first_stage_weight": 1}),
-        *({"rrf_k": 0}, {"rrf_k": float("inf")}, {"question_tokens": 0}, {"pool": 9}, {"mmr_pool": 9}),
+        *(
+            {"top_k": 0},
+            {"top_k": 2.5},
+            {"top_k": True},
+            {"max_passages": 0},
+            {"overlap": -1},
+            {"seed": -1},
+        ),
+        *(
+            {"mmr_lambda": 1.1},
+            {"mmr_lambda": float("nan")},
+            {"first_stage_weight": -0.1},
+            {"first_stage_weight": 1},
+        ),
+        *(
+            {"rrf_k": 0},
+            {"rrf_k": float("inf")},
+            {"question_tokens": 0},
+            {"pool": 9},
+            {"mmr_pool": 9},
+        ),
         *({"agreement": (0.5, 0.5)}, {"agreement": (0, 1.1)}, {"max_words": 20, "overlap": 20}),
         *({"lists": ("bm25", "splade")}, {"lists": ()}, {"lists": ("bm25", "bm25")}),
         *({"fusion": "borda"}, {"reranker": "magic"}, {"reranker": "cross-encoder:"}),
@@ -25,8 +51,20 @@ def test_bad_settings_are_one_clear_line_that_names_them(settings):
 
 
 def test_settings_at_their_bounds_are_good():
-    good = {"top_k": 5, "pool": 5, "mmr_pool": 5, "mmr_lambda": 1, "first_stage_weight": 0, "agreement": (-1, 1)}
-    assert config_for("full", **good, overlap=0, max_words=1, max_passages=None, seed=0, question_tokens=0.1).top_k == 5
+    good = {
+        "top_k": 5,
+        "pool": 5,
+        "mmr_pool": 5,
+        "mmr_lambda": 1,
+        "first_stage_weight": 0,
+        "agreement": (-1, 1),
+    }
+    assert (
+        config_for(
+            "full", **good, overlap=0, max_words=1, max_passages=None, seed=0, question_tokens=0.1
+        ).top_k
+        == 5
+    )
 
 
 def test_unknown_mode_names_the_known_ones():
@@ -38,7 +76,12 @@ def test_defaults_are_the_documented_ones():
     config = config_for("full")
     assert config == PipelineConfig()
     assert (config.rrf_k, config.pool, config.mmr_lambda, config.mmr_pool) == (20, 50, 0.7, 50)
-    assert (config.max_words, config.overlap, config.max_passages, config.question_tokens) == (130, 40, 16, 64)
+    assert (config.max_words, config.overlap, config.max_passages, config.question_tokens) == (
+        130,
+        40,
+        16,
+        64,
+    )
     assert (config.first_stage_weight, config.agreement, config.top_k) == (1 / 3, (0.5, 0.8), 10)
     assert (config.mmr, config.query_reading, config.reranker) == (False, "truncated", "maxsim")
 
@@ -47,7 +90,12 @@ def test_the_documented_combination_has_its_own_name():
     """COUNTERCASE: rank fusion with k = 20 of BM25 and passages, marginal relevance of 0.7, reranker."""
     config = config_for("documented")
     assert (config.lists, config.fusion, config.rrf_k) == (("bm25", "dense"), "rrf", 20)
-    assert (config.mmr, config.mmr_lambda, config.reranker, config.chunking) == (True, 0.7, "maxsim", True)
+    assert (config.mmr, config.mmr_lambda, config.reranker, config.chunking) == (
+        True,
+        0.7,
+        "maxsim",
+        True,
+    )
     assert (config.question_tokens, config.agreement) == (None, None)
 
 
@@ -91,7 +139,9 @@ def test_trust_falls_with_length_and_needs_bm25():
     assert (PipelineConfig(lists=("dense",)).trust([9999]) == 1).all()
 
 
-@pytest.mark.parametrize("name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"])
+@pytest.mark.parametrize(
+    "name", ["cross-encoder/ms-marco-MiniLM-L6-v2", "./folder", "BAAI/bge-reranker-base"]
+)
 def test_a_model_as_reranker_needs_no_prefix(name):
     assert PipelineConfig(reranker=name) == PipelineConfig(reranker=f"cross-encoder:{name}")
 

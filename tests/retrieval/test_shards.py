@@ -79,7 +79,10 @@ def test_a_cluster_gives_the_files_and_lists_of_one_process(tmp_path):
 
     here, there = ShardStore(tmp_path / "here"), ShardStore(tmp_path / "there")
     encode_shards(TEXTS, encode, here, 40)
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask, Client(dask) as client:
+    with (
+        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as dask,
+        Client(dask) as client,
+    ):
         cluster = Cluster(client, dask.scheduler_address)
         encode_shards(TEXTS, encode, there, 40, cluster)
         same(search_shards(there, encode(TEXTS[:9]), 30, cluster), expected(30))
@@ -143,7 +146,11 @@ def test_a_second_model_takes_the_place_of_the_first_at_once(place):
         with pytest.raises(Broken):
             encode_model(place, Model(2, shards, broken))
         assert seen(place) == {1} and first <= set(Store(place).names())
-    for name in ("notes.json", "shard-mine.npy", ".shard-0000000000-0000000020-0123456789abcdef.npy.x1.partial"):
+    for name in (
+        "notes.json",
+        "shard-mine.npy",
+        ".shard-0000000000-0000000020-0123456789abcdef.npy.x1.partial",
+    ):
         Store(place).write(name, b"of others, and of a killed process")
     model = Model(2)
     encode_model(place, model)
@@ -189,7 +196,8 @@ def test_two_that_encode_to_one_place_at_once_leave_one_whole_corpus(place):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda index: index["shards"][0].update(name="../../secret"), lambda index: index.pop("seal")]
+    "change",
+    [lambda index: index["shards"][0].update(name="../../secret"), lambda index: index.pop("seal")],
 )
 def test_a_list_that_was_changed_by_hand_is_refused(tmp_path, change):
     encode_model(tmp_path, Model(1))

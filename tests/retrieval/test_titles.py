@@ -18,11 +18,16 @@ def titled(tmp_path):
     folder = tmp_path / "titled"
     (folder / "qrels").mkdir(parents=True)
     rows = {
-        "corpus": [{"_id": f"d{n}", "title": w, "text": f"common words about clause {n}"} for n, w in enumerate(WORDS)],
+        "corpus": [
+            {"_id": f"d{n}", "title": w, "text": f"common words about clause {n}"}
+            for n, w in enumerate(WORDS)
+        ],
         "queries": [{"_id": f"q{n}", "text": word} for n, word in enumerate(WORDS)],
     }
     for name, records in rows.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        (folder / f"{name}.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records)
+        )
     judged = "".join(f"q{n}\td{n}\t1\n" for n in range(len(WORDS)))
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + judged)
     return folder

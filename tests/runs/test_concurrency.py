@@ -92,7 +92,8 @@ def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
     here = str(request.path.parent)
     for number in range(kills):
         child = subprocess.Popen(
-            [sys.executable, "-c", ENDLESS, here, str(layout.root), str(number)], stdout=subprocess.PIPE
+            [sys.executable, "-c", ENDLESS, here, str(layout.root), str(number)],
+            stdout=subprocess.PIPE,
         )
         child.stdout.readline()
         time.sleep(chance.uniform(0.01, 0.25))

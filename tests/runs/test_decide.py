@@ -26,7 +26,9 @@ def decided(registry, metric="ndcg@3", **options):
     return found
 
 
-@pytest.mark.parametrize(("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")])
+@pytest.mark.parametrize(
+    ("eps", "action", "verdict"), [(1e-3, "KeepActive", "fail"), (1e-6, "Promote", "pass")]
+)
 def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     registry.add("old", 0.6000)
     decided(registry)
@@ -34,7 +36,11 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     found = decided(registry, eps=eps)
     assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "undecided")
     found = decided(registry, eps=eps, original=True)
-    assert (found["action"], found["evidence"]["verdict"], found["evidence"]["basis"]) == (action, verdict, "eps")
+    assert (found["action"], found["evidence"]["verdict"], found["evidence"]["basis"]) == (
+        action,
+        verdict,
+        "eps",
+    )
     assert found["delta"] == pytest.approx(0.0005)
 
 
@@ -59,7 +65,11 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     listing = registry.read()
     found = decide(listing, "NDCG@3")
     evidence = found["evidence"]
-    assert (found["action"], evidence["basis"], evidence["n"]) == ("Promote", "paired_randomisation", 200)
+    assert (found["action"], evidence["basis"], evidence["n"]) == (
+        "Promote",
+        "paired_randomisation",
+        200,
+    )
     assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
     assert "best of 4 runs" in " ".join(evidence["notes"])
     report = found
@@ -67,7 +77,9 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     assert first != second and first.parent.name == "_decisions"
     stored = json.loads(first.read_text())
     documented = {"metricKey", "epsilon", "createdUtc", "runsRoot", "totalRunsFound"}
-    assert documented | {"candidate", "active", "action", "delta", "reason", "profile"} <= set(stored)
+    assert documented | {"candidate", "active", "action", "delta", "reason", "profile"} <= set(
+        stored
+    )
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
     assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
     apply(listing, found)
@@ -124,9 +136,9 @@ def test_runs_below_repo_compete_only_when_asked(registry):
     (root / "_repo").mkdir()
     (root / "MiniInsurance-PosNeg").rename(root / REPO)
     assert decide(registry.read(), "ndcg@3")["candidate"]["runId"] == "plain"
-    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3")["candidate"]["runDirectory"].endswith(
-        f"{REPO}/hidden"
-    )
+    assert decide(discover(registry.layout, include=(REPO,)), "ndcg@3")["candidate"][
+        "runDirectory"
+    ].endswith(f"{REPO}/hidden")
 
 
 def test_two_decisions_at_once_do_not_both_count(registry):
@@ -178,7 +190,9 @@ def test_a_gate_is_never_passed_on_means_alone(registry, score):
 
 
 def test_judge_at_the_margin():
-    assert judge(0.0, 0.0, 1e-6) == judge(0.0, 0.0, 0.0) == "fail"  # two equal runs: nothing to promote
+    assert (
+        judge(0.0, 0.0, 1e-6) == judge(0.0, 0.0, 0.0) == "fail"
+    )  # two equal runs: nothing to promote
     assert judge(-0.005, 0.1, -0.005, inclusive=True) == "pass"
     assert judge(-0.1, -0.005, -0.005, inclusive=True) == judge(None, None, 0.0) == "undecided"
 
@@ -195,7 +209,10 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
     groups = np.repeat(np.arange(12), 5)
     before = rng.normal(0.5, 0.1, 60)
     after = before + rng.normal(0.05, 0.1, 12)[groups]
-    grouped = [write_run(tmp_path / name, scores, groups) for name, scores in (("new", after), ("old", before))]
+    grouped = [
+        write_run(tmp_path / name, scores, groups)
+        for name, scores in (("new", after), ("old", before))
+    ]
     found = compare_runs(*grouped, METRIC)
     # Equal sizes: the same test on the twelve means of the groups.
     means = pd.Series(after - before).groupby(groups).mean().to_numpy()
@@ -233,7 +250,9 @@ def test_few_groups_decide_nothing(tmp_path, casebook, gain):
     assert casebook("gate", "new", *root)[0] == 4
 
 
-def test_runs_that_differ_by_the_same_everywhere_are_decided_without_an_interval(tmp_path, casebook):
+def test_runs_that_differ_by_the_same_everywhere_are_decided_without_an_interval(
+    tmp_path, casebook
+):
     groups, before = np.repeat(np.arange(6), 20), np.linspace(0.1, 0.5, 120)
     write_run(tmp_path / "new", before + 0.25, groups)
     write_run(tmp_path / "old", before, groups)
@@ -261,7 +280,10 @@ def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
         registry.add(name, ranks=ranks)
     listing = registry.read()
     old, gate = find(listing, "old"), {"ndcg@3": 0.005, "map@1": 0.005}
-    verdicts = [apply_gate(listing, find(listing, n), old, gate)["verdict"] for n in ("same", "worse", "noise")]
+    verdicts = [
+        apply_gate(listing, find(listing, n), old, gate)["verdict"]
+        for n in ("same", "worse", "noise")
+    ]
     assert verdicts == ["pass", "fail", "undecided"]
     absent = apply_gate(listing, old, old, {"p@1": 0.0})
     assert not absent["passed"] and "MISSING" in " ".join(absent["notes"])

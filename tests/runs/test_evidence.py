@@ -78,7 +78,10 @@ def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
     DAMAGE[damage](two[0] / ROWS)
     (fault,) = verify(listing.root)
     assert f"old: {ROWS}" in fault
-    for use in (lambda: decide(listing, "ndcg@3"), lambda: active(listing.root, "ndcg@3", checked=True)):
+    for use in (
+        lambda: decide(listing, "ndcg@3"),
+        lambda: active(listing.root, "ndcg@3", checked=True),
+    ):
         with pytest.raises(InputError, match=f"old: {ROWS}"):
             use()
 
@@ -145,7 +148,12 @@ def test_a_pointer_that_names_another_run_is_a_fault(registry, two):
     promote(listing, find(listing, "old"), "map@1", WHY)
     path = pointer_path(listing.root, "ndcg@3")
     pointer = json.loads(path.read_text())
-    changes = [{"runDirectory": str(two[0])}, {"runId": "old"}, {"score": 0.9}, {"runsRoot": "/tmp"}]
+    changes = [
+        {"runDirectory": str(two[0])},
+        {"runId": "old"},
+        {"score": 0.9},
+        {"runsRoot": "/tmp"},
+    ]
     for change in changes:
         path.write_text(json.dumps(pointer | change))
         assert any(path.name in fault for fault in verify(listing.root))
@@ -180,13 +188,25 @@ def report(tmp_path, monkeypatch, results):
     return results / "mine"
 
 
-KINDS = ["notebooks", "numbers", "contrasts", "headlines", "items", "rows", "tables", "figures", "runs"]
+KINDS = [
+    "notebooks",
+    "numbers",
+    "contrasts",
+    "headlines",
+    "items",
+    "rows",
+    "tables",
+    "figures",
+    "runs",
+]
 
 
 def test_a_report_lists_every_file_of_its_cells(report):
     files = require_report("mine")
     for kind in KINDS[:-1]:
-        written = {path.resolve() for path in (report / kind).iterdir() if not path.name.startswith(".")}
+        written = {
+            path.resolve() for path in (report / kind).iterdir() if not path.name.startswith(".")
+        }
         assert written and written <= files, kind
 
 
@@ -194,7 +214,9 @@ def test_a_report_lists_every_file_of_its_cells(report):
 def test_a_report_with_a_file_altered_or_gone_is_refused(report, kind):
     path = sorted(path for path in (report / kind).rglob("*") if path.is_file())[0]
     content = path.read_bytes()
-    place = re.search(rb"\d(?=\D*$)", content).start() if path.suffix != ".gz" else len(content) // 2
+    place = (
+        re.search(rb"\d(?=\D*$)", content).start() if path.suffix != ".gz" else len(content) // 2
+    )
     path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
     with pytest.raises(InputError, match=re.escape(str(path))):
         require_report("mine")
@@ -215,7 +237,9 @@ def test_an_altered_headline_is_neither_read_nor_listed(report, casebook):
         read_headlines("mine", cell)
     code, output, _ = casebook("runs", "list", "--workflow", "query_length", "--json")
     assert code == 0
-    assert [run["headline"] for run in json.loads(output)["runs"]] == ["altered since the run wrote it"]
+    assert [run["headline"] for run in json.loads(output)["runs"]] == [
+        "altered since the run wrote it"
+    ]
 
 
 def test_the_merged_numbers_are_those_of_the_chapters(report):
@@ -235,7 +259,10 @@ def test_merged_contrasts_that_no_chapter_reports_are_refused_and_not_kept(repor
     with pytest.raises(InputError, match=r"contrasts\.json: is not what the chapters report"):
         require_report("mine")
     merge_numbers("mine")
-    assert report / "contrasts.json" not in require_report("mine") and not (report / "contrasts.json").exists()
+    assert (
+        report / "contrasts.json" not in require_report("mine")
+        and not (report / "contrasts.json").exists()
+    )
 
 
 def test_a_planted_notebook_is_refused_and_what_an_interrupted_cell_left_is_not_listed(report):

@@ -14,7 +14,9 @@ NAMES = {"dataset": "smoke", "system": "a", "against": "b", "measure": "nDCG@10"
 
 
 def verdict(low, high, margin=0.0, n=40, value=0.0, groups=None):
-    return Headline("Better?", value=value, low=low, high=high, n=n, groups=groups, margin=margin, **NAMES).verdict
+    return Headline(
+        "Better?", value=value, low=low, high=high, n=n, groups=groups, margin=margin, **NAMES
+    ).verdict
 
 
 @pytest.mark.parametrize(
@@ -74,14 +76,21 @@ def test_a_switch_that_changed_no_input_is_no_answer():
 def test_an_interval_by_question_says_of_which_questions_it_speaks():
     headline, row = headline_of(np.linspace(-0.1, 0.3, 60), np.repeat(range(4), 15))
     assert headline.low == row["low"]
-    assert headline.sentence.endswith("the interval is by question and speaks of new questions from these contracts.")
+    assert headline.sentence.endswith(
+        "the interval is by question and speaks of new questions from these contracts."
+    )
 
 
 def test_answer_and_table_cannot_disagree():
     """The row's own verdict is the answer, whatever margin a page draws."""
     for shift in (-0.3, -0.05, 0.0, 0.05, 0.3):
         headline, row = headline_of(np.linspace(-0.2, 0.2, 30) + shift, margin=0.02)
-        words = {"better": "helps", "worse": "hurts", "equivalent": "no effect", "undecided": "undecided"}
+        words = {
+            "better": "helps",
+            "worse": "hurts",
+            "equivalent": "no effect",
+            "undecided": "undecided",
+        }
         assert headline.verdict == words[row["verdict"]]
         assert dataclasses.replace(headline, margin=0.5).verdict == headline.verdict
 
@@ -91,17 +100,24 @@ def test_a_headline_agrees_with_the_contrast_that_it_rests_on():
     scores = pd.DataFrame({"b": rng.random(60)})
     scores["a"] = scores["b"] + rng.normal(0.1, 0.1, 60)
     row = contrasts(scores, [("a", "b")], np.repeat(range(20), 3)).iloc[0]
-    found = Headline.of(row, "Better?", dataset="smoke", measure="nDCG@10", cluster="cases", unit="questions")
+    found = Headline.of(
+        row, "Better?", dataset="smoke", measure="nDCG@10", cluster="cases", unit="questions"
+    )
     assert (found.value, found.low, found.high) == (row["difference"], row["low"], row["high"])
     assert row["verdict"] == "better" and found.verdict == "helps"
     assert (
-        found.sentence.startswith(f"Yes: {row['difference']:+.3f} [") and "(60 questions in 20 cases)" in found.sentence
+        found.sentence.startswith(f"Yes: {row['difference']:+.3f} [")
+        and "(60 questions in 20 cases)" in found.sentence
     )
 
 
 def test_a_value_is_taken_relative_to_the_one_that_means_nothing_and_printed_as_itself():
     wins = pd.DataFrame({"a": [1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1]})
     row = estimates(wins).iloc[0]
-    found = Headline.of(row, "Preferred?", null=0.5, dataset="votes", measure="win rate", against=None, unit="votes")
-    assert found.value == pytest.approx(10 / 12 - 0.5) and found.low == pytest.approx(row["low"] - 0.5)
+    found = Headline.of(
+        row, "Preferred?", null=0.5, dataset="votes", measure="win rate", against=None, unit="votes"
+    )
+    assert found.value == pytest.approx(10 / 12 - 0.5) and found.low == pytest.approx(
+        row["low"] - 0.5
+    )
     assert found.effect.startswith("0.833 [") and "against" not in found.sentence

@@ -33,7 +33,16 @@ def test_counts_lineage_and_hashes(ingest, tmp_path):
     folder = tmp_path / "manifests" / "policies" / "refs"
     stored = json.loads((folder / f"manifest_{manifest['id']}.json").read_text())
     assert stored == manifest == json.loads((folder / "manifest_latest.json").read_text())
-    documented = {"id", "startedUtc", "finishedUtc", "space", "provider", "dimensions", "inputRoot", "preprocessing"}
+    documented = {
+        "id",
+        "startedUtc",
+        "finishedUtc",
+        "space",
+        "provider",
+        "dimensions",
+        "inputRoot",
+        "preprocessing",
+    }
     assert documented | {"totalDocuments", "totalChunks", "chunkIndexFileName"} <= set(stored)
     assert (stored["totalDocuments"], stored["totalChunks"], stored["dimensions"]) == (2, 3, 8)
     assert stored["space"] == "policies:refs" and stored["preprocessing"]["chunkSize"] == 100
@@ -52,7 +61,8 @@ def test_equal_ingests_have_one_id_and_others_not(ingest):
 
 
 @pytest.mark.parametrize(
-    ("chunks", "shape"), [([], (0, 8)), (CHUNKS, (2, 8)), (CHUNKS, (3, 0)), (CHUNKS, (3,)), ([("a", 0, " \n")], (1, 8))]
+    ("chunks", "shape"),
+    [([], (0, 8)), (CHUNKS, (2, 8)), (CHUNKS, (3, 0)), (CHUNKS, (3,)), ([("a", 0, " \n")], (1, 8))],
 )
 def test_an_empty_or_short_ingest_is_an_error(ingest, tmp_path, chunks, shape):
     with pytest.raises(InputError, match=r"one vector|is empty"):

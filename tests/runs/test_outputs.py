@@ -48,7 +48,9 @@ def test_two_values_for_one_number_are_refused(results):
     for cell, value in (("a", 1.0), ("b", 2.0)):
         RunOutputs("mine", cell).numbers("e", {"x": {"s": {"m": {"value": value}}}})
         finished(results, cell)
-    with pytest.raises(InputError, match=r"cells a and b both report e / x / s / m, .* remove .*runs/b"):
+    with pytest.raises(
+        InputError, match=r"cells a and b both report e / x / s / m, .* remove .*runs/b"
+    ):
         merge_numbers("mine")
 
 
@@ -87,7 +89,9 @@ def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results
     assert (
         rows
         == outputs.table("t", frame).read_text()
-        == ("query_id,system,nDCG@10\n'=1+1,'=cmd|s,-0.500000\n'@q,'=cmd|s,-0.500000\nNA,'=cmd|s,-0.500000\n")
+        == (
+            "query_id,system,nDCG@10\n'=1+1,'=cmd|s,-0.500000\n'@q,'=cmd|s,-0.500000\nNA,'=cmd|s,-0.500000\n"
+        )
     )
     metrics = {"smoke.=cmd|s.ndcg@10": -0.5}
     labels = {"Cell": "made"}

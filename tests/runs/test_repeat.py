@@ -37,7 +37,11 @@ def test_json_with_comments_and_trailing_commas_says_the_same_as_yaml(spec, tmp_
     good, bad = matrix.variants
     assert (good.name, good.args, good.env) == ("good", ["--version"], {"X": "a//b,]"})
     assert bad.timeout == 60 and not matrix.stop_on_failure
-    assert (matrix.after.compare_metric, matrix.after.top, matrix.after.promote_best) == ("map@1", 3, False)
+    assert (matrix.after.compare_metric, matrix.after.top, matrix.after.promote_best) == (
+        "map@1",
+        3,
+        False,
+    )
     path = tmp_path / "matrix.yml"
     path.write_text(
         "stopOnFailure: false\nvariants:\n"
@@ -98,7 +102,10 @@ def test_variants_run_keep_their_logs_and_report_failures(spec, tmp_path):
     lines = []
     matrix = read_matrix(spec)
     stopped = matrix.model_copy(update={"stop_on_failure": True, "variants": matrix.variants[::-1]})
-    assert [row["exitCode"] for row in run_matrix(stopped, tmp_path, report=lines.append)] == [1, None]
+    assert [row["exitCode"] for row in run_matrix(stopped, tmp_path, report=lines.append)] == [
+        1,
+        None,
+    ]
     rows = run_matrix(read_matrix(spec), tmp_path / "out", report=lines.append)
     assert [row["exitCode"] for row in rows] == [0, 1]
     good, bad = ((tmp_path / "out" / row["log"]).read_text() for row in rows)
@@ -109,9 +116,13 @@ def test_variants_run_keep_their_logs_and_report_failures(spec, tmp_path):
     assert rows[0]["settings"] == ["X"]
     assert "a//b" not in json.dumps(rows), "values of settings may be secrets"
     asking = Variant(name="asking", args=["answer", "--url", "http://me:hunter22@host/v1"])
-    rows += run_matrix(matrix.model_copy(update={"variants": [asking]}), tmp_path / "asking", report=lines.append)
+    rows += run_matrix(
+        matrix.model_copy(update={"variants": [asking]}), tmp_path / "asking", report=lines.append
+    )
     assert rows[-1]["arguments"][-1] == "http://***@host/v1"
-    assert not any("hunter22" in text for text in (*lines, (tmp_path / "asking" / "asking.log").read_text()))
+    assert not any(
+        "hunter22" in text for text in (*lines, (tmp_path / "asking" / "asking.log").read_text())
+    )
 
 
 def test_a_child_out_of_time_is_ended_and_keeps_its_log(tmp_path, monkeypatch):
@@ -127,7 +138,9 @@ def test_a_child_out_of_time_is_ended_and_keeps_its_log(tmp_path, monkeypatch):
 def record(folder, **labels):
     write_record(
         folder / "run.json",
-        RunRecord.model_construct(run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}),
+        RunRecord.model_construct(
+            run_id="r", workflow="e", started=now(), labels=labels, metrics={"m": 1.0}
+        ),
     )
     return folder
 
@@ -193,7 +206,11 @@ LABELS = {
     "ContentKey": "k",
     "Version": "0.1.0",
     "Environment": {"python": "3.11", "platform": "Linux", "machine": "x86_64"},
-    "Inputs": {"data": {"dataset": "abc"}, "library": "def", "parameters": {"dataset": "set", "k": 10}},
+    "Inputs": {
+        "data": {"dataset": "abc"},
+        "library": "def",
+        "parameters": {"dataset": "set", "k": 10},
+    },
 }
 
 
@@ -238,9 +255,13 @@ def test_the_page_on_runs_documents_every_key_of_a_matrix(tmp_path):
     documented = {name.lower() for name in re.findall(r"(?m)^\| `([^`]+)` \|", section)}
     expected = {"variants", "stoponfailure"}
     expected |= {f"variants[].{name}" for name in ("name", "args", "env", "timeoutseconds")}
-    expected |= {f"after.{field.validation_alias or name}" for name, field in After.model_fields.items()}
+    expected |= {
+        f"after.{field.validation_alias or name}" for name, field in After.model_fields.items()
+    }
     assert documented == expected
-    assert {f"variants[].{name}" for name in Variant.model_fields} - expected == {"variants[].timeout"}
+    assert {f"variants[].{name}" for name in Variant.model_fields} - expected == {
+        "variants[].timeout"
+    }
     path = tmp_path / "variants.yml"
     path.write_text(section.partition("```yaml\n")[2].partition("```")[0])
     matrix = read_matrix(path)

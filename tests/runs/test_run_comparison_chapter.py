@@ -26,7 +26,9 @@ def add_report(results, name, day, **labels):
     path = results / name / "runs" / CELL / "run.json"
     moment = f"2026-01-{day:02d}T00:00:00Z"
     labels = json.loads(path.read_text())["Labels"] | labels
-    rewrite_record(path, RunId=f"{name}-{day}", StartedAtUtc=moment, CompletedAtUtc=moment, Labels=labels)
+    rewrite_record(
+        path, RunId=f"{name}-{day}", StartedAtUtc=moment, CompletedAtUtc=moment, Labels=labels
+    )
 
 
 @pytest.fixture
@@ -76,6 +78,8 @@ def test_the_matrix_shows_one_run_of_each_data_set(results, chapter):
     record = json.loads(path.read_text())
     gone = {name for name in record["Metrics"] if ".bm25" in name.lower()}
     assert gone
-    rewrite_record(path, Metrics={name: value for name, value in record["Metrics"].items() if name not in gone})
+    rewrite_record(
+        path, Metrics={name: value for name, value in record["Metrics"].items() if name not in gone}
+    )
     table = chapter()["datasets_by_systems"]("query_length", {})
     assert not table.empty and not [name for name in table if "bm25" in name]

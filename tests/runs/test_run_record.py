@@ -40,7 +40,12 @@ def record():
 def test_written_under_the_documented_keys_and_read_back(tmp_path):
     path = write_record(tmp_path / "run.json", record())
     keys = "RunId Workflow Tenant StartedAtUtc CompletedAtUtc Success Labels Metrics"
-    assert set(json.loads(path.read_text())) == {*keys.split(), "SchemaVersion", "Outputs", "RecordSha256"}
+    assert set(json.loads(path.read_text())) == {
+        *keys.split(),
+        "SchemaVersion",
+        "Outputs",
+        "RecordSha256",
+    }
     back = read_record(path)
     assert (back.run_id, back.started, back.metrics) == ("r1", MOMENT, {"map@1": 0.5})
 

@@ -8,7 +8,16 @@ import pytest
 from casebook.errors import InputError
 from casebook.runs.outputs import RunOutputs
 from casebook.runs.record import write_per_query, write_record
-from casebook.runs.registry import NoRows, best, check_tenant, discover, find, locate, order, query_scores
+from casebook.runs.registry import (
+    NoRows,
+    best,
+    check_tenant,
+    discover,
+    find,
+    locate,
+    order,
+    query_scores,
+)
 
 CSHARP = (
     '{"RunId": "n1", "WorkflowName": "PosNeg", "StartedUtc": '
@@ -46,7 +55,9 @@ def test_unreadable_files_are_listed_with_the_reason(registry):
         put(registry, name, data)
     (registry.layout.root / "folder" / "run.json").mkdir(parents=True)
     listing = registry.read()
-    assert ids(listing) == ["good"] and set(listing.unreadable) == {f"{name}/run.json" for name in BAD}
+    assert ids(listing) == ["good"] and set(listing.unreadable) == {
+        f"{name}/run.json" for name in BAD
+    }
     assert all("\n" not in why and why for why in listing.unreadable.values())
     assert "newer than 1" in listing.unreadable["future/run.json"]
     if os.geteuid():  # root reads every file
@@ -70,16 +81,32 @@ def test_what_is_part_of_a_registry(registry, registry_of):
     assert ids(registry.read()) == ["shown"]
     assert ids(discover(locate(runs_root=registry.layout.root / "_repo"))) == ["n1"]
     put(registry_of(), "nightly/runs/cell", CSHARP.encode())  # of a batch
-    assert {run.path for run in registry_of().read().runs} == {"nightly/runs/cell", "insurance/runs/PosNeg/shown"}
+    assert {run.path for run in registry_of().read().runs} == {
+        "nightly/runs/cell",
+        "insurance/runs/PosNeg/shown",
+    }
     with pytest.raises(InputError, match="no such registry"):
         discover(locate(domain="absent"))
 
 
 def test_one_order_score_then_time_then_id(registry):
-    for name, score, minutes in (("b", 0.5, 1), ("c", 0.5, 1), ("a", 0.5, 2), ("top", 0.7, 0), ("missing", None, 9)):
+    for name, score, minutes in (
+        ("b", 0.5, 1),
+        ("c", 0.5, 1),
+        ("a", 0.5, 2),
+        ("top", 0.7, 0),
+        ("missing", None, 9),
+    ):
         registry.add(name, score, minutes=minutes)
     registry.add("failed", 0.9, success=False)
-    assert [run.run_id for run in order(registry.read().runs, "NDCG@3")] == ["top", "a", "c", "b", "missing", "failed"]
+    assert [run.run_id for run in order(registry.read().runs, "NDCG@3")] == [
+        "top",
+        "a",
+        "c",
+        "b",
+        "missing",
+        "failed",
+    ]
     for run_id, seconds in (("slow", 9.0), ("fast", 1.0)):
         registry.add(run_id, metrics={"duration_ms": seconds})
     assert best(registry.read().runs, "Duration_ms").run_id == "fast"
@@ -159,7 +186,9 @@ def test_a_tenant_never_reads_another_ones_runs(registry_of, registry, results, 
     text = (secret / "run.json").read_bytes()
     assert json.loads(text)["Tenant"] == "a"
     put(b, "copy", text)
-    assert ids(b.read()) == ["own"] and b.read().unreadable == {"copy/run.json": "belongs to tenant a"}
+    assert ids(b.read()) == ["own"] and b.read().unreadable == {
+        "copy/run.json": "belongs to tenant a"
+    }
 
 
 # --- rows per query
@@ -184,8 +213,12 @@ def test_rows_of_a_run_are_those_of_its_metric(registry, rows_of):
 
 
 def test_rows_of_a_report_by_system_and_column(results, record_of):
-    frame = pd.DataFrame({"query_id": [f"q{n}" for n in range(4)] * 2, "system": ["a"] * 4 + ["b"] * 4})
-    RunOutputs("mine", "cell").rows(frame.assign(**{"nDCG@10": np.array([1, 0, 0, 0, 1, 1, 0, 0.5])}))
+    frame = pd.DataFrame(
+        {"query_id": [f"q{n}" for n in range(4)] * 2, "system": ["a"] * 4 + ["b"] * 4}
+    )
+    RunOutputs("mine", "cell").rows(
+        frame.assign(**{"nDCG@10": np.array([1, 0, 0, 0, 1, 1, 0, 0.5])})
+    )
     folder = results / "mine" / "runs" / "cell"
     metrics = {"set.a.ndcg@10": 0.25, "set.b.ndcg@10": 0.625, "half.b.ndcg@10": 1.0}
     write_record(folder / "run.json", record_of("r", metrics))

@@ -22,7 +22,9 @@ EACH = (
 @pytest.fixture
 def add(registry):
     """Give a function that records a run of some ranks, made by ``casebook --version``."""
-    return lambda run_id, ranks, **labels: registry.add(run_id, ranks=ranks, labels=labels, arguments=["--version"])
+    return lambda run_id, ranks, **labels: registry.add(
+        run_id, ranks=ranks, labels=labels, arguments=["--version"]
+    )
 
 
 def test_from_the_first_run_to_a_rollback(casebook, add):
@@ -109,10 +111,14 @@ def test_documented_files_of_compare_and_best(casebook, add):
 
 
 def test_a_star_ranks_every_system_of_every_run(casebook, registry):
-    registry.add("one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9})
+    registry.add(
+        "one", metrics={"smoke.full.ndcg@10": 0.7, "smoke.bm25.ndcg@10": 0.5, "smoke.full.rr": 0.9}
+    )
     registry.add("two", metrics={"smoke.full.ndcg@10": 0.6, "other.full.ndcg@10": 1.0})
     code, out, _ = casebook("runs", "compare", "-m", "smoke.*.ndcg@10", "--json")
-    rows = [(row["rank"], row["runId"], row["metric"], row["score"]) for row in json.loads(out)["top"]]
+    rows = [
+        (row["rank"], row["runId"], row["metric"], row["score"]) for row in json.loads(out)["top"]
+    ]
     assert code == 0 and rows == [
         (1, "one", "smoke.full.ndcg@10", 0.7),
         (2, "two", "smoke.full.ndcg@10", 0.6),
@@ -150,7 +156,12 @@ def test_a_damaged_log_is_refused_by_every_command(casebook, add):
     log = locate().root / "_active" / "history.jsonl"
     whole = log.read_bytes()
     log.write_bytes(whole[: whole.index(b"\n") + 1])
-    for command in (["promote", "--reason", "x"], ["decide", "--apply"], ["rollback", "--reason", "x"], ["history"]):
+    for command in (
+        ["promote", "--reason", "x"],
+        ["decide", "--apply"],
+        ["rollback", "--reason", "x"],
+        ["history"],
+    ):
         code, out, err = casebook("runs", *command)
         assert (code, out) == (1, ""), command
         assert "restore it from a copy" in err and err.count("\n") == 1
@@ -262,7 +273,10 @@ BAD = [
     (["runs", "compare", "--force"], "two named runs"),
     (["runs", "promote", "--run", "one"], "--reason"),
     (["runs", "promote", "--rank", "2", "--reason", "x"], "there are 1 runs"),
-    (["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"], "--rank has no effect with --run"),
+    (
+        ["runs", "promote", "--rank", "1", "--run", "one", "--reason", "x"],
+        "--rank has no effect with --run",
+    ),
     (["runs", "promote", "--reason", "x", "-m", "caf\udce9"], "not text in UTF-8"),
     (["runs", "rollback", "--reason", "x"], "nothing to roll back"),
     (["runs", "decide", "--eps", "-1"], "--eps"),
@@ -302,7 +316,9 @@ def test_listing_imports_neither_pandas_nor_scipy(tmp_path):
         "try: main(['runs', 'compare', '--runs-root', sys.argv[1]])\n"
         "except SystemExit: print({'pandas', 'scipy', 'torch'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "set()"
 
 
@@ -315,10 +331,14 @@ def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, a
     folder.mkdir()
     (folder / "one.json").write_text(headlines_text([headline]))
     rows = {row["runId"]: row for row in json.loads(casebook("runs", "list", "--json")[1])["runs"]}
-    assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {"encoder": "bge"}
+    assert rows["one"]["parameters"] == {"encoder": "minilm"} and rows["two"]["parameters"] == {
+        "encoder": "bge"
+    }
     assert {row["dataset"] for row in rows.values()} == {"my folder"}
     assert rows["one"]["headline"] == "+0.100 [+0.050, +0.150] nDCG@10 (helps)"
-    assert rows["two"]["headline"] == "0.295 original:ndcg@3"  # without a headline, the documented metric
+    assert (
+        rows["two"]["headline"] == "0.295 original:ndcg@3"
+    )  # without a headline, the documented metric
     out = casebook("runs", "list")[1]
     assert "my folder" in out and 'encoder="bge"' in out
 
@@ -326,7 +346,10 @@ def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, a
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [
-        *((f"runs-{name}", f"runs {name}") for name in ("compare", "active", "history", "matrix", "promote", "best")),
+        *(
+            (f"runs-{name}", f"runs {name}")
+            for name in ("compare", "active", "history", "matrix", "promote", "best")
+        ),
         ("segment-compare", "segments compare"),
         ("posneg-train", "shift train"),
         ("posneg-run", "shift run"),

@@ -32,7 +32,11 @@ def write(folder, *changes):
 def test_shipped_cases_are_complete_and_their_own_words_are_there():
     shipped = read_cases()
     counts = account(shipped)
-    assert (counts["annotated"], counts["without annotations"], counts["untestable_types"]) == (16, 0, 0)
+    assert (counts["annotated"], counts["without annotations"], counts["untestable_types"]) == (
+        16,
+        0,
+        0,
+    )
     for case in shipped:
         assert case.record["title"] and case.record["citation"] and case.record["rationale"]
         assert 60 <= len(case.record["facts"].split()) <= 100
@@ -145,7 +149,10 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1,
 @given(names=st.lists(NAMES, min_size=1, max_size=5))
 def test_names_of_any_script_come_back_and_none_comes_twice(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("names") / "cases.json"
-    path.write_text(json.dumps([FLAT | {"case_id": name} for name in names], ensure_ascii=False), encoding="utf-8")
+    path.write_text(
+        json.dumps([FLAT | {"case_id": name} for name in names], ensure_ascii=False),
+        encoding="utf-8",
+    )
     if len(set(names)) < len(names):
         with pytest.raises(InputError, match="comes twice"):
             read_cases(path)

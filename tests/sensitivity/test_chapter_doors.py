@@ -45,10 +45,14 @@ def material(planted, tmp_path):
             sides = planted.annotations[planted.annotations["case_id"] == sheet.case_id]
             if annotated:
                 record["dispositive_facts"] = sides.loc[sides["dispositive"], "fact_type"].tolist()
-                record["non_dispositive_facts"] = sides.loc[~sides["dispositive"], "fact_type"].tolist()
+                record["non_dispositive_facts"] = sides.loc[
+                    ~sides["dispositive"], "fact_type"
+                ].tolist()
             lines.append(json.dumps(record))
         path = tmp_path / "cases.jsonl"
-        path.write_text("\n".join(map(json.dumps, sheets)) if sheets else "\n".join(lines), encoding="utf-8")
+        path.write_text(
+            "\n".join(map(json.dumps, sheets)) if sheets else "\n".join(lines), encoding="utf-8"
+        )
         return {"cases": str(path), "corpus": str(folder), "systems": ["bm25"]}
 
     return write
@@ -92,7 +96,10 @@ def test_too_few_documents_are_refused_before_the_kernel(material, tmp_path):
         ({"systems": []}, "at least one"),
         ({"systems": "bm25"}, r"systems=\[bm25\]"),
         ({"systems": ["bm26"]}, "unknown mode 'bm26'"),
-        ({"systems": ["bm25", "dense"], "shown": "full"}, "none of the systems: choose from bm25, dense"),
+        (
+            {"systems": ["bm25", "dense"], "shown": "full"},
+            "none of the systems: choose from bm25, dense",
+        ),
     ],
 )
 def test_systems_that_there_are_not_are_refused_before_the_kernel(parameters, problem):
@@ -100,7 +107,9 @@ def test_systems_that_there_are_not_are_refused_before_the_kernel(parameters, pr
         checked(**parameters)
 
 
-@pytest.mark.parametrize("systems", [["bm25"], ["dense"], ["bm25", "dense"], ["dense", "full"], ["full"]])
+@pytest.mark.parametrize(
+    "systems", [["bm25"], ["dense"], ["bm25", "dense"], ["dense", "full"], ["full"]]
+)
 def test_every_subset_of_the_systems_passes(systems):
     assert checked(systems=systems) == ""
     assert checked(systems=systems, shown=systems[0]) == ""
@@ -109,7 +118,15 @@ def test_every_subset_of_the_systems_passes(systems):
 def answers(folder, parameters):
     """Run the chapter and give its answers, verdict words first."""
     options = [f"{name}={json.dumps(value)}" for name, value in parameters.items()]
-    command = [sys.executable, "-m", "casebook", "run", "counterfactual_sensitivity", "--run", "doors"]
+    command = [
+        sys.executable,
+        "-m",
+        "casebook",
+        "run",
+        "counterfactual_sensitivity",
+        "--run",
+        "doors",
+    ]
     for option in [*options, "resamples=200"]:
         command += ["-p", option]
     environment = os.environ | {"CASEBOOK_ROOT": str(folder)}
@@ -153,7 +170,9 @@ def placebo_shares(run):
     bands = tables["documented-bands"].set_index("mean displacement")
     kinds = tables["kinds"].set_index("kind")
     sizes = tables["placebos"].set_index("dropped")
-    (systems,) = json.loads(numbers.read_text(encoding="utf-8"))["counterfactual_sensitivity"].values()
+    (systems,) = json.loads(numbers.read_text(encoding="utf-8"))[
+        "counterfactual_sensitivity"
+    ].values()
     yield systems["bm25"]["share of placebos above 1.5"]["value"]
     yield bands.loc["above 1.5", "share of placebos"]
     yield kinds.loc["placebo", "share above 1.5"]

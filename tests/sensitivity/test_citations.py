@@ -122,7 +122,9 @@ def test_shipped_neighbours_share_chapter_and_lie_near():
 
 
 chapters = st.dictionaries(
-    st.text("123", max_size=2), st.lists(st.from_regex(r"[1-9][0-9]?[AB]?", fullmatch=True), max_size=12), max_size=3
+    st.text("123", max_size=2),
+    st.lists(st.from_regex(r"[1-9][0-9]?[AB]?", fullmatch=True), max_size=12),
+    max_size=3,
 )
 
 
@@ -130,7 +132,10 @@ chapters = st.dictionaries(
 def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(act, distance):
     near = citations.adjacent_sections({"X-": act}, distance)
     for one, others in near.items():
-        gaps = [abs(int(re.search(r"\d+", one)[0]) - int(re.search(r"\d+", other)[0])) for other in others]
+        gaps = [
+            abs(int(re.search(r"\d+", one)[0]) - int(re.search(r"\d+", other)[0]))
+            for other in others
+        ]
         assert gaps == sorted(gaps) and max(gaps, default=0) <= distance
         for other in others:
             assert other != one and one in near[other]

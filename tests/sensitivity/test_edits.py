@@ -40,7 +40,10 @@ SHEETS = st.builds(
             "parties": dict(zip(("petitioner_type", "respondent_type"), parties, strict=True)),
             "sections_cited": [f"IPC-{n}" for n in sections],
             "evidence_items": [{"evidence_type": e} for e in evidence],
-            "numerical_facts": {"ages": [{"value": a} for a in ages], "amounts": [{"value": a} for a in amounts]},
+            "numerical_facts": {
+                "ages": [{"value": a} for a in ages],
+                "amounts": [{"value": a} for a in amounts],
+            },
         },
         empty=True,
     ),
@@ -93,7 +96,12 @@ def test_section_edits_of_a_symmetric_relation_lead_back():
 
 
 def test_evidence_is_removed_item_by_item_and_added_where_absent():
-    sheet = from_dict({"case_id": "x", "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}]})
+    sheet = from_dict(
+        {
+            "case_id": "x",
+            "evidence_items": [{"evidence_type": "Confession"}, {"evidence_type": "FIR"}],
+        }
+    )
     edits = single_fact_edits(sheet, fact_types=["Evidence"])
     assert [(e.operation, e.old or e.new) for e in edits] == [
         ("remove", "Confession"),
@@ -132,10 +140,18 @@ def test_lengths_of_time_keep_their_order_and_their_units(value, unit, context):
 
 def test_bounds_of_ages_and_of_factors_are_inclusive():
     assert out_of_bounds("ages", Age(50), 110) is None and out_of_bounds("ages", Age(50), 111)
-    assert out_of_bounds("ages", Age(50, "driver"), 16) is None and out_of_bounds("ages", Age(50, "driver"), 15)
-    assert out_of_bounds("ages", Age(9, "girl"), 21) is None and out_of_bounds("ages", Age(9, "girl"), 22)
-    assert out_of_bounds("amounts", Amount(500), 5000) is None and out_of_bounds("amounts", Amount(500), 5001)
-    assert out_of_bounds("amounts", Amount(500), 50) is None and out_of_bounds("amounts", Amount(500), 49)
+    assert out_of_bounds("ages", Age(50, "driver"), 16) is None and out_of_bounds(
+        "ages", Age(50, "driver"), 15
+    )
+    assert out_of_bounds("ages", Age(9, "girl"), 21) is None and out_of_bounds(
+        "ages", Age(9, "girl"), 22
+    )
+    assert out_of_bounds("amounts", Amount(500), 5000) is None and out_of_bounds(
+        "amounts", Amount(500), 5001
+    )
+    assert out_of_bounds("amounts", Amount(500), 50) is None and out_of_bounds(
+        "amounts", Amount(500), 49
+    )
     assert out_of_bounds("amounts", Amount(500), 0)
 
 
@@ -158,7 +174,9 @@ def test_words_are_counted_as_multisets_without_labels():
 
 # ---- placebos
 
-FEW = from_dict({"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}})
+FEW = from_dict(
+    {"case_id": "x", "sections_cited": ["IPC-302"], "parties": {"petitioner_type": "State"}}
+)
 SIZES = [(1, 1), (1, 0), (0, 1), (2, 2), (4, 1), (0, 3), (3, 5)]
 
 
@@ -201,7 +219,11 @@ def test_only_words_of_the_collection_are_drawn():
     assert set(inert.counsel) == {"Iyer", "Khan", "Mehta", "Rao"}
     assert inert.dockets == ()
     assert len(inert_words([*texts, "Lim Goh Ng"]).counsel) == 7
-    assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == ("March", "April", "May")
+    assert inert_words(["March, April, May.", "Rao, Iyer, Mehta, Khan, Das."]).months == (
+        "March",
+        "April",
+        "May",
+    )
     assert inert_words(["nothing of the kind"]) == Inert((), (), ())
     everywhere = [f"May {month}, Rao, Iyer, Mehta, Khan." for month in MONTHS[:4]]
     assert inert_words(everywhere) == Inert((), (), ())  # words of all documents move nothing

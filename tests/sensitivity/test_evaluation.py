@@ -27,7 +27,9 @@ RECORDS = [
     {"case_id": "c", "dispositive_facts": [], "non_dispositive_facts": []},
 ]
 SCORES = pd.DataFrame(
-    [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]], index=["a", "b", "c"], columns=list(FACT_TYPES)
+    [[0.5, 2.0, 1.0, 1.6], [0.0, 1.7, 3.0, 0.0], [9.0, 9.0, 9.0, 9.0]],
+    index=["a", "b", "c"],
+    columns=list(FACT_TYPES),
 )
 
 
@@ -53,9 +55,15 @@ def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
     values = [2.0, 1.6, 0.5, 3.0, 1.7]
     assert found["auroc"]["n"] == 5
     assert found["auroc"]["value"] == pytest.approx(metrics.roc_auc_score(truth, values))
-    assert [found[name]["control"] for name in ("auroc", "balanced_accuracy", "mcc")] == [0.5, 0.5, 0.0]
+    assert [found[name]["control"] for name in ("auroc", "balanced_accuracy", "mcc")] == [
+        0.5,
+        0.5,
+        0.0,
+    ]
     high = np.array(values) > 1.5
-    assert found["balanced_accuracy"]["value"] == pytest.approx(metrics.balanced_accuracy_score(truth, high))
+    assert found["balanced_accuracy"]["value"] == pytest.approx(
+        metrics.balanced_accuracy_score(truth, high)
+    )
     assert found["mcc"]["value"] == pytest.approx(metrics.matthews_corrcoef(truth, high))
     assert found["spearman"]["value"] == pytest.approx(1.0)
     assert found["spearman"]["n"] == 1
@@ -75,7 +83,9 @@ def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotatio
     scores.loc["b", "Section"] = np.nan
     found = type_scores(scores, annotations)
     # Section decides in a; b, where it does not, was not assessed.
-    assert found.loc["a"].to_dict() == pytest.approx({"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1})
+    assert found.loc["a"].to_dict() == pytest.approx(
+        {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
+    )
     assert np.isnan(found.loc["b", "Section"])
     assert evaluate(found, annotations)["auroc"]["value"] == 1.0
     whole = type_scores(SCORES, annotations)
@@ -128,7 +138,10 @@ def test_means_excess_and_what_is_left_out():
     assert evidence["invalid"] == 1
     assert pd.isna(evidence["sensitivity"])
     assert evidence["reason"] == "not assessed: no edge"
-    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (1, "too poor")
+    assert (row(found, "PartyType")["poor_query"], row(found, "PartyType")["reason"]) == (
+        1,
+        "too poor",
+    )
     assert pd.isna(row(found, "PartyType")["sensitivity"])
 
 

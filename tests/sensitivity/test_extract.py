@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.readers import read_jsonl, read_yaml
 from casebook.sensitivity import extract, facts
-from casebook.sensitivity.cases import GoldText, case_texts, read_cases, read_gold, read_passages, read_sides
+from casebook.sensitivity.cases import (
+    GoldText,
+    case_texts,
+    read_cases,
+    read_gold,
+    read_passages,
+    read_sides,
+)
 from casebook.sensitivity.citations import country_of
 from casebook.sensitivity.extract import (
     IN_PASSAGES,
@@ -36,7 +43,10 @@ def kinds(text):
 
 
 def partial(text):
-    return [country_of(text), any(note.startswith("coverage is partial") for note in extract_sheet(text).notes)]
+    return [
+        country_of(text),
+        any(note.startswith("coverage is partial") for note in extract_sheet(text).notes),
+    ]
 
 
 READERS = {
@@ -48,13 +58,16 @@ READERS = {
     "outcome": lambda text: getattr(outcome(text), "fact", None),
     "parties": kinds,
     "sides": lambda text: kinds(text.replace("WHOLE", WHOLE)),
-    "currency": lambda text: next([a.value, a.unit] for a in extract_sheet(text).sheet.numerical_facts.amounts),
+    "currency": lambda text: next(
+        [a.value, a.unit] for a in extract_sheet(text).sheet.numerical_facts.amounts
+    ),
     "country": partial,
 }
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "expected"), [(kind, *pair) for kind in READERS for pair in EXAMPLES[kind].items()]
+    ("reader", "text", "expected"),
+    [(kind, *pair) for kind in READERS for pair in EXAMPLES[kind].items()],
 )
 def test_texts_are_read_as_a_person_reads_them(reader, text, expected):
     assert READERS[reader](text) == expected
@@ -109,7 +122,9 @@ def test_text_that_is_none_is_refused(text):
 
 
 @given(
-    st.text(alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١", min_size=1, max_size=200).filter(str.strip)
+    st.text(
+        alphabet="aged of Rs.$,/-0123456789 yearsmonthFIR'\"()\n%²١", min_size=1, max_size=200
+    ).filter(str.strip)
 )
 def test_any_text_gives_a_sheet_that_can_be_written(text):
     found = extract_sheet(text)
@@ -159,7 +174,9 @@ def test_model_gives_the_sheet_and_what_it_made_up_is_counted():
     assert "outcome" in fake.prompts[1]  # asked once more, and told why
     assert found.method == "fake"
     assert found.sheet.sections_cited == ("IPC-302",)
-    assert "1 facts of fake were not found in the text" in extract_with_model(TEXT, Fake(ANSWER)).notes
+    assert (
+        "1 facts of fake were not found in the text" in extract_with_model(TEXT, Fake(ANSWER)).notes
+    )
     fields = {s.field: TEXT[s.start : s.end] for s in found.spans}
     assert fields["evidence_items.0"] == "a farmer"
     assert fields["sections_cited.0"] == "302"
@@ -186,7 +203,9 @@ def gold(*sheets):
 
 
 def cell(table, kind, measure, split="dev"):
-    chosen = table[(table["split"] == split) & (table["type"] == kind) & (table["measure"] == measure)]
+    chosen = table[
+        (table["split"] == split) & (table["type"] == kind) & (table["measure"] == measure)
+    ]
     return chosen.iloc[0]
 
 
@@ -197,7 +216,11 @@ def says(*sheets):
 
 def test_counts_are_those_made_by_hand():
     true = [sheet(sections_cited=["IPC-1", "IPC-2"]), sheet(sections_cited=["IPC-3"]), sheet()]
-    found = [sheet(sections_cited=["IPC-1", "IPC-9"]), sheet(sections_cited=["IPC-3"]), sheet(sections_cited=["IPC-4"])]
+    found = [
+        sheet(sections_cited=["IPC-1", "IPC-9"]),
+        sheet(sections_cited=["IPC-3"]),
+        sheet(sections_cited=["IPC-4"]),
+    ]
     table = extraction_scores(gold(*true), says(*found))
     precision = cell(table, "Section", "precision")
     assert (precision["value"], precision["n"], precision["texts"]) == (0.5, 4, 3)
@@ -219,10 +242,35 @@ def test_equal_facts_in_other_words_are_equal():
 
 # F1 of the rules on our annotated texts, by split, and the control of all facts.
 F1 = {
-    "dev": {"Numerical": 0.9694, "Section": 1, "PartyType": 0.8367, "Evidence": 0.95, "Outcome": 1, "all facts": 0.944},
-    "heldout": {"Numerical": 0.9891, "Section": 1, "PartyType": 0.6207, "Evidence": 0.9157, "all facts": 0.9106},
-    "elsewhere": {"Numerical": 0.9787, "Section": 0.9655, "PartyType": 0.4167, "Outcome": 0.9333, "all facts": 0.8571},
-    "cases": {"Age": 0.6, "Section": 0.9412, "PartyType": 0.439, "Evidence": 0.4737, "all facts": 0.7523},
+    "dev": {
+        "Numerical": 0.9694,
+        "Section": 1,
+        "PartyType": 0.8367,
+        "Evidence": 0.95,
+        "Outcome": 1,
+        "all facts": 0.944,
+    },
+    "heldout": {
+        "Numerical": 0.9891,
+        "Section": 1,
+        "PartyType": 0.6207,
+        "Evidence": 0.9157,
+        "all facts": 0.9106,
+    },
+    "elsewhere": {
+        "Numerical": 0.9787,
+        "Section": 0.9655,
+        "PartyType": 0.4167,
+        "Outcome": 0.9333,
+        "all facts": 0.8571,
+    },
+    "cases": {
+        "Age": 0.6,
+        "Section": 0.9412,
+        "PartyType": 0.439,
+        "Evidence": 0.4737,
+        "all facts": 0.7523,
+    },
 }
 CONTROL = {"dev": 0.0531, "heldout": 0.0647, "elsewhere": 0.0673, "cases": 0.0656}
 
@@ -231,7 +279,10 @@ def test_rules_read_as_well_as_they_did():
     table = extraction_scores([*read_gold(), *case_texts(read_cases())])
     for split, known in F1.items():
         for kind, value in known.items():
-            assert cell(table, kind, "F1", split)["value"] == pytest.approx(value, abs=1e-4), (split, kind)
+            assert cell(table, kind, "F1", split)["value"] == pytest.approx(value, abs=1e-4), (
+                split,
+                kind,
+            )
         pooled = cell(table, "all facts", "F1", split)
         assert pooled["control"] == pytest.approx(CONTROL[split], abs=1e-4)
         assert pooled["ci_low"] > 5 * pooled["control"]
@@ -254,9 +305,14 @@ def test_passages_of_real_judgments_are_found_and_harder_than_our_texts(mirror):
 def test_respondents_of_real_judgments_are_found_on_those_that_were_not_looked_at(mirror):
     path = mirror / "fire2017_irled" / "current_cases.jsonl.xz"
     texts = {row["id"]: row["text"] for _, row in read_jsonl(path, {"id": str, "text": str})}
-    records = [(r, text) for r, text in read_sides(texts) if r["split"] == "real_heldout" and r["respondent"]]
+    records = [
+        (r, text)
+        for r, text in read_sides(texts)
+        if r["split"] == "real_heldout" and r["respondent"]
+    ]
     found = [extract.parties(text, *facts_region(text)).get("respondent") for _, text in records]
     right = sum(
-        one is not None and one.fact == record["respondent"] for one, (record, _) in zip(found, records, strict=True)
+        one is not None and one.fact == record["respondent"]
+        for one, (record, _) in zip(found, records, strict=True)
     )
     assert (right, len(records)) == (16, 22)

@@ -68,7 +68,9 @@ def test_hash_knows_the_facts_and_nothing_else():
     assert facts.sheet_hash(number) == facts.sheet_hash(sheet)
 
 
-@pytest.mark.parametrize(("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"])
+@pytest.mark.parametrize(
+    ("fields", "field"), read_yaml(Path(__file__).with_name("examples.yml"))["wrong_sheets"]
+)
 def test_wrong_sheet_names_file_and_field_in_one_line(tmp_path, fields, field):
     path = tmp_path / "sheet.json"
     path.write_text(json.dumps(RECORD | fields))

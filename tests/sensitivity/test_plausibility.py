@@ -6,7 +6,14 @@ from casebook.errors import InputError
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import edit_fact, single_fact_edits
 from casebook.sensitivity.facts import from_dict
-from casebook.sensitivity.plausibility import ACCEPT, REJECT, UNDETERMINED, ModelValidator, rules, validator_table
+from casebook.sensitivity.plausibility import (
+    ACCEPT,
+    REJECT,
+    UNDETERMINED,
+    ModelValidator,
+    rules,
+    validator_table,
+)
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -29,9 +36,13 @@ def test_rules_on_added_evidence(sections, name, outcome):
 
 def test_rules_refuse_what_contradicts():
     before = sheet(
-        parties={"petitioner_type": "Minor"}, numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]}
+        parties={"petitioner_type": "Minor"},
+        numerical_facts={"ages": [{"value": 11, "descriptor": "petitioner"}]},
     )
-    found = {edit.new: rules(before, edit) for edit in single_fact_edits(before, fact_types=["Numerical"])}
+    found = {
+        edit.new: rules(before, edit)
+        for edit in single_fact_edits(before, fact_types=["Numerical"])
+    }
     assert found["18"].outcome == found["60"].outcome == REJECT
     assert found["6"].outcome == ACCEPT
     assert "contradiction" in found["18"].reason

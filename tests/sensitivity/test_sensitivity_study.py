@@ -55,7 +55,10 @@ def test_excess_recovers_what_decides(study):
 def test_excess_of_planted_noise_covers_zero(study):
     edges = study.edges["bm25"]
     weight = np.array(
-        [WEIGHTS[case.rsplit("-", 1)[0]][name] for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)]
+        [
+            WEIGHTS[case.rsplit("-", 1)[0]][name]
+            for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)
+        ]
     )
     beyond = excess(edges, "footrule")
     for name in ("all", *VALUES):
@@ -63,7 +66,9 @@ def test_excess_of_planted_noise_covers_zero(study):
         cases = edges["case_id"][noise].tolist()
         found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
         assert found.low < 0 < found.high, name
-    decides = bootstrap_mean(beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist())
+    decides = bootstrap_mean(
+        beyond[weight > 0].to_numpy(), clusters=edges["case_id"][weight > 0].tolist()
+    )
     assert decides.low > 0.2
 
 
@@ -82,7 +87,9 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
     scores = study.scores("bm25")
     limit = development_threshold(scores.iloc[::2], study.annotations)
     pairs = score_pairs(scores.iloc[1::2], study.annotations).dropna(subset="score")
-    held = metrics.balanced_accuracy_score(pairs["dispositive"].astype(bool), pairs["score"] > limit)
+    held = metrics.balanced_accuracy_score(
+        pairs["dispositive"].astype(bool), pairs["score"] > limit
+    )
     assert table.loc["bm25", "balanced accuracy, held out"] == pytest.approx(held)
     assert table.loc["bm25", "AUROC of excess"] > table.loc["bm25", "AUROC uncorrected"] - 0.05
     alone = table.loc["type alone"]
@@ -134,7 +141,9 @@ def test_share_of_placebos_is_that_of_all_placebo_edits(study):
 
 
 def test_intervals_against_two_baselines_hold_together():
-    study = run_study(plant_cases(2, 3, 4), ["bm25", "dense"], TreeSettings(1, 8, placebo_draws=1), n_boot=200)
+    study = run_study(
+        plant_cases(2, 3, 4), ["bm25", "dense"], TreeSettings(1, 8, placebo_draws=1), n_boot=200
+    )
     rows = study.against_simple("dense").set_index("against")
     assert set(rows.index) == {"bm25", "type alone"}
     pairs = score_pairs(study.scores("dense"), study.annotations)
@@ -254,10 +263,14 @@ def words(item, sign):
 def tried(study, found, system="bm25"):
     """Give items with the system's own nodes, matched by case and texts."""
     nodes = {
-        (tree.case_id, node.parent.query, node.query): node for tree in study.trees[system] for node in tree.nodes[1:]
+        (tree.case_id, node.parent.query, node.query): node
+        for tree in study.trees[system]
+        for node in tree.nodes[1:]
     }
     keys = [(i["case"], words(i, "-"), words(i, "+")) for i in found["items"]]
-    return [(item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes]
+    return [
+        (item, nodes[key]) for item, key in zip(found["items"], keys, strict=True) if key in nodes
+    ]
 
 
 def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found, few):
@@ -359,7 +372,9 @@ def dataset():
         ("does the lender own the pledged ship", True, "loan"),
     ]
     names = [f"q{n}" for n in range(len(rows))]
-    queries = pd.DataFrame({"query_id": names, "text": [r[0] for r in rows], "answer": [r[1] for r in rows]})
+    queries = pd.DataFrame(
+        {"query_id": names, "text": [r[0] for r in rows], "answer": [r[1] for r in rows]}
+    )
     documents = pd.DataFrame(
         {
             "doc_id": [f"d{n:02d}" for n in range(12)],

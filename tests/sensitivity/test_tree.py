@@ -21,7 +21,9 @@ from casebook.sensitivity.tree import (
 
 
 def grown(planted, search, inert, **settings):
-    return grow_trees(planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert)
+    return grow_trees(
+        planted.sheets, search, TreeSettings(**settings), neighbours=planted.neighbours, inert=inert
+    )
 
 
 def test_shape_and_thresholds(planted, search, inert):
@@ -35,7 +37,9 @@ def test_shape_and_thresholds(planted, search, inert):
             if node.name in by_parent.index:
                 assert node.displacement(10) >= 1
             elif node.depth == 1:
-                assert node.displacement(10) < 1 or not any(n.parent is node for n in tree.nodes[1:])
+                assert node.displacement(10) < 1 or not any(
+                    n.parent is node for n in tree.nodes[1:]
+                )
 
 
 def test_no_state_returns_unless_asked(planted, search, inert):
@@ -48,7 +52,9 @@ def test_no_state_returns_unless_asked(planted, search, inert):
 
 
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
-    trees = grow_trees(planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours)
+    trees = grow_trees(
+        planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours
+    )
     types = {node.edit.fact_type for tree in trees for node in tree.nodes[1:]}
     assert types == {"Numerical"}
     stratified = grown(planted, search, inert, max_depth=1)
@@ -127,7 +133,10 @@ def test_noops_are_recorded_and_not_searched(planted, search, inert):
 
 def test_rejected_edits_are_not_tried(planted, search):
     tree = grow_tree(
-        planted.sheets[0], search, neighbours=planted.neighbours, validator=lambda sheet, edit: Decision(REJECT, "no")
+        planted.sheets[0],
+        search,
+        neighbours=planted.neighbours,
+        validator=lambda sheet, edit: Decision(REJECT, "no"),
     )
     assert len(tree.nodes) == 1
     assert tree.decisions
@@ -167,7 +176,10 @@ def test_an_edit_after_which_nothing_is_found_moved_everything(planted, search, 
     class Emptied(CaseSearch):
         def _batch(self, keys):
             lists = super()._batch(keys)
-            return [Found() if "IPC-303" in query else found for (query, _), found in zip(keys, lists, strict=True)]
+            return [
+                Found() if "IPC-303" in query else found
+                for (query, _), found in zip(keys, lists, strict=True)
+            ]
 
     record = {
         "case_id": "x",
@@ -175,7 +187,9 @@ def test_an_edit_after_which_nothing_is_found_moved_everything(planted, search, 
         "sections_cited": ["IPC-302"],
         "numerical_facts": {"ages": [{"value": 17}]},
     }
-    tree = grow_tree(from_dict(record), Emptied(search.retriever, 10), neighbours=planted.neighbours, inert=inert)
+    tree = grow_tree(
+        from_dict(record), Emptied(search.retriever, 10), neighbours=planted.neighbours, inert=inert
+    )
     edges = edge_frame([tree])
     emptied = edges[(edges["new"] == "IPC-303") & (edges["parent"] == "r")]
     assert len(emptied) and set(emptied["status"]) == {"ok"}

@@ -52,7 +52,9 @@ def planted():
             pd.DataFrame({name: list(part), "text": list(part)})
             for name, part in (("doc_id", documents), ("query_id", queries))
         ]
-        dataset = RetrievalDataset("planted", "test", *frames, qrels, groups=groups, candidates=candidates)
+        dataset = RetrievalDataset(
+            "planted", "test", *frames, qrels, groups=groups, candidates=candidates
+        )
         return embed(dataset, Vectors({**queries, **documents}))
 
     return make

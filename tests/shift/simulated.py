@@ -26,13 +26,18 @@ class Simulated:
         self.embed = sha256 if name == "sha256" else semantic_hash(name.endswith("ngrams"))
 
     def encode_queries(self, texts):
-        return np.array([self.embed(re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))) for text in texts], np.float32)
+        return np.array(
+            [self.embed(re.sub(r"\r\n?", "\n", text.lstrip("\ufeff"))) for text in texts],
+            np.float32,
+        )
 
     encode_documents = encode_queries
 
 
 def sha256(text):
-    values = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.uint8) / np.float32(255) - np.float32(0.5)
+    values = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.uint8) / np.float32(
+        255
+    ) - np.float32(0.5)
     return np.tile(values, DIMENSIONS // len(values))
 
 
@@ -58,7 +63,9 @@ def semantic_hash(ngrams):
 def stem(word):
     if len(word) < 3 or word.isdigit():
         return ""
-    endings = () if len(word) <= 4 else ("ing", "ed", "es", "s") if len(word) > 5 else ("ed", "es", "s")
+    endings = (
+        () if len(word) <= 4 else ("ing", "ed", "es", "s") if len(word) > 5 else ("ed", "es", "s")
+    )
     return word.removesuffix(next((ending for ending in endings if word.endswith(ending)), ""))
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from casebook.errors import InputError
-from casebook.shift.artifacts import STATS, best, read_training, training_result, trainings, write_training
+from casebook.shift.artifacts import (
+    STATS,
+    best,
+    read_training,
+    training_result,
+    trainings,
+    write_training,
+)
 from casebook.shift.learn import learn_posneg
 
 DOCUMENTED = {

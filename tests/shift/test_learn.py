@@ -107,7 +107,11 @@ def test_a_planted_direction_is_found(decoys, mode):
 def test_nothing_to_learn_from_is_cancelled_not_an_error(planted):
     data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1.0]}, {"q": {"a": 1}})
     shift = learn_posneg(data)
-    assert shift.stats.Cases == 0 and shift.stats.ResultantLength is None and not shift.stats.CancelOutSuspected
+    assert (
+        shift.stats.Cases == 0
+        and shift.stats.ResultantLength is None
+        and not shift.stats.CancelOutSuspected
+    )
     assert "below epsilon" in shift.cancel_reason and not shift.move(np.ones((2, 2))).any()
 
 
@@ -197,7 +201,10 @@ def test_candidates_are_respected_and_dropped_queries_are_counted(planted):
     documents = {"a": [1.0, 0], "b": [0.5, 0.5], "c": [0, 1.0]}
     queries = {"q1": [1.0, 0], "q2": [1.0, 0], "q3": [1.0, 0]}
     data = planted(
-        queries, documents, {"q1": {"c": 1}, "q2": {"a": 1}}, candidates={"q1": ["b", "c"], "q2": ["b", "c"]}
+        queries,
+        documents,
+        {"q1": {"c": 1}, "q2": {"a": 1}},
+        candidates={"q1": ["b", "c"], "q2": ["b", "c"]},
     )
     assert data.query_ids == ["q1"]
     assert set(data.run(data.queries)["q1"]) == {"b", "c"}

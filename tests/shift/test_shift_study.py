@@ -15,7 +15,15 @@ from casebook.data import load
 from casebook.data.splits import RetrievalDataset
 from casebook.shift.embedded import embed, group_labels
 from casebook.shift.learn import AS_DOCUMENTED, DOCUMENTED, LEARNERS, SELECTION, cross_fit
-from casebook.shift.study import BASELINE, CHANCE, drift_table, gains, planned_gains, run_drift, run_study
+from casebook.shift.study import (
+    BASELINE,
+    CHANCE,
+    drift_table,
+    gains,
+    planned_gains,
+    run_drift,
+    run_study,
+)
 from casebook.stats import intervals, tests
 from casebook.verdicts import NOT_MEASURED
 
@@ -87,7 +95,9 @@ def test_insurance_as_documented_is_no_zero():
     for scale, numbers in expected.items():
         gain = data.score(fit.shifted(data, scale), [SELECTION])[SELECTION] - base
         [interval] = tests.difference_intervals(gain, group_labels(data), n_resamples=2_000)
-        assert (interval.estimate, interval.low, interval.high) == pytest.approx(numbers, abs=0.0015)
+        assert (interval.estimate, interval.low, interval.high) == pytest.approx(
+            numbers, abs=0.0015
+        )
 
 
 class OneWord:
@@ -106,10 +116,14 @@ def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
     ids = [f"{word}-id" for word in OneWord.words]
     documents = pd.DataFrame({"doc_id": ids, "text": OneWord.words})
     queries = pd.DataFrame({"query_id": ids, "text": OneWord.words})
-    dataset = RetrievalDataset("answered", "test", documents, queries, {name: {name: 1} for name in ids})
+    dataset = RetrievalDataset(
+        "answered", "test", documents, queries, {name: {name: 1} for name in ids}
+    )
     study = run_study(dataset, OneWord(), k=3, draws=2)
     assert study.unmoved[AS_DOCUMENTED] == "no shift was learned, so no question was moved"
-    gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index("system")
+    gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index(
+        "system"
+    )
     assert gained.loc[AS_DOCUMENTED, "verdict"] == NOT_MEASURED
     assert gained.loc[AS_DOCUMENTED, ["gain", "gain low", "gain high"]].isna().all()
 
@@ -121,7 +135,9 @@ def test_the_chapter_says_why_where_nothing_is_informative(monkeypatch, tmp_path
     (tmp_path / "easy" / "corpus.jsonl").write_text(lines)
     (tmp_path / "easy" / "queries.jsonl").write_text(lines)
     (tmp_path / "easy" / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
-    names = execute(monkeypatch, tmp_path, dataset=tmp_path / "easy", encoder=OneWord(), draws=2, resamples=120)
+    names = execute(
+        monkeypatch, tmp_path, dataset=tmp_path / "easy", encoder=OneWord(), draws=2, resamples=120
+    )
     documented, chosen, ridge = names["answers"]
     assert "no shift was learned, so no question was moved" in documented.sentence
     assert documented.verdict == chosen.verdict == NOT_MEASURED
@@ -171,13 +187,18 @@ def test_drift_scores_every_question_at_every_stage():
     counts = rows.groupby(["seed", "stage", "system"]).size()
     assert (counts == 160).all() and len(counts) == 2 * 3 * 3
     assert np.isfinite(rows[["baseline", "shifted"]].to_numpy()).all()
-    baseline = rows.pivot_table(index=["seed", "stage", "query_id"], columns="system", values="baseline")
+    baseline = rows.pivot_table(
+        index=["seed", "stage", "query_id"], columns="system", values="baseline"
+    )
     assert (baseline["ridge"] == baseline["posneg-uniform"]).all()
     means = rows.groupby("stage")["baseline"].mean()
     assert means[1] <= means[0]  # confusers answer nothing
     table = drift_table(rows, n_resamples=200)
     unmoved = table["moved"] == 0
-    assert set(table.loc[unmoved, "system"]) == {DOCUMENTED} and table.loc[unmoved, "gain"].isna().all()
+    assert (
+        set(table.loc[unmoved, "system"]) == {DOCUMENTED}
+        and table.loc[unmoved, "gain"].isna().all()
+    )
     table = table[~unmoved]
     assert (table["lowest"] <= table["gain"]).all() and (table["gain"] <= table["highest"]).all()
     assert (table["n"] == 320).all() and (table["seeds"] == 2).all()
@@ -194,7 +215,9 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     def recorded(function, count):
         def call(*arguments, **options):
             # ratio_draws takes both by position, sign_flips by name.
-            seen.append((function.__name__, *(arguments[2:] or (options.get(count), options.get("seed")))))
+            seen.append(
+                (function.__name__, *(arguments[2:] or (options.get(count), options.get("seed"))))
+            )
             return function(*arguments, **options)
 
         return call
@@ -211,7 +234,9 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     for system, row in gained.iterrows():  # one interval of one gain, wherever it stands
         found = numbers[system]["nDCG@10 gain"]
         written = pd.Series([found["value"], *found["ci"]], dtype=float)
-        assert written.equals(pd.Series([row["gain"], row["gain low"], row["gain high"]], dtype=float))
+        assert written.equals(
+            pd.Series([row["gain"], row["gain low"], row["gain high"]], dtype=float)
+        )
     protocols = names["protocols"].set_index(["protocol", "system"])
     assert list(dict.fromkeys(protocols.index.get_level_values(0))) == [
         "groups held out: questions of new groups",
@@ -221,10 +246,15 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     first = protocols.loc["groups held out: questions of new groups"]  # one verdict of one protocol
     columns = ["gain low", "gain high", "verdict"]
     assert first[columns].equals(gained.loc[first.index, columns])
-    assert set(protocols.loc["in sample: the questions that it was learned from", "verdict"]) == {"not tested"}
+    assert set(protocols.loc["in sample: the questions that it was learned from", "verdict"]) == {
+        "not tested"
+    }
     for headline, row in zip(names["answers"], first.itertuples(), strict=True):
         assert "questions of groups that it was not learned from" in headline.question
-        assert (headline.decision, headline.value) == (row.verdict, None if np.isnan(row.gain) else row.gain)
+        assert (headline.decision, headline.value) == (
+            row.verdict,
+            None if np.isnan(row.gain) else row.gain,
+        )
     drift = names["found"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
     last = names["stages"].query("system == 'ridge' and stage == 2").iloc[0]
     assert (drift["value"], drift["n"], drift["control"]) == (last["gain"], last["n"], 0.0)

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from casebook.errors import InputError
-from casebook.frames import PAIR_COLUMNS, compare_systems, contrasts, count_verdicts, estimates, tie_classes
+from casebook.frames import (
+    PAIR_COLUMNS,
+    compare_systems,
+    contrasts,
+    count_verdicts,
+    estimates,
+    tie_classes,
+)
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import (
     effect_sizes,
@@ -40,7 +47,10 @@ def test_p_and_interval_are_those_of_all_sign_patterns():
     row = one(d)
     assert row.p == row.p_adjusted == pytest.approx(p)
     theirs = stats.permutation_test(
-        (d, np.zeros(11)), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=np.inf
+        (d, np.zeros(11)),
+        lambda a, b: np.mean(a - b),
+        permutation_type="samples",
+        n_resamples=np.inf,
     )
     assert row.p == pytest.approx(theirs.pvalue)
     # Just inside the bounds a shift is not rejected, just outside it is.
@@ -62,7 +72,12 @@ def test_clusters_are_turned_as_a_whole():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([6, 9, 25, 60]), st.sampled_from([0.0, 0.3, 1.0]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 5),
+    st.sampled_from([6, 9, 25, 60]),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
 def test_interval_test_and_verdict_never_contradict_each_other(seed, k, n, effect):
     rng = np.random.default_rng(seed)
     scores = pd.DataFrame(np.round(rng.normal(size=(n, k + 1)), 1))
@@ -125,9 +140,13 @@ def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0, step
     signs = all_patterns(len(sums)) if exact else drawn_patterns(len(sums), n_resamples, seed)
     columns = range(differences.shape[1])
     scores = pd.DataFrame(differences).assign(zero=0.0)
-    table = contrasts(scores, [(k, "zero") for k in columns], clusters, n_resamples=n_resamples, seed=seed)
+    table = contrasts(
+        scores, [(k, "zero") for k in columns], clusters, n_resamples=n_resamples, seed=seed
+    )
     reach = np.abs(differences).max() * 1.5 or 1.0
-    grid = np.linspace(-reach, reach, steps + 1) + 1e-4 * reach  # off the round values, where p jumps
+    grid = (
+        np.linspace(-reach, reach, steps + 1) + 1e-4 * reach
+    )  # off the round values, where p jumps
     intervals = 0
     for k in columns:
         row = table.iloc[k]
@@ -150,7 +169,12 @@ def test_ties_of_a_contrast_do_not_widen_its_interval():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(6, 12), st.integers(1, 3), st.sampled_from(["ties", "zeros", "continuous"]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(6, 12),
+    st.integers(1, 3),
+    st.sampled_from(["ties", "zeros", "continuous"]),
+)
 def test_an_interval_is_the_inversion_of_its_test_over_all_patterns(seed, n, columns, kind):
     rng = np.random.default_rng(seed)
     differences = rng.normal(0.3, 1, (n, columns))
@@ -163,10 +187,14 @@ def test_an_interval_is_the_inversion_of_its_test_over_all_patterns(seed, n, col
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(6, 9), st.integers(1, 3), st.booleans())
-def test_an_interval_over_clusters_of_any_size_is_the_inversion_of_its_test(seed, groups, columns, tied):
+def test_an_interval_over_clusters_of_any_size_is_the_inversion_of_its_test(
+    seed, groups, columns, tied
+):
     rng = np.random.default_rng(seed)
     clusters = np.repeat(np.arange(groups), rng.integers(1, 5, groups))
-    differences = rng.normal(0.3, 1, (len(clusters), columns)) + rng.normal(size=groups)[clusters, None]
+    differences = (
+        rng.normal(0.3, 1, (len(clusters), columns)) + rng.normal(size=groups)[clusters, None]
+    )
     check_inversion(np.round(differences) if tied else differences, clusters)
 
 
@@ -175,7 +203,9 @@ def test_an_interval_over_clusters_of_any_size_is_the_inversion_of_its_test(seed
 def test_an_interval_is_the_inversion_of_its_test_over_drawn_patterns(columns, tied):
     rng = np.random.default_rng(columns)
     differences = rng.normal(0.2, 1, (15, columns))
-    assert check_inversion(np.round(differences) if tied else differences, n_resamples=800) == columns
+    assert (
+        check_inversion(np.round(differences) if tied else differences, n_resamples=800) == columns
+    )
 
 
 def test_few_clusters_have_an_interval_by_unit_that_says_so():
@@ -203,7 +233,11 @@ def test_equivalence_needs_a_margin():
 
 def test_where_no_unit_differs_nothing_is_measured():
     row = one(np.zeros(60), margin=0.05)
-    assert (row["verdict"], row["reason"], row["difference"]) == ("cannot be measured", "no_unit_differs", 0.0)
+    assert (row["verdict"], row["reason"], row["difference"]) == (
+        "cannot be measured",
+        "no_unit_differs",
+        0.0,
+    )
     assert np.isnan([row["low"], row["high"]]).all()
 
 
@@ -231,7 +265,9 @@ def test_what_did_not_happen_is_no_result_and_no_part_of_the_family():
     pd.testing.assert_frame_equal(table[:1], alone)
     nothing = contrasts(scores, pairs[1:], not_measured={pairs[1]: "no claim has two parts"})
     assert nothing["verdict"].tolist() == ["cannot be measured"]
-    assert "0 decided, 1 that cannot be measured here" in count_verdicts(nothing["verdict"].tolist(), "contrasts")
+    assert "0 decided, 1 that cannot be measured here" in count_verdicts(
+        nothing["verdict"].tolist(), "contrasts"
+    )
 
 
 def test_control_stands_beside_every_system():
@@ -247,7 +283,10 @@ def test_control_stands_beside_every_system():
         (lambda frame: contrasts(frame, [("new", "full")]), "unknown system 'full'"),
         (lambda frame: estimates(frame, control="random"), "unknown control"),
         (lambda frame: contrasts(frame.iloc[:0], [("new", "old")]), "no units"),
-        (lambda frame: contrasts(frame, [("new", "old")], [None, *"abcdefg"]), "1 of 8 units have no cluster"),
+        (
+            lambda frame: contrasts(frame, [("new", "old")], [None, *"abcdefg"]),
+            "1 of 8 units have no cluster",
+        ),
         (lambda frame: compare_systems(frame, baseline="none"), "unknown baseline"),
         (lambda frame: estimates(frame.replace(3.0, np.nan)), "1 of 8 units have a missing"),
     ],
@@ -277,7 +316,11 @@ def test_comparison_holds_what_the_single_procedures_give(four):
     assert found.systems["mean"].to_numpy() == pytest.approx(means.to_numpy())
     for row in found.systems.itertuples():
         alone = bootstrap_mean(four[row.system], n_boot=1000, seed=3)
-        assert (row.ci_low, row.ci_high, row.n) == (pytest.approx(alone.low), pytest.approx(alone.high), 60)
+        assert (row.ci_low, row.ci_high, row.n) == (
+            pytest.approx(alone.low),
+            pytest.approx(alone.high),
+            60,
+        )
     pairs, test = found.pairs, paired_randomization(four, n_resamples=20_000, seed=3)
     assert list(pairs.columns) == PAIR_COLUMNS
     assert tuple(zip(pairs["system_a"], pairs["system_b"], strict=True)) == test.pairs
@@ -325,7 +368,10 @@ def test_ties_are_not_transitive_and_undecided_is_not_equal():
     assert tie_classes([[0, 0, 1], [0, 0, 0], [1, 0, 0]]) == ["1", "1,2", "2"]
     assert tie_classes(1 - np.eye(3)) == ["1", "2", "3"]
     text = count_verdicts(["not tested", "better", "undecided", "cannot be measured"], "gains")
-    assert text == "Of 3 gains: 1 decided, 1 that cannot be measured here, 1 undecided, which is not to say equal."
+    assert (
+        text
+        == "Of 3 gains: 1 decided, 1 that cannot be measured here, 1 undecided, which is not to say equal."
+    )
     text = count_verdicts(["better", "undecided"], "gains")
     assert text == "Of 2 gains: 1 decided, 1 undecided, which is not to say equal."
 

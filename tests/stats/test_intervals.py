@@ -28,7 +28,13 @@ from casebook.stats.intervals import (
     resampled_counts,
     wilson,
 )
-from casebook.stats.samples import paired_differences, paired_scores, score_matrix, stream, system_pairs
+from casebook.stats.samples import (
+    paired_differences,
+    paired_scores,
+    score_matrix,
+    stream,
+    system_pairs,
+)
 
 SAMPLES = {
     "skewed": np.random.default_rng(1).exponential(size=40),
@@ -48,7 +54,12 @@ def bounds(interval):
 def test_interval_is_the_hull_of_scipys_t_and_bca(name):
     sample = SAMPLES[name]
     ours = bootstrap_mean(sample, n_boot=20_000, level=0.9)
-    options = {"n_resamples": 20_000, "confidence_level": 0.9, "batch": 1000, "rng": np.random.default_rng(0)}
+    options = {
+        "n_resamples": 20_000,
+        "confidence_level": 0.9,
+        "batch": 1000,
+        "rng": np.random.default_rng(0),
+    }
     bca = stats.bootstrap((sample,), np.mean, method="BCa", **options).confidence_interval
     student = stats.ttest_1samp(sample, 0).confidence_interval(0.9)
     # Means of the discrete sample lie on a lattice of step 1 / (6 * 50).
@@ -111,7 +122,9 @@ def test_draws_that_equal_the_mean_count_half_to_either_side():
     assert even.low + even.high == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 12), (12, 12), (1, 12), (11, 12), (3, 50), (30, 396)])
+@pytest.mark.parametrize(
+    ("successes", "n"), [(0, 12), (12, 12), (1, 12), (11, 12), (3, 50), (30, 396)]
+)
 def test_wilsons_interval_joins_the_hull_of_a_share(successes, n):
     ones = bootstrap_mean([1] * successes + [0] * (n - successes))
     score = proportion_confint(successes, n, method="wilson")
@@ -137,7 +150,9 @@ def test_few_clusters_have_the_interval_over_units_and_say_so():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.floats(-100, 100), min_size=6, max_size=30), st.floats(-1000, 1000), st.sampled_from([0.001, 3.0, 1e4])
+    st.lists(st.floats(-100, 100), min_size=6, max_size=30),
+    st.floats(-1000, 1000),
+    st.sampled_from([0.001, 3.0, 1e4]),
 )
 def test_interval_moves_with_shift_and_scale(values, shift, scale):
     values = np.round(values, 3)
@@ -172,7 +187,11 @@ def test_statistic_undefined_in_a_resample_has_no_bounds():
         return rows.mean() / (1 - rows.mean()) if rows.mean() < 1 else None
 
     found = bootstrap_statistic(np.array([0.0, 1.0, 1.0]), odds, n_boot=200)
-    assert (found.estimate, found.low, found.reason) == (pytest.approx(2.0), None, "undefined_in_resamples")
+    assert (found.estimate, found.low, found.reason) == (
+        pytest.approx(2.0),
+        None,
+        "undefined_in_resamples",
+    )
     assert bootstrap_statistic(np.array([]), odds).reason == "no_units"
     assert bootstrap_statistic(np.array([0.0]), odds).reason == "fewer_than_two_units"
 
@@ -196,7 +215,10 @@ def test_resampled_tables_have_the_moments_of_resampled_clusters():
 
 COUNTS = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 # Newcombe (1998), method 3, with the digits of R.
-NEWCOMBE = {(81, 263): (0.255288519878, 0.366209576983), (15, 148): (0.0623863995307, 0.160487241723)}
+NEWCOMBE = {
+    (81, 263): (0.255288519878, 0.366209576983),
+    (15, 148): (0.0623863995307, 0.160487241723),
+}
 NEWCOMBE |= {(0, 20): (0.0, 0.161125158053), (1, 29): (0.00611321429276, 0.171755218793)}
 
 
@@ -238,7 +260,12 @@ def test_clustered_shares():
 
 
 def test_undefined_shares_have_a_reason_and_impossible_ones_raise():
-    assert wilson(0, 0).reason == newcombe(1, 2, 0, 0).reason == clustered_wilson([0, 0], [0, 0]).reason == "no_units"
+    assert (
+        wilson(0, 0).reason
+        == newcombe(1, 2, 0, 0).reason
+        == clustered_wilson([0, 0], [0, 0]).reason
+        == "no_units"
+    )
     few = clustered_wilson([1, 2, 1, 0, 1], [2] * 5)
     assert (few.estimate, few.low, few.reason) == (0.5, None, "fewer_than_six_clusters")
     assert clustered_wilson([1, 2, 1, 0, 1, 1], [2] * 6).reason is None
@@ -259,7 +286,9 @@ def test_crossed_variance_is_that_of_a_two_way_layout():
     df = variance**2 / ((items**2 / 19 + raters**2 / 4 + error**2 / 76) / 100**2)
     found = crossed_mean(table)
     assert found.df == pytest.approx(df)
-    reach = max(stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, 4) * np.sqrt(raters / 100))
+    reach = max(
+        stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, 4) * np.sqrt(raters / 100)
+    )
     assert bounds(found.interval) == pytest.approx((table.mean() - reach, table.mean() + reach))
     columns = np.array([0.0, 1.0, 2.0, 3.0])
     peer = stats.ttest_1samp(columns, 1.0).pvalue
@@ -303,13 +332,25 @@ def test_crossed_interval_says_when_it_cannot():
     ("call", "message"),
     [
         (lambda: bootstrap_mean([0.1, np.nan, 0.2]), "1 of 3 units have a missing"),
-        (lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]), "1 of 2 units have no cluster"),
+        (
+            lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]),
+            "1 of 2 units have no cluster",
+        ),
         (lambda: bootstrap_mean([0.1, 0.2], n_boot=0), "n_boot must be an integer of at least 1"),
         (lambda: bootstrap_mean([0.1, 0.2], level=95), "level must lie between 0 and 1"),
-        (lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))), "2 of 3 units .*first: y"),
+        (
+            lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))),
+            "2 of 3 units .*first: y",
+        ),
         (lambda: score_matrix(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])), "more than once: a"),
-        (lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("ac"))), "2 units .*first: b"),
-        (lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("aa"))), "more than once"),
+        (
+            lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("ac"))),
+            "2 units .*first: b",
+        ),
+        (
+            lambda: paired_scores(pd.Series([1, 2], list("ab")), pd.Series([1, 2], list("aa"))),
+            "more than once",
+        ),
         (lambda: system_pairs(["a", "b"], "d"), "unknown baseline 'd': choose from a, b"),
     ],
 )
@@ -329,7 +370,10 @@ def test_samples_pair_by_label_and_rounding_is_no_difference():
 
 
 def test_streams_depend_on_seed_purpose_and_block_only():
-    draws = {key: stream(*key).random_raw() for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))}
+    draws = {
+        key: stream(*key).random_raw()
+        for key in itertools.product((0, 1), ("signs", "bootstrap"), (0, 1))
+    }
     assert len(set(draws.values())) == len(draws)
     assert stream(1, "signs", 1).random_raw() == draws[1, "signs", 1]
 

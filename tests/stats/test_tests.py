@@ -58,8 +58,12 @@ def test_fishers_maize():
 def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
     a, b = np.random.default_rng(0).random((2, 10))
     ours = paired_randomization(a, b, alternative=alternative)
-    theirs = stats.permutation_test((a - b,), np.mean, permutation_type="samples", alternative=alternative)
-    assert (ours.pvalue, ours.statistic) == pytest.approx((theirs.pvalue, theirs.statistic), abs=1e-15)
+    theirs = stats.permutation_test(
+        (a - b,), np.mean, permutation_type="samples", alternative=alternative
+    )
+    assert (ours.pvalue, ours.statistic) == pytest.approx(
+        (theirs.pvalue, theirs.statistic), abs=1e-15
+    )
     rng = np.random.default_rng(1)
     scores = rng.random((12, 1)) + rng.normal(scale=0.2, size=(12, 4))
     exact = paired_randomization(scores, alternative=alternative)
@@ -73,7 +77,9 @@ def test_enumeration_equals_scipy_and_random_signs_estimate_it(alternative):
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.tuples(*[st.sampled_from([Fraction(0), *(Fraction(1, r) for r in range(1, 8))])] * 2), min_size=1, max_size=8
+        st.tuples(*[st.sampled_from([Fraction(0), *(Fraction(1, r) for r in range(1, 8))])] * 2),
+        min_size=1,
+        max_size=8,
     )
 )
 def test_discrete_scores_tie_exactly(pairs):
@@ -90,9 +96,15 @@ def test_max_t_is_the_studentised_maximum():
     scores = np.random.default_rng(2).normal(size=(9, 4)) * [1, 1, 5, 1] + [0, 0.8, 0, 0.4]
     first, second = np.array(list(itertools.combinations(range(4), 2))).T
     signs = np.array(list(itertools.product((1, -1), repeat=9)))
-    t = np.abs(stats.ttest_1samp(signs[:, :, None] * (scores[:, first] - scores[:, second]), 0, axis=1).statistic)
+    t = np.abs(
+        stats.ttest_1samp(
+            signs[:, :, None] * (scores[:, first] - scores[:, second]), 0, axis=1
+        ).statistic
+    )
     found = paired_randomization(scores)
-    assert found.pvalue_max_t == pytest.approx((t.max(axis=1)[:, None] >= t[0] - 1e-9).mean(axis=0), abs=1e-15)
+    assert found.pvalue_max_t == pytest.approx(
+        (t.max(axis=1)[:, None] >= t[0] - 1e-9).mean(axis=0), abs=1e-15
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -124,11 +136,15 @@ def test_drawn_signs():
     assert offset.pvalue.tolist() == plain.pvalue.tolist()
     same = paired_randomization(scores[:, [0, 0, 1]], n_resamples=500)
     assert same.pvalue[0] == same.pvalue_max_t[0] == 1.0
-    forward, backward = (paired_randomization(*pair, n_resamples=5000, seed=4) for pair in ((A, B), (B, A)))
+    forward, backward = (
+        paired_randomization(*pair, n_resamples=5000, seed=4) for pair in ((A, B), (B, A))
+    )
     assert (forward.pvalue, forward.statistic) == (backward.pvalue, -backward.statistic)
     drawn = [paired_randomization(A, B - 0.05, n_resamples=2000, seed=s).pvalue for s in (4, 4, 5)]
     assert drawn[0] == drawn[1] != drawn[2]
-    named = paired_randomization(pd.DataFrame(scores, columns=["bm25", "dense", "full"]), n_resamples=500)
+    named = paired_randomization(
+        pd.DataFrame(scores, columns=["bm25", "dense", "full"]), n_resamples=500
+    )
     assert named.pairs == (("bm25", "dense"), ("bm25", "full"), ("dense", "full"))
 
 
@@ -141,7 +157,9 @@ def test_tukey_against_all_permutations():
     observed = np.abs(scores.mean(axis=0)[first] - scores.mean(axis=0)[second])
     expected = (spread[:, None] >= observed - 1e-12).mean(axis=0)
     found = randomised_tukey_hsd(scores, 40_000)
-    assert (np.abs(found.pvalue - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40_000) + 1e-4).all()
+    assert (
+        np.abs(found.pvalue - expected) <= 4 * np.sqrt(expected * (1 - expected) / 40_000) + 1e-4
+    ).all()
     assert found.pairs == ((0, 1), (0, 2), (1, 2))
     assert found.statistic.tolist() == paired_randomization(scores).statistic.tolist()
 
@@ -150,7 +168,11 @@ def test_interval_of_a_difference_is_what_the_test_does_not_reject():
     d = np.random.default_rng(3).normal(0.4, 1, 11)
     (found,) = difference_intervals(d)
     for bound, inward in ((found.low, 1e-6), (found.high, -1e-6)):
-        assert paired_randomization(d - bound - inward).pvalue > 0.05 >= paired_randomization(d - bound + inward).pvalue
+        assert (
+            paired_randomization(d - bound - inward).pvalue
+            > 0.05
+            >= paired_randomization(d - bound + inward).pvalue
+        )
     reasons = [difference_intervals(x)[0].reason for x in (np.zeros(8), d[:5], d[:0])]
     assert reasons == ["no_unit_differs", "fewer_than_six_units", "no_units"]
 
@@ -193,7 +215,9 @@ def test_t_and_wilcoxon_equal_scipy():
     assert paired_t(A, B).interval.high == pytest.approx(theirs.confidence_interval(0.95).high)
     ranks = np.random.default_rng(1).integers(-3, 6, 60).astype(float)
     for zero_method in ("wilcox", "pratt", "zsplit"):
-        ours, theirs = (f(ranks, zero_method=zero_method) for f in (wilcoxon_signed_rank, stats.wilcoxon))
+        ours, theirs = (
+            f(ranks, zero_method=zero_method) for f in (wilcoxon_signed_rank, stats.wilcoxon)
+        )
         assert (ours.statistic, ours.pvalue) == (theirs.statistic, theirs.pvalue)
     test = wilcoxon_signed_rank(*VISITS)
     assert (test.statistic, test.pvalue) == (45 - 40, pytest.approx(0.0390625))
@@ -220,7 +244,9 @@ def test_dz_inverts_the_noncentral_t():
     dz = differences.mean() / differences.std(ddof=1)
     assert found.dz.estimate == pytest.approx(dz, rel=1e-12)
     for bound, share in ((found.dz.low, 0.975), (found.dz.high, 0.025)):
-        assert stats.nct.cdf(dz * np.sqrt(n), n - 1, bound * np.sqrt(n)) == pytest.approx(share, abs=1e-6)
+        assert stats.nct.cdf(dz * np.sqrt(n), n - 1, bound * np.sqrt(n)) == pytest.approx(
+            share, abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
@@ -233,7 +259,11 @@ def test_rank_biserial_equals_pingouin(decimals):
 # Counts.
 
 # The p-values that the document prints.
-DOCUMENT = {(13, 20): 0.296206368599087, (28, 15): 0.0659940344557981, (36, 14): 0.0026021714567221466}
+DOCUMENT = {
+    (13, 20): 0.296206368599087,
+    (28, 15): 0.0659940344557981,
+    (36, 14): 0.0026021714567221466,
+}
 DOCUMENT[113, 63] = 0.00020218969307107758
 
 
@@ -276,9 +306,15 @@ def test_mcnemar_equals_statsmodels(b, c):
     found, turned = mcnemar(first, second), mcnemar(second, first)
     assert (found.n, found.pvalue) == (b + c + 5, turned.pvalue)
     assert found.difference == mcnemar_counts(b, c, b + c + 5).difference
-    assert found.difference.estimate == -turned.difference.estimate == pytest.approx((b - c) / (b + c + 5))
+    assert (
+        found.difference.estimate
+        == -turned.difference.estimate
+        == pytest.approx((b - c) / (b + c + 5))
+    )
     if b + c:
-        assert found.pvalue == pytest.approx(mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12)
+        assert found.pvalue == pytest.approx(
+            mcnemar_peer([[3, b], [c, 2]], exact=True).pvalue, abs=1e-12
+        )
         assert 0 < found.mid_pvalue <= 1
     else:
         assert found.reason == "all_tied"
@@ -313,7 +349,9 @@ def test_power_of_mcnemar_agrees_with_simulation():
     share = np.mean([mcnemar_counts(b, c, 120).mid_pvalue <= 0.05 for b, c, _ in draws])
     assert mcnemar_power(0.14, 0.3, 120) == pytest.approx(share, abs=0.025)
     assert 0 < mcnemar_power(0.0, 0.3, 120) <= 0.06
-    assert mcnemar_power(1.0, 1.0, 6, mid_p=False) == 1 > mcnemar_power(1.0, 1.0, 5, mid_p=False) == 0
+    assert (
+        mcnemar_power(1.0, 1.0, 6, mid_p=False) == 1 > mcnemar_power(1.0, 1.0, 5, mid_p=False) == 0
+    )
     found = minimal_detectable_difference(200, 0.3)
     assert mcnemar_power(found, 0.3, 200) == pytest.approx(0.8, abs=1e-6)
     assert minimal_detectable_difference(400, 0.3) < found

@@ -31,7 +31,12 @@ def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFIC
         rng = np.random.Generator(stream(seed, "coverage", study))
         ratings, severities = simulate(design, rng)
         same = pair_distribution(severities)
-        options = {"n_boot": n_boot, "seed": study, "coefficients": names, "categories": range(1, 6)}
+        options = {
+            "n_boot": n_boot,
+            "seed": study,
+            "coefficients": names,
+            "categories": range(1, 6),
+        }
         for found in agreement_results(ratings, **options).values():
             truths = [true_value(found.coefficient, pairs) for pairs in (same, anew)]
             outcomes += _outcomes(found, truths)
@@ -85,7 +90,9 @@ def write_table(path=TABLE, n_studies=2000):
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
     table = table.assign(coefficient=table["coefficient"].map(TITLES), coverage=bounds)
-    table = table[["raters", "rater_sd", "coefficient", "interval", "truth", "coverage", "mean_width"]]
+    table = table[
+        ["raters", "rater_sd", "coefficient", "interval", "truth", "coverage", "mean_width"]
+    ]
     table.columns = table.columns.str.replace("_", " ")
     return write_text(path, table.to_csv(index=False, float_format="%.3f", lineterminator="\n"))
 

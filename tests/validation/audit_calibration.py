@@ -76,7 +76,10 @@ def _first(labels):
 
 
 def _only(labels, keep):
-    splits = {name: {q: d for q, d in questions.items() if q in keep} for name, questions in labels.splits.items()}
+    splits = {
+        name: {q: d for q, d in questions.items() if q in keep}
+        for name, questions in labels.splits.items()
+    }
     return replace(labels, splits={n: part for n, part in splits.items() if part})
 
 
@@ -151,7 +154,9 @@ def planted(labels, rng):
         "dealt in order": dealt(np.arange(len(documents)), names),
         "dealt in permuted order": dealt(order, names),
         "dealt, questions shuffled": dealt(order, shuffled),
-        "one list for all": replace(labels, splits={"all": {q: list(few) for q in names}}, candidates={}, groups={}),
+        "one list for all": replace(
+            labels, splits={"all": {q: list(few) for q in names}}, candidates={}, groups={}
+        ),
         "labels drawn by lot": replace(relabelled(labels, rng), query_texts=labels.query_texts),
     }
 
@@ -173,7 +178,9 @@ def excesses(sets):
         row = dict.fromkeys(auditor.thresholds(), 0.0)
         for finding in judged(audit_labels(labels)):
             if finding.check in row and (finding.p is None or finding.p <= auditor.ALPHA):
-                row[finding.check] = max(0.0, (finding.value - finding.chance) / max(1 - finding.chance, 1e-9))
+                row[finding.check] = max(
+                    0.0, (finding.value - finding.chance) / max(1 - finding.chance, 1e-9)
+                )
         rows.append({"set": name} | row)
     return pd.DataFrame(rows)
 

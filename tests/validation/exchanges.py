@@ -108,19 +108,29 @@ def _of_numbers(chosen, rng):
             other = rng.choice([value + 1, value + 10, value * 2])
             if other != value:
                 yield Pair(
-                    sentence[: match.start()] + str(other) + sentence[match.end() :], beside, EXCHANGED, "numbers"
+                    sentence[: match.start()] + str(other) + sentence[match.end() :],
+                    beside,
+                    EXCHANGED,
+                    "numbers",
                 )
 
 
 def _of_any_noun(chosen, rng):
     """Pairs in which the word between an article and a preposition gives place to such a word of another sentence."""
     slot = re.compile(r"\b(?:the|a|an) ([a-z]{4,})(?= (?:of|in|at|from|for|by|with) )")
-    nouns = sorted({word for sentence, _ in chosen for word in slot.findall(sentence)} - STOP - VERBS)
+    nouns = sorted(
+        {word for sentence, _ in chosen for word in slot.findall(sentence)} - STOP - VERBS
+    )
     for sentence, beside in chosen:
         match = slot.search(sentence)
         if match and match.group(1) in nouns:
             other = rng.choice([noun for noun in nouns if noun not in " ".join(beside)])
-            yield Pair(sentence[: match.start(1)] + other + sentence[match.end(1) :], beside, EXCHANGED, "any noun")
+            yield Pair(
+                sentence[: match.start(1)] + other + sentence[match.end(1) :],
+                beside,
+                EXCHANGED,
+                "any noun",
+            )
 
 
 def from_frames(rng):
@@ -128,7 +138,11 @@ def from_frames(rng):
     pairs = []
     for kind, material in MATERIAL["frames"].items():
         words = material["words"]
-        options = itertools.permutations(words.split(), 2) if isinstance(words, str) else map(str.split, words)
+        options = (
+            itertools.permutations(words.split(), 2)
+            if isinstance(words, str)
+            else map(str.split, words)
+        )
         filled = [(frame, *option) for option in options for frame in material["frames"]]
         rng.shuffle(filled)
         pairs += [_filled(row, EXCHANGED, kind) for row in filled[:PAIRS_PER_KIND]]
@@ -145,7 +159,11 @@ def synonym_kind(word, other):
 
 def _filled(row, change, kind):
     frame, word, other = row
-    beside = ["It stood in the guide of 1936.", frame.replace("_", word), "Nothing else is known of it."]
+    beside = [
+        "It stood in the guide of 1936.",
+        frame.replace("_", word),
+        "Nothing else is known of it.",
+    ]
     return Pair(frame.replace("_", other), beside, change, kind)
 
 
@@ -153,7 +171,9 @@ def all_pairs(seed=0):
     """Exchanged pairs, pairs with a synonym, and each exchanged sentence unchanged."""
     rng = random.Random(seed)
     pairs = from_collections(rng) + from_frames(rng)
-    middle = [max(pair.evidence, key=lambda part, pair=pair: _shared(part, pair.claim)) for pair in pairs]
+    middle = [
+        max(pair.evidence, key=lambda part, pair=pair: _shared(part, pair.claim)) for pair in pairs
+    ]
     same = [
         Pair(sentence, pair.evidence, UNCHANGED, pair.kind)
         for pair, sentence in zip(pairs, middle, strict=True)

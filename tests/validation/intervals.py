@@ -80,7 +80,9 @@ def differences(studies):
             row = found.iloc[0]
             rejected += row.p <= 0.05
             excluded += row.low > 0 or row.high < 0
-        bar = GROUPED if design in ties or clusters is not None else LEVEL  # discrete tests reject less often
+        bar = (
+            GROUPED if design in ties or clusters is not None else LEVEL
+        )  # discrete tests reject less often
         yield "test rejects", "contrasts", design, rejected, bar
         yield "interval leaves out 0", "contrasts", design, excluded, bar
 
@@ -90,13 +92,22 @@ def covered_differences(studies):
     for n in (12, 20, 50, 200):
         rng, covered, defined = np.random.default_rng(4), 0, 0
         for seed in range(studies):
-            scores = pd.DataFrame({"a": rng.choice([-1.0, 0.0, 1.0], n, p=[0.05, 0.65, 0.3]), "b": 0.0})
+            scores = pd.DataFrame(
+                {"a": rng.choice([-1.0, 0.0, 1.0], n, p=[0.05, 0.65, 0.3]), "b": 0.0}
+            )
             row = contrasts(scores, [("a", "b")], n_resamples=2000, seed=seed).iloc[0]
             if np.isnan(row.low):
                 continue
             defined += 1
             covered += row.low <= 0.25 <= row.high
-        yield "interval holds the difference", "contrasts", f"65 % ties, n = {n}", covered, WIDE, defined
+        yield (
+            "interval holds the difference",
+            "contrasts",
+            f"65 % ties, n = {n}",
+            covered,
+            WIDE,
+            defined,
+        )
 
 
 def families(studies):
@@ -114,7 +125,11 @@ def coverage(studies):
     """Coverage of the interval of a mean."""
     shares = {"93 % zeros": 0.07, "60 % zeros": 0.4, "85 % ones": 0.85}
     designs = {
-        f"{name}, n = {n}": (lambda rng, n=n, share=share: (rng.random(n) < share).astype(float), None, share)
+        f"{name}, n = {n}": (
+            lambda rng, n=n, share=share: (rng.random(n) < share).astype(float),
+            None,
+            share,
+        )
         for name, share in shares.items()
         for n in (12, 50, 200)
     }
@@ -124,7 +139,11 @@ def coverage(studies):
         designs[name] = (*grouped(sizes), 0.0)
     sizes = np.array([*UNEQUAL, 5, 9])
     labels = np.repeat(np.arange(12), sizes)
-    designs["12 groups of 1 to 30, exponential"] = (lambda rng: rng.exponential(size=12)[labels], labels, 1.0)
+    designs["12 groups of 1 to 30, exponential"] = (
+        lambda rng: rng.exponential(size=12)[labels],
+        labels,
+        1.0,
+    )
     for design, (draw, clusters, truth) in designs.items():
         rng, covered = np.random.default_rng(2), 0
         for seed in range(studies):
@@ -134,7 +153,9 @@ def coverage(studies):
         bar = COVERAGE
         if "exponential" in design and "12" in design:
             bar = FEW
-        elif design.partition(",")[0] in shares:  # Wilson's interval joins the hull, which errs on the safe side
+        elif (
+            design.partition(",")[0] in shares
+        ):  # Wilson's interval joins the hull, which errs on the safe side
             bar = WIDE
         yield "interval holds the mean", "estimates", design, covered, bar
 
@@ -154,7 +175,9 @@ def public_paths(studies):
             # Claims of a group are right or wrong together more often than not.
             easy = rng.normal(size=(2, len(sizes)))[:, labels]
             right = easy + rng.normal(size=easy.shape) > 0
-            found = compare_verdicts(right[0], {"b": right[1]}, clusters=labels, n_resamples=2000, seed=seed)
+            found = compare_verdicts(
+                right[0], {"b": right[1]}, clusters=labels, n_resamples=2000, seed=seed
+            )
             rightness += found["verdict"][0] not in ("undecided", "same")
             study = Scored(pd.DataFrame({"a": draw(rng)}), labels)
             low, high = study.numbers(n_boot=2000, seed=seed)["a"]["nDCG@10"]["ci"]
@@ -201,7 +224,9 @@ if __name__ == "__main__":
     table = study(options.studies)
     shares = [f"{row.share:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
     bars = table["bar low"].map("{:.3f}".format) + " to " + table["bar high"].map("{:.3f}".format)
-    shown = table.assign(share=shares, bar=bars)[["what", "path", "design", "share", "bar", "studies"]]
+    shown = table.assign(share=shares, bar=bars)[
+        ["what", "path", "design", "share", "bar", "studies"]
+    ]
     write_text(options.file, shown.to_csv(index=False, lineterminator="\n"))
     # The interval of the simulated share must reach the bar.
     low, high = table["high"] < table["bar low"], table["low"] > table["bar high"]

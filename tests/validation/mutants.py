@@ -71,7 +71,9 @@ def imported(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.arg == "casebook":  # the fixture that runs commands
             yield "casebook.cli"
-        if is_constant(node, str) and node.value.startswith("casebook."):  # named, and imported when it is asked for
+        if is_constant(node, str) and node.value.startswith(
+            "casebook."
+        ):  # named, and imported when it is asked for
             yield node.value.partition(":")[0]
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -79,7 +81,9 @@ def imported(tree):
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
             if node.module == "casebook":  # a public name stands for its module
-                yield from (f"casebook.{PUBLIC[alias.name]}" for alias in node.names if alias.name in PUBLIC)
+                yield from (
+                    f"casebook.{PUBLIC[alias.name]}" for alias in node.names if alias.name in PUBLIC
+                )
 
 
 def importers():
@@ -90,7 +94,9 @@ def importers():
         importer = module_of(path) if path.is_relative_to(library) else str(path.relative_to(ROOT))
         text = path.read_text(encoding="utf-8")
         fixtures = path.with_name("conftest.py")
-        if fixtures.is_file() and path.parent != ROOT / "tests":  # those of all tests say nothing of one
+        if (
+            fixtures.is_file() and path.parent != ROOT / "tests"
+        ):  # those of all tests say nothing of one
             text += "\n" + fixtures.read_text(encoding="utf-8")
         for name in imported(ast.parse(text)):
             graph.setdefault(name, set()).add(importer)
@@ -134,7 +140,11 @@ class Copy:
         ignored = shutil.ignore_patterns(".git", ".venv", "_build", "report", "__pycache__")
         shutil.copytree(ROOT, self.root, ignore=ignored)
         (Path(folder) / "shared").symlink_to(ROOT.parent / "shared")
-        for command in (["init", "-q"], ["add", "results"], ["commit", "-q", "-m", "The reference"]):
+        for command in (
+            ["init", "-q"],
+            ["add", "results"],
+            ["commit", "-q", "-m", "The reference"],
+        ):
             self.git("-c", "user.name=mutants", "-c", "user.email=mutants@localhost", *command)
 
     def git(self, *command):
@@ -142,7 +152,10 @@ class Copy:
 
     def run(self, *command):
         """Give exit code and output; a command that takes too long has failed."""
-        env = os.environ | {"PYTHONPATH": str(self.root / "lib"), "CASEBOOK_PROJECT": str(self.root)}
+        env = os.environ | {
+            "PYTHONPATH": str(self.root / "lib"),
+            "CASEBOOK_PROJECT": str(self.root),
+        }
         with tempfile.TemporaryFile("w+") as output:
             given = {"cwd": self.root, "env": env, "stdout": output, "stderr": subprocess.STDOUT}
             process = subprocess.Popen([sys.executable, *command], start_new_session=True, **given)
@@ -160,7 +173,9 @@ class Copy:
         """Give the tests that fail; something stands for them if pytest names none."""
         if not tests:
             return []
-        code, output = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marked, *options, *tests)
+        code, output = self.run(
+            "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marked, *options, *tests
+        )
         if code in (0, 5):  # 5: none of them is selected
             return []
         return FAILED.findall(output) or [str(code)]
@@ -213,7 +228,9 @@ def measure(entries, options):
             log.write(json.dumps(place | {"by": by}) + "\n")
             log.flush()
         tests = sorted(by for by in killers if "::" in by)
-        chapters = sorted({word for by in killers for word in by.split() if word.endswith(".ipynb")})
+        chapters = sorted(
+            {word for by in killers for word in by.split() if word.endswith(".ipynb")}
+        )
         return [*copy.failing(tests), *copy.differing(chapters)]
 
 
@@ -236,21 +253,31 @@ def score(tried):
     table["reason"] = [reasons.get(key, "") for key in keys]
     table["killed"] = table["by"] != ""
     table["counted"] = table["killed"] | (table["reason"] == "")
-    sums = table.groupby("kind").agg(tried=("place", "size"), killed=("killed", "sum"), counted=("counted", "sum"))
+    sums = table.groupby("kind").agg(
+        tried=("place", "size"), killed=("killed", "sum"), counted=("counted", "sum")
+    )
     sums.loc["all"] = sums.sum()
     print(sums.assign(share=(sums["killed"] / sums["counted"]).round(3)).to_string())
     for place in table[~table["killed"]].to_dict("records"):
-        print(f"{place['place']}  {place['kind']}  {place['reason']}\n  - {place['old']}\n  + {place['new']}")
+        print(
+            f"{place['place']}  {place['kind']}  {place['reason']}\n  - {place['old']}\n  + {place['new']}"
+        )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--log", type=Path, required=True, help="results, a line of JSON for each mutant")
+    parser.add_argument(
+        "--log", type=Path, required=True, help="results, a line of JSON for each mutant"
+    )
     parser.add_argument("--again", action="store_true", help="try once more what survived")
     parser.add_argument("--minutes", type=float, default=math.inf, help="no mutant begins later")
-    parser.add_argument("--seconds", type=float, default=90, help="no round of tests of a mutant begins later")
+    parser.add_argument(
+        "--seconds", type=float, default=90, help="no round of tests of a mutant begins later"
+    )
     options = parser.parse_args()
     tried = read(options.log)
     entries = chosen(options.seed)
@@ -258,11 +285,15 @@ def main():
         survivors = {place for place, result in tried.items() if not result["by"]}
         entries = [entry for entry in entries if tuple(entry[0].values()) in survivors]
     else:
-        entries = [entry for entry in entries[: options.count] if tuple(entry[0].values()) not in tried]
+        entries = [
+            entry for entry in entries[: options.count] if tuple(entry[0].values()) not in tried
+        ]
     unsound = measure(entries, options) if options.minutes else []
     score(read(options.log).values())
     if unsound:
-        sys.exit(f"these fail without a mutant too, so what they killed is not known: {', '.join(unsound)}")
+        sys.exit(
+            f"these fail without a mutant too, so what they killed is not known: {', '.join(unsound)}"
+        )
 
 
 if __name__ == "__main__":

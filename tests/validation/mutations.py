@@ -9,7 +9,13 @@ def both_ways(*pairs):
     return dict(pairs) | {new: old for old, new in pairs}
 
 
-FLIPPED = both_ways((ast.Lt, ast.GtE), (ast.Gt, ast.LtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot))
+FLIPPED = both_ways(
+    (ast.Lt, ast.GtE),
+    (ast.Gt, ast.LtE),
+    (ast.Eq, ast.NotEq),
+    (ast.In, ast.NotIn),
+    (ast.Is, ast.IsNot),
+)
 MOVED = both_ways((ast.Lt, ast.LtE), (ast.Gt, ast.GtE))
 SWAPPED = both_ways((ast.Add, ast.Sub), (ast.Mult, ast.Div))
 JOINED = both_ways((ast.And, ast.Or))
@@ -22,7 +28,12 @@ def places(source):
     starts = [0, *itertools.accumulate(map(len, source.splitlines(keepends=True)))]
     tree = ast.parse(source)
     # Python 3.11 does not tell the places of what stands inside of a text.
-    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    inside = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for part in ast.walk(node)
+    }
     for node in ast.walk(tree):
         for kind, target, new in () if id(node) in inside else changes(node):
             first = starts[target.lineno - 1]
@@ -56,7 +67,9 @@ def changes(node):
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "not", node, f"({ast.unparse(node.operand)})"
     elif isinstance(node, ast.BinOp) and type(node.op) in SWAPPED:
-        if not any(isinstance(part, TEXTS) or is_constant(part, str) for part in (node.left, node.right)):
+        if not any(
+            isinstance(part, TEXTS) or is_constant(part, str) for part in (node.left, node.right)
+        ):
             yield "swap", node, like(op=SWAPPED[type(node.op)]())
     elif is_constant(node, bool):
         yield "boolean", node, repr(not node.value)
@@ -81,7 +94,9 @@ def can_go(node):
     if isinstance(node, ast.Expr):
         return not isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Assign):
-        names = {x.id for target in node.targets for x in ast.walk(target) if isinstance(x, ast.Name)}
+        names = {
+            x.id for target in node.targets for x in ast.walk(target) if isinstance(x, ast.Name)
+        }
         again = any(isinstance(x, ast.Name) and x.id in names for x in ast.walk(node.value))
         return again or not any(isinstance(target, ast.Name | ast.Tuple) for target in node.targets)
     return isinstance(node, ast.AugAssign | ast.Raise | ast.Assert | ast.Delete)

@@ -61,7 +61,9 @@ def book_table(study):
     for row in study.itertuples():
         cell = f"{row.rejected:.3f} {bounds_text(row.ci_low, row.ci_high)}"
         simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
-        cells = rows.setdefault(row.condition, {"condition (raters; SD of items, of raters)": simulated})
+        cells = rows.setdefault(
+            row.condition, {"condition (raters; SD of items, of raters)": simulated}
+        )
         cells[row.test] = cell if row.holds else f"{cell} *"
     return pd.DataFrame(rows.values())
 

@@ -35,7 +35,10 @@ PARTS = [*FIXED, "with_mmr", "fused", "fused_mmr"]
 NAMES = ["full", *PARTS]
 WHOLE = {"chunking": False}  # as in notebooks/experiments.yml
 SHORT = {"max_passages": 4}  # minutes instead of an hour
-LISTS = {"rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"}, "standardised sum of three": {}}
+LISTS = {
+    "rank fusion of two": {"lists": ("bm25", "dense"), "fusion": "rrf"},
+    "standardised sum of three": {},
+}
 CANDIDATES = {
     f"{name}, {tokens}, {agreement}": {**lists, "question_tokens": tokens, "agreement": agreement}
     for (name, lists), tokens, agreement in itertools.product(
@@ -51,8 +54,12 @@ def collection(name, documents, queries, relevant):
     return RetrievalDataset(
         key=name,
         split="all",
-        documents=pd.DataFrame({"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}),
-        queries=pd.DataFrame({"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}),
+        documents=pd.DataFrame(
+            {"doc_id": [f"d{n}" for n in range(len(documents))], "text": documents}
+        ),
+        queries=pd.DataFrame(
+            {"query_id": [f"q{n}" for n in found], "text": [queries[n] for n in found]}
+        ),
         qrels={f"q{n}": {f"d{row}": 1 for row in relevant[n]} for n in found},
     )
 
@@ -116,7 +123,8 @@ def claims(key, asked, held):
     link = re.compile(r"\[\[[^|\]]*\|([^\]]*)\]\]")
     evidence = data.evidence[data.evidence["claim_id"].isin(chosen["claim_id"])]
     texts = [
-        link.sub(r"\1", f"{source}: {text}") for source, text in zip(evidence["source"], evidence["text"], strict=True)
+        link.sub(r"\1", f"{source}: {text}")
+        for source, text in zip(evidence["source"], evidence["text"], strict=True)
     ]
     rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     says = evidence["label"].fillna("SUPPORTED").isin(["SUPPORTED", "NOT_SUPPORTED"])
@@ -159,7 +167,8 @@ def statute_answers():
     queries = data.queries.head(200)
     citation = re.compile(r"PDPA s\.[\w()]+")
     texts = [
-        " ".join([row.text, *row.variants, citation.sub("the Act", row.gold_answer)]) for row in queries.itertuples()
+        " ".join([row.text, *row.variants, citation.sub("the Act", row.gold_answer)])
+        for row in queries.itertuples()
     ]
     kept = data.subset(queries["query_id"], "answers")
     return replace(kept, queries=kept.queries.assign(text=texts), groups=None)
@@ -191,14 +200,22 @@ COLLECTIONS = {
 
 def scores(data, settings):
     """Score all systems on one collection: group of each query, and a column for each system."""
-    index, systems = CorpusIndex(data.documents, remember_scores=True), {n: {"mode": n, **settings} for n in NAMES}
+    index, systems = (
+        CorpusIndex(data.documents, remember_scores=True),
+        {n: {"mode": n, **settings} for n in NAMES},
+    )
     if settings == WHOLE:  # what reads chunks would take hours, or is there already
         for name in ("dense_chunked", "rrf_chunked"):
             del systems[name]
         systems["bm25_chunked"] = {"mode": "bm25_chunked", "chunking": True}
     systems |= {name: {**own, **settings} for name, own in CANDIDATES.items()}
     if data.key == "fire2017_irled":  # whatever reads would read for hours
-        words = {"full", "bm25", "bm25_stemmed", *(name for name, own in CANDIDATES.items() if own["question_tokens"])}
+        words = {
+            "full",
+            "bm25",
+            "bm25_stemmed",
+            *(name for name, own in CANDIDATES.items() if own["question_tokens"]),
+        }
         systems = {name: own for name, own in systems.items() if name in words}
     retrievers = {name: HybridRetriever(index, **own) for name, own in systems.items()}
     study = run_ablation(data, retrievers, [MEASURE])

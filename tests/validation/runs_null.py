@@ -46,7 +46,11 @@ def write_run(report, scores, groups=None):
     rows.to_csv(report / "rows" / "null.csv.gz", index=False)
     folder = report / "runs" / "null"
     record = RunRecord.model_construct(
-        run_id=report.name, workflow="null", started=now(), completed=now(), metrics={METRIC: float(np.mean(scores))}
+        run_id=report.name,
+        workflow="null",
+        started=now(),
+        completed=now(),
+        metrics={METRIC: float(np.mean(scores))},
     )
     write_record(folder / "run.json", record)
     return folder

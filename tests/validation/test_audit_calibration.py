@@ -18,7 +18,9 @@ def test_at_most_one_check_in_twenty_is_flagged_of_sound_labels(sets):
     # Insurance as it is and in halves: its splits share policies, as its card says. Without its texts, only its
     # own structure would excuse its lists, and that sets no threshold for itself.
     true = part["which"].str.contains("split leak") | (part["labels"] == "relabelled")
-    assert part.loc[true & (part["labels"] != "relabelled"), "set"].unique().tolist() == ["insurance"]
+    assert part.loc[true & (part["labels"] != "relabelled"), "set"].unique().tolist() == [
+        "insurance"
+    ]
     assert part.loc[~true, "checks"].sum() >= 10
     assert part.loc[~true, "flagged"].sum() <= BAR * part.loc[~true, "checks"].sum()
 
@@ -26,7 +28,9 @@ def test_at_most_one_check_in_twenty_is_flagged_of_sound_labels(sets):
 def test_the_shipped_thresholds_rest_on_these_sets(sets):
     shipped = pd.read_csv(auditor.EXCESS, index_col="set")
     measured = excesses(sets).set_index("set")
-    assert measured.to_numpy() == pytest.approx(shipped.loc[measured.index, measured.columns].to_numpy(), abs=1e-5)
+    assert measured.to_numpy() == pytest.approx(
+        shipped.loc[measured.index, measured.columns].to_numpy(), abs=1e-5
+    )
     assert 0.3 < measured.loc["insurance", "neighbours"] < 0.55
 
 

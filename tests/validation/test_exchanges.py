@@ -7,7 +7,13 @@ from exchanges import EXCHANGED, SYNONYM, TABLE, UNCHANGED, all_pairs, book_tabl
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import REFUTES
 
-IN_NO_LIST = "any noun", "furniture (in no list)", "tools (in no list)", "clothes (in no list)", "jewels (in no list)"
+IN_NO_LIST = (
+    "any noun",
+    "furniture (in no list)",
+    "tools (in no list)",
+    "clothes (in no list)",
+    "jewels (in no list)",
+)
 
 
 @pytest.fixture(scope="module")

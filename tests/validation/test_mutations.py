@@ -16,7 +16,10 @@ from casebook.paths import ROOT
         ("x = not a", {("not", "x = (a)")}),
         ("x = (a + b) * c", {("swap", "x = ((a + b) / c)"), ("swap", "x = ((a - b)) * c")}),
         ("x = f(1.5, True)", {("shift", "x = f(2.5, True)"), ("boolean", "x = f(1.5, False)")}),
-        ("x = a if b else c", {("boolean", "x = a if True else c"), ("boolean", "x = a if False else c")}),
+        (
+            "x = a if b else c",
+            {("boolean", "x = a if True else c"), ("boolean", "x = a if False else c")},
+        ),
         ("x = g(x)", {("delete", "pass")}),
         ("x += a", {("delete", "pass")}),
         ("raise E", {("delete", "pass")}),
@@ -43,5 +46,7 @@ def test_functions_give_nothing_or_end_at_once():
 def test_every_mutant_is_another_program():
     source = (ROOT / "lib/casebook/measures/rankshift.py").read_bytes()
     changes = [change for _, change in places(source)]
-    programs = {ast.dump(ast.parse(source[:first] + new + source[last:])) for first, last, new in changes}
+    programs = {
+        ast.dump(ast.parse(source[:first] + new + source[last:])) for first, last, new in changes
+    }
     assert ast.dump(ast.parse(source)) not in programs and len(changes) > 100

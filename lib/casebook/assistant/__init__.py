@@ -1,4 +1,6 @@
 """Answers of an assistant: their log, what is measured of them, and how a log is made."""
 
-ANSWERED = "pdpabench"  # data set whose published answers are the default log, where a mirror has them
+ANSWERED = (
+    "pdpabench"  # data set whose published answers are the default log, where a mirror has them
+)
 TEMPLATES = "consumer_contracts_qa"  # data set whose template answers stand in for them

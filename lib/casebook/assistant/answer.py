@@ -32,7 +32,10 @@ PROMPTS = {
 """What the model is asked, with passages of the collection (RAG) and without (base)."""
 _PART = re.compile(r"\{(passages|question)\}")
 IN_A_ROW = 3  # failures after which the rest is not tried
-NO_SERVER = ("unreachable", "refused")  # causes that say nothing of the question, so that the log has no row of it
+NO_SERVER = (
+    "unreachable",
+    "refused",
+)  # causes that say nothing of the question, so that the log has no row of it
 _CAUSES = 5  # that the error names
 _DEAREST = 1e12  # of a million tokens, in any currency
 KEPT = ("reference", "relevant", "group")  # of a question, if it has them
@@ -42,20 +45,30 @@ def read_asked(path):
     """Read questions: one a line of text, or records with ``question`` (or ``text``) and what a log may hold."""
     path = Path(path)
     if suffix_of(path) not in (".csv", ".json", ".jsonl"):
-        rows = [(number, {"question": line.strip()}) for number, line in read_lines(path) if line.strip()]
+        rows = [
+            (number, {"question": line.strip()})
+            for number, line in read_lines(path)
+            if line.strip()
+        ]
     else:
         rows = read_records(path)[0]
     asked, places = [], {}
     for place, record in rows:
         record = {name: value for name, value in record.items() if value not in (None, "")}
-        text = next((record[name] for name in (*ALIASES["question"], "text") if name in record), None)
+        text = next(
+            (record[name] for name in (*ALIASES["question"], "text") if name in record), None
+        )
         if not isinstance(text, str) or not text.strip():
             raise InputError.at(path, place, "has no question: name a field question, or text")
         name = str(next((record[key] for key in ("_id", *ALIASES["id"]) if key in record), text))
         if name in places:
-            raise InputError.at(path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one")
+            raise InputError.at(
+                path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one"
+            )
         places[name] = place
-        question = {"id": name, "question": text} | {key: record[key] for key in KEPT if key in record}
+        question = {"id": name, "question": text} | {
+            key: record[key] for key in KEPT if key in record
+        }
         try:
             _line(question)
         except InputError as error:
@@ -104,8 +117,14 @@ def answer_questions(
         raise InputError(f"temperature {temperature}: give a finite number")
     if out.is_symlink():  # one file has one lock, and is replaced where it is
         out = Path(os.path.realpath(out))
-    if corpus is not None and out.name == "corpus.jsonl" and out.resolve().parent == Path(corpus).resolve():
-        raise InputError(f"{out}: the folder's documents are read from a file of this name: name another file")
+    if (
+        corpus is not None
+        and out.name == "corpus.jsonl"
+        and out.resolve().parent == Path(corpus).resolve()
+    ):
+        raise InputError(
+            f"{out}: the folder's documents are read from a file of this name: name another file"
+        )
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries, max_bytes)
     documents = None if corpus is None else documents_of(corpus)
     kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
@@ -126,7 +145,9 @@ def answer_questions(
             rows = _rows(out, settings)
             done = _answered(rows)
             left = [pair for pair in pairs if key(*pair) not in done]
-            left.sort(key=lambda pair: key(*pair) in rows)  # what has failed comes last, so that no call ends there
+            left.sort(
+                key=lambda pair: key(*pair) in rows
+            )  # what has failed comes last, so that no call ends there
             if done:
                 report(f"{out}: {len(done)} answers are there, {len(left)} are left")
             sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
@@ -162,7 +183,9 @@ def read_prompt(path, kind):
     needed = ("passages", "question") if kind == "retrieval" else ("question",)
     missing = [f"{{{name}}}" for name in needed if f"{{{name}}}" not in text]
     if missing:
-        raise InputError(f"{path}: the prompt lacks {' and '.join(missing)}: write it where that text is to stand")
+        raise InputError(
+            f"{path}: the prompt lacks {' and '.join(missing)}: write it where that text is to stand"
+        )
     return text
 
 
@@ -183,11 +206,15 @@ def _rows(out, settings):
     if not content:
         return {}
     if b"\n" not in content:  # nothing tells whose it is
-        raise InputError.at(out, 1, "breaks off in its first line: remove the file, or name another one")
+        raise InputError.at(
+            out, 1, "breaks off in its first line: remove the file, or name another one"
+        )
     lines, broken = read_records(out, tolerate_truncation=True)
     other = next((place for place, row in lines if row.get("settings") != settings), None)
     if other is not None:
-        raise InputError.at(out, other, "was made with another model, corpus, prompt or setting: name another file")
+        raise InputError.at(
+            out, other, "was made with another model, corpus, prompt or setting: name another file"
+        )
     rows = {(row["id"], row["system"]): row for _, row in lines}  # in the order of the first
     if broken or len(rows) < len(lines) or not content.endswith(b"\n"):
         write_text(out, "".join(map(_line, rows.values())))
@@ -203,7 +230,9 @@ def _line(row):
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError as error:
-        raise InputError(f"question {row['id'][:60]!r}: holds NaN or an endless number, which no log can") from error
+        raise InputError(
+            f"question {row['id'][:60]!r}: holds NaN or an endless number, which no log can"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -225,11 +254,16 @@ class _Asker:
         texts = {"passages": passages, "question": question["question"]}
         row = question | {"answer": None, "system": f"{self.model}, {kind}"}
         if kind == "retrieval":
-            row |= {"contexts": [hit.text for hit in hits], "context_ids": [hit.doc_id for hit in hits]}
+            row |= {
+                "contexts": [hit.text for hit in hits],
+                "context_ids": [hit.doc_id for hit in hits],
+            }
         row["settings"] = self.settings
         began = time.monotonic()
         try:
-            reply = self.endpoint.reply(_PART.sub(lambda part: texts[part[1]], self.prompts[kind]), **self.sampling)
+            reply = self.endpoint.reply(
+                _PART.sub(lambda part: texts[part[1]], self.prompts[kind]), **self.sampling
+            )
         except NoAnswer as failure:
             return row | {"no_answer": str(failure)}, failure
         row["seconds"] = round(time.monotonic() - began, 3)
@@ -241,7 +275,11 @@ class _Asker:
     def _used(self, reply):
         """What the log says of the tokens of a reply."""
         tokens = (reply.prompt_tokens, reply.completion_tokens)
-        used = {"cut_off": reply.cut_off, "prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+        used = {
+            "cut_off": reply.cut_off,
+            "prompt_tokens": tokens[0],
+            "completion_tokens": tokens[1],
+        }
         if self.prices and None not in tokens:
             costs = (price * count for price, count in zip(self.prices, tokens, strict=True))
             used["cost"] = math.fsum(costs) / 1e6
@@ -280,7 +318,9 @@ def _ask(left, asker, out, parallel, report):
                 continue
             causes.append(str(failure))
             report(f"no answer to {question['id'][:60]!r}: {failure}")
-            in_a_row = 0 if failure.cause == "nonsense" else in_a_row + 1  # who talks nonsense is there
+            in_a_row = (
+                0 if failure.cause == "nonsense" else in_a_row + 1
+            )  # who talks nonsense is there
             if in_a_row == IN_A_ROW:
                 report(f"{IN_A_ROW} failures in a row: the rest is not asked")
                 waiting.clear()  # what is being asked is waited for

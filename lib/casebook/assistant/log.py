@@ -21,14 +21,31 @@ from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictStr,
+    StringConstraints,
+    ValidationError,
+)
 
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.paths import DATA, data_folder
-from casebook.readers import DAMAGED, OPENERS, parse_json, read_json, read_records, read_yaml, suffix_of, unreadable
+from casebook.readers import (
+    DAMAGED,
+    OPENERS,
+    parse_json,
+    read_json,
+    read_records,
+    read_yaml,
+    suffix_of,
+    unreadable,
+)
 from casebook.text import UNSPACED
 
 NAMES = read_yaml(DATA / "assistant" / "names.yml")
@@ -127,12 +144,20 @@ def read_log(paths, collection=None):
                 problem = "has a field of another form than the tool writes: compare it with the table of columns"
                 raise InputError.at(path, place, problem) from error
     given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
-    ids = given and not collection and not any(" " in text.strip() or UNSPACED.search(text) for _, text in given)
+    ids = (
+        given
+        and not collection
+        and not any(" " in text.strip() or UNSPACED.search(text) for _, text in given)
+    )
     for row in rows if ids else ():  # no text has a blank, though its script would put some
         row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
     kept, copies = _distinct(_last_tries(rows))
     log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
-    log.attrs |= {"copies": copies, "named": all(row["named"] for row in kept), "unread": given[0] if ids else None}
+    log.attrs |= {
+        "copies": copies,
+        "named": all(row["named"] for row in kept),
+        "unread": given[0] if ids else None,
+    }
     log.attrs["notes"] = _notes(kept, copies)
     return log
 
@@ -144,10 +169,14 @@ def _notes(rows, copies):
     notes = not_answered(row["no_answer"] for row in rows)
     notes += [f"{len(copies)} repeated rows are left out"] if copies else []
     notes += [f"the log's own scores are not read: {', '.join(scores)}"] if scores else []
-    notes += [f"of {turns} conversations the last question and its answer are read"] if turns else []
+    notes += (
+        [f"of {turns} conversations the last question and its answer are read"] if turns else []
+    )
     notes += [f"{cut_off} answers were cut off at the model's limit"] if cut_off else []
     if any(UNSPACED.search(row["answer"]) for row in rows):
-        notes.append("COUNTERCASE's definition reads Latin letters only: it counts other sentences as grounded")
+        notes.append(
+            "COUNTERCASE's definition reads Latin letters only: it counts other sentences as grounded"
+        )
     return notes
 
 
@@ -170,7 +199,11 @@ def checked_log(paths, collection=None):
             f"{where}: contexts such as {text[:40]!r} are no texts: write the texts, or name the data set or "
             "folder that they are ids of as collection"
         )
-    if not (log["contexts"].map(bool).any() or log["reference"].notna().any() or len(log["system"].unique()) > 1):
+    if not (
+        log["contexts"].map(bool).any()
+        or log["reference"].notna().any()
+        or len(log["system"].unique()) > 1
+    ):
         raise InputError(
             f"{paths}: has neither contexts nor references nor a second system, so nothing can be measured: add "
             "a field 'contexts' or 'reference', or name a second log"
@@ -185,7 +218,9 @@ def check_parameters(values):
     systems = log["system"].unique().tolist()
     for name in ("focus", "against") if "collection" in values else ():
         if values.get(name) and values[name] not in systems:
-            raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
+            raise InputError(
+                f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
+            )
     return "; ".join(log.attrs["notes"])
 
 
@@ -215,7 +250,9 @@ def _records(path):
     if isinstance(content, dict):
         content = _listed(content)
     if not isinstance(content, list) or not content:
-        raise InputError(f"{path}: holds no answers: give a list of objects, or an export that is named in the manual")
+        raise InputError(
+            f"{path}: holds no answers: give a list of objects, or an export that is named in the manual"
+        )
     for place, record in enumerate(content, 1):
         if not isinstance(record, dict):
             raise InputError.at(path, place, "is not an object")
@@ -227,7 +264,9 @@ def _workbook_records(path):
     from casebook.sheets import cell_text, read_book, sheet_records
 
     rows = sheet_records(path, read_book(path).sheets[0])
-    texts = [(number, {name: cell_text(cell) for name, cell in row.items()}) for number, row in rows]
+    texts = [
+        (number, {name: cell_text(cell) for name, cell in row.items()}) for number, row in rows
+    ]
     return [(number, row) for number, row in texts if any(row.values())]
 
 
@@ -235,11 +274,15 @@ def _parquet_records(path):
     try:
         import pyarrow.parquet
     except ImportError:
-        raise InputError(f"{path}: parquet needs the package pyarrow: install it, or write JSON lines") from None
+        raise InputError(
+            f"{path}: parquet needs the package pyarrow: install it, or write JSON lines"
+        ) from None
     try:
         rows = pyarrow.parquet.read_table(path).to_pylist()
     except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(f"{path}: is no parquet file, or is damaged: {' '.join(str(error).split())[:200]}") from error
+        raise InputError(
+            f"{path}: is no parquet file, or is damaged: {' '.join(str(error).split())[:200]}"
+        ) from error
     return list(enumerate(rows, 1))
 
 
@@ -253,15 +296,31 @@ def _inspect_archive(path):
             if sum(member.file_size for member in archive.infolist()) > LARGEST_ARCHIVE:
                 raise InputError(f"{path}: unpacks to more than {LARGEST_ARCHIVE:,} bytes")
             names = archive.namelist()
-            header = "header.json" if "header.json" in names else "_journal/start.json"  # of a run that was stopped
-            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            header = (
+                "header.json" if "header.json" in names else "_journal/start.json"
+            )  # of a run that was stopped
+            samples = [
+                name for name in names if name.startswith("samples/") and name.endswith(".json")
+            ]
             content = parse_json(archive.read(header))
-            return {"eval": content["eval"], "samples": [parse_json(archive.read(name)) for name in samples]}
+            return {
+                "eval": content["eval"],
+                "samples": [parse_json(archive.read(name)) for name in samples],
+            }
     except OSError as error:
         raise unreadable(path, error) from error
-    except (*DAMAGED, zipfile.BadZipFile, KeyError, RuntimeError, ValueError, TypeError) as error:  # encrypted too
+    except (
+        *DAMAGED,
+        zipfile.BadZipFile,
+        KeyError,
+        RuntimeError,
+        ValueError,
+        TypeError,
+    ) as error:  # encrypted too
         why = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'") from error
+        raise InputError(
+            f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'"
+        ) from error
 
 
 def _listed(content):
@@ -271,7 +330,9 @@ def _listed(content):
         results = _with_prompts(results["results"])
     rows = next((content[name] for name in _EXPORTS["lists"] if name in content), results)
     evaluation = content.get("eval")
-    system = evaluation.get("model") if isinstance(evaluation, dict) else content.get("experiment_name")
+    system = (
+        evaluation.get("model") if isinstance(evaluation, dict) else content.get("experiment_name")
+    )
     if system and isinstance(rows, list):
         rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
     return rows
@@ -287,7 +348,9 @@ def _with_prompts(results):
 def _flat(record, part=""):
     """Fields of a record by the spelling of their paths; of several choices the first."""
     fields = {}
-    for name, value in sorted(record.items(), key=lambda field: field[0] in _EXACT):  # an exact name counts most
+    for name, value in sorted(
+        record.items(), key=lambda field: field[0] in _EXACT
+    ):  # an exact name counts most
         place = part + spelling(name)
         if place == "output.choices" and isinstance(value, list):
             value = value[0] if value else {"message": {"content": ""}}
@@ -308,9 +371,15 @@ def _missing(value):
 def _said(value):
     """Text of a question or answer: of messages the last one's, of a message its parts'."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        said = [one.get("content") for one in value if one.get("role", one.get("type")) not in ("system", "developer")]
+        said = [
+            one.get("content")
+            for one in value
+            if one.get("role", one.get("type")) not in ("system", "developer")
+        ]
         value = said[-1] if said else None
-        return " ".join(part.get("text", "") for part in value) if isinstance(value, list) else value
+        return (
+            " ".join(part.get("text", "") for part in value) if isinstance(value, list) else value
+        )
     return value
 
 
@@ -334,7 +403,11 @@ _SPACE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, token
 def _printed_list(text):
     """List that Python printed, or numpy, which puts no commas: Python would join its texts into one."""
     with suppress(tokenize.TokenError, SyntaxError):
-        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in _SPACE]
+        tokens = [
+            token
+            for token in tokenize.generate_tokens(io.StringIO(text).readline)
+            if token.type not in _SPACE
+        ]
         kinds = [token.type == tokenize.STRING for token in tokens]
         if any(first and second for first, second in pairwise(kinds)):
             if not all(kinds[1:-1]):
@@ -392,11 +465,17 @@ def _values(flat):
         row[column] = next((value for value in values if not _missing(value)), None)
     output = flat.get("response.output")
     if not isinstance(output, str | None):
-        row["answer"] = json.dumps(output, ensure_ascii=False)  # promptfoo reads the JSON of an answer
+        row["answer"] = json.dumps(
+            output, ensure_ascii=False
+        )  # promptfoo reads the JSON of an answer
     failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
-    reason = "".join(sign if sign.isprintable() else " " for sign in str(failed))  # a server's words reach terminals
+    reason = "".join(
+        sign if sign.isprintable() else " " for sign in str(failed)
+    )  # a server's words reach terminals
     row["no_answer"] = None if row["answer"] or not failed else " ".join(reason.split())
-    if not row["answer"] and (failed or any(flat.get(path) in ("", []) for path in PATHS["answer"])):
+    if not row["answer"] and (
+        failed or any(flat.get(path) in ("", []) for path in PATHS["answer"])
+    ):
         row["answer"] = ""  # a run that failed has no answer
     if row["seconds"] is None and flat.get("latencyms") is not None:
         row["seconds"] = flat["latencyms"] / 1000
@@ -407,16 +486,26 @@ def _values(flat):
 
 def _row(path, place, record, texts):
     """Give one record under our names: checked, with contexts as texts and as ids."""
-    if not isinstance(record.get("output"), dict):  # of all metadata only Inspect's hold contexts and the like
+    if not isinstance(
+        record.get("output"), dict
+    ):  # of all metadata only Inspect's hold contexts and the like
         record = record | {"metadata": None}
     where = f"{path}:{place}"
     flat = _flat(record)
     flat = _last_turn(flat) | flat
     row = _values(flat)
-    for column, remedy in (("question", "the question's text"), ("answer", '"" where none was given')):
+    for column, remedy in (
+        ("question", "the question's text"),
+        ("answer", '"" where none was given'),
+    ):
         if row[column] is None:
-            known, there = ", ".join(ALIASES[column][:5]), ", ".join(sorted(map(str, record))[:8]) or "none"
-            raise InputError(f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}")
+            known, there = (
+                ", ".join(ALIASES[column][:5]),
+                ", ".join(sorted(map(str, record))[:8]) or "none",
+            )
+            raise InputError(
+                f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}"
+            )
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     row = _Answer.model_validate(row).model_dump()
@@ -446,30 +535,46 @@ def _last_turn(flat):
     named = any(name in flat for column in ("question", "answer") for name in PATHS[column])
     if named or not (isinstance(said, list) and all(isinstance(each, dict) for each in said)):
         return {}
-    answered = [place for place, each in enumerate(said) if each.get("role") == "assistant" and each.get("content")]
+    answered = [
+        place
+        for place, each in enumerate(said)
+        if each.get("role") == "assistant" and each.get("content")
+    ]
     if not answered:
         return {}
     asked = [each for each in said[: answered[-1]] if each.get("role") == "user"]
-    return {"question": asked[-1:] or None, "answer": [said[answered[-1]]], "severalturns": len(asked) > 1}
+    return {
+        "question": asked[-1:] or None,
+        "answer": [said[answered[-1]]],
+        "severalturns": len(asked) > 1,
+    }
 
 
 def _contexts(where, given, ids, texts):
     """Contexts as texts and as ids."""
     if given and all(isinstance(one, dict) for one in given):
-        given = [one["kwargs"] if isinstance(one.get("kwargs"), dict) else one for one in given]  # LangChain's dump
-        ids = ids or [next((str(one[name]) for name in ID_OF if name in one), None) for one in given]
+        given = [
+            one["kwargs"] if isinstance(one.get("kwargs"), dict) else one for one in given
+        ]  # LangChain's dump
+        ids = ids or [
+            next((str(one[name]) for name in ID_OF if name in one), None) for one in given
+        ]
         given = [next((one[name] for name in TEXT_OF if name in one), None) for one in given]
         ids = None if None in ids else ids
     if texts is not None and (given or ids):
         ids = [str(one) for one in ids or given]
         if unknown := [one for one in ids if one not in texts]:
-            raise InputError(f"{where}: context {unknown[0][:60]!r} is no id of the collection: check --collection")
+            raise InputError(
+                f"{where}: context {unknown[0][:60]!r} is no id of the collection: check --collection"
+            )
         given = [texts[one] for one in ids]
     if given is not None and not all(isinstance(one, str) for one in given):
         remedy = "give texts, objects with a field text, or ids and a collection"
         raise InputError(f"{where}: a context is no text: {remedy}")
     if given is not None and ids is not None and len(given) != len(ids):
-        raise InputError(f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context")
+        raise InputError(
+            f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context"
+        )
     return {"contexts": given, "context_ids": ids}
 
 
@@ -479,7 +584,9 @@ def _contexts(where, given, ids, texts):
 def _last_tries(rows):
     """Rows without the failures of what was asked again later."""
     last = {(row["id"], row["system"]): row for row in rows}
-    return [row for row in rows if row["no_answer"] is None or last[row["id"], row["system"]] is row]
+    return [
+        row for row in rows if row["no_answer"] is None or last[row["id"], row["system"]] is row
+    ]
 
 
 def _distinct(rows):

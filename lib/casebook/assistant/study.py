@@ -69,18 +69,27 @@ def check_systems(values):
         systems = shipped_log(values["dataset"])[0]["system"].unique().tolist()
         for name in ("focus", "against"):
             if values[name] and values[name] not in systems:
-                raise InputError(f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}")
+                raise InputError(
+                    f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
+                )
 
 
 def demonstration(name):
     """What wrote the answers of a shipped log, where no language model did; else None."""
-    return None if name == ANSWERED else NAMES["demonstrations"].get(name, NAMES["demonstrations"]["templates"])
+    return (
+        None
+        if name == ANSWERED
+        else NAMES["demonstrations"].get(name, NAMES["demonstrations"]["templates"])
+    )
 
 
 def _published_answers(folder):
     """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
     data, runs = load(ANSWERED, "test", titles=False), []
-    texts = {row["doc_id"]: f"{row['citation']}: {row['text']}" for row in data.documents.to_dict("records")}
+    texts = {
+        row["doc_id"]: f"{row['citation']}: {row['text']}"
+        for row in data.documents.to_dict("records")
+    }
     fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
     for system, run in NAMES["published"].items():
         rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
@@ -89,7 +98,11 @@ def _published_answers(folder):
     shown = [[name for name in ids if name in texts] for ids in log["reranking.used_ids_r3"]]
     sections = log["gold.canonical_sections"].str[0].str.extract(r"(\d+[A-Z]*)")[0]
     known = {"id": "qid", "question": "query", "seconds": "metrics.latency_s"}
-    known |= {"reference": "gold.gold_answer_extended", "abstained": "prediction.abstained", "system": "system"}
+    known |= {
+        "reference": "gold.gold_answer_extended",
+        "abstained": "prediction.abstained",
+        "system": "system",
+    }
     return pd.DataFrame({name: log[field] for name, field in known.items()}).assign(
         answer=log["prediction.answer_text"].fillna(""),
         contexts=pd.Series([[texts[name] for name in ids] or None for ids in shown]),
@@ -105,9 +118,14 @@ def _templates(name):
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
-    made, clauses = explain(data), dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
+    made, clauses = (
+        explain(data),
+        dict(zip(data.documents["doc_id"], data.documents["text"], strict=True)),
+    )
     asked = data.queries.set_index("query_id")["text"].to_dict()
-    found = HybridRetriever(data.documents, mode="bm25").retrieve_many([asked[key] for key in made.explanations], 3)
+    found = HybridRetriever(data.documents, mode="bm25").retrieve_many(
+        [asked[key] for key in made.explanations], 3
+    )
     rows = []
     for number, (key, text) in enumerate(made.explanations.items()):
         hits = found.hits(number)
@@ -117,15 +135,35 @@ def _templates(name):
             opening = " ".join((texts or [""])[0].split()[:60])
             # Without what stands before the quotation: the question repeated is no claim about the clause.
             answer = _QUOTED.search(text).group() if system == GOLD_TEMPLATE else opening
-            known = {"id": key, "question": asked[key], "answer": answer, "contexts": texts, "context_ids": ids}
-            known |= {"reference": None, "relevant": [made.own[key]], "system": system, "abstained": None}
-            rows.append(known | {"group": (data.groups or {}).get(key, key), "seconds": math.nan, "cost": math.nan})
+            known = {
+                "id": key,
+                "question": asked[key],
+                "answer": answer,
+                "contexts": texts,
+                "context_ids": ids,
+            }
+            known |= {
+                "reference": None,
+                "relevant": [made.own[key]],
+                "system": system,
+                "abstained": None,
+            }
+            rows.append(
+                known
+                | {
+                    "group": (data.groups or {}).get(key, key),
+                    "seconds": math.nan,
+                    "cost": math.nan,
+                }
+            )
     return pd.DataFrame(rows)
 
 
 # --- scores of single answers
 
-_ABSTAINS = re.compile("|".join(part for parts in NAMES["abstentions"].values() for part in parts), re.IGNORECASE)
+_ABSTAINS = re.compile(
+    "|".join(part for parts in NAMES["abstentions"].values() for part in parts), re.IGNORECASE
+)
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、（）")
@@ -170,7 +208,9 @@ def grounding(answer, contexts):
         "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
         "mentions": share_named(answer, "\n\n".join(contexts)),
         "quotations": share_held(answer, dict(enumerate(contexts))),
-        "citations": sum(number in range(len(contexts)) for number in numbers) / len(numbers) if numbers else None,
+        "citations": sum(number in range(len(contexts)) for number in numbers) / len(numbers)
+        if numbers
+        else None,
     }
 
 
@@ -210,16 +250,22 @@ def score_answers(log, *, foreign=3, seed=0):
     log = log.reset_index(drop=True)
     first = log["id"].drop_duplicates().tolist()
     groups = dict(zip(log["id"], log["group"], strict=True))
-    contexts = {row.id: row.contexts for row in log[::-1].itertuples() if row.contexts}  # of the first that has them
+    contexts = {
+        row.id: row.contexts for row in log[::-1].itertuples() if row.contexts
+    }  # of the first that has them
     references = {row.id: _references(row) for row in log.itertuples() if row.reference is not None}
     order, others = np.random.Generator(stream(seed, "other questions")), {}
     for key in first:
-        apart = [other for other in first if groups[other] != groups[key]] or [k for k in first if k != key]
+        apart = [other for other in first if groups[other] != groups[key]] or [
+            k for k in first if k != key
+        ]
         others[key] = [apart[place] for place in order.permutation(len(apart))[:foreign]]
     rows = []
     for row in track(log.itertuples(), "answers", len(log)):
         own = row.contexts if row.contexts is not None else contexts.get(row.id)
-        failed = isinstance(getattr(row, "no_answer", None), str)  # there is no text that could be right or wrong
+        failed = isinstance(
+            getattr(row, "no_answer", None), str
+        )  # there is no text that could be right or wrong
         gone = failed or (abstains(row.answer) if row.abstained is None else row.abstained)
         known = {
             "id": row.id,
@@ -234,10 +280,18 @@ def score_answers(log, *, foreign=3, seed=0):
         }
         if own is not None and not gone:
             known |= grounding(row.answer, own)
-            known |= _means([grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts])
+            known |= _means(
+                [grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts]
+            )
         if row.reference is not None and not failed:
             known |= _agreement(row.answer, _references(row))
-            known |= _means([_agreement(row.answer, references[one]) for one in others[row.id] if one in references])
+            known |= _means(
+                [
+                    _agreement(row.answer, references[one])
+                    for one in others[row.id]
+                    if one in references
+                ]
+            )
             known["words baseline"] = len(_words(row.reference))
         rows.append(known)
     frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
@@ -257,7 +311,10 @@ def _references(row):
 def _agreement(answer, references):
     """Agreement with the reference that is closest, as SQuAD counts several."""
     exact = any(normalised(answer) == normalised(reference) for reference in references)
-    return {"token F1": max(token_f1(answer, reference) for reference in references), "exact": float(exact)}
+    return {
+        "token F1": max(token_f1(answer, reference) for reference in references),
+        "exact": float(exact),
+    }
 
 
 def _means(found):
@@ -276,7 +333,10 @@ def _retrieval(log, others):
         if not len(asked):
             continue
         lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
-        swapped = {key: next((lists[other] for other in others[key] if other in lists), []) for key in lists}
+        swapped = {
+            key: next((lists[other] for other in others[key] if other in lists), [])
+            for key in lists
+        }
         table = _ranking(asked, lists)
         if any(swapped.values()):
             table = table.join(_ranking(asked, swapped).add_suffix(" baseline"))
@@ -288,7 +348,9 @@ def _retrieval(log, others):
 def _ranking(asked, lists):
     """Ranking measures of lists of documents, a row per question."""
     qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
-    runs = {key: {doc: -float(place) for place, doc in enumerate(ids)} for key, ids in lists.items()}
+    runs = {
+        key: {doc: -float(place) for place, doc in enumerate(ids)} for key, ids in lists.items()
+    }
     return evaluate(qrels, runs, RANKING).frame().loc[asked["id"], RANKING]
 
 
@@ -310,7 +372,12 @@ def summary(rows, *, n_boot=10_000, seed=0):
                 clusters = None if known["group"].is_unique else known["group"].tolist()
                 row = estimates(known[[key]], clusters, n_boot=n_boot, seed=seed).iloc[0].to_dict()
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
-                row |= {"system": system, "measure": key, "control": control, "control_name": CONTROLS.get(key)}
+                row |= {
+                    "system": system,
+                    "measure": key,
+                    "control": control,
+                    "control_name": CONTROLS.get(key),
+                }
                 found.append(row | {"undefined": len(part) - len(known)})
     return with_reasons(found)
 
@@ -331,11 +398,21 @@ def against_foreign(rows, system, *, seed=0):
     """
     key = "faithfulness"
     part = rows[rows["system"] == system].set_index("id")
-    baselines = {CONTROLS[key]: part[f"{key} baseline"], "the question repeated": part["question repeated"]}
-    for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby("system", sort=False):
+    baselines = {
+        CONTROLS[key]: part[f"{key} baseline"],
+        "the question repeated": part["question repeated"],
+    }
+    for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby(
+        "system", sort=False
+    ):
         baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
-    pairs = [pd.DataFrame({system: part[key], name: scores}).dropna() for name, scores in baselines.items()]
-    return with_reasons([_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)])
+    pairs = [
+        pd.DataFrame({system: part[key], name: scores}).dropna()
+        for name, scores in baselines.items()
+    ]
+    return with_reasons(
+        [_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)]
+    )
 
 
 _OUTCOMES = {"wins": 1, "ties": 0, "losses": -1}
@@ -359,9 +436,13 @@ def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
             row = {"measure": key} | _contrast(pair, groups, **how, seed=seed)
             row["p_adjusted"] = min(1.0, row["p"] * len(known))
             if key == "words":  # more is not better
-                row["verdict"] = {"better": "more", "worse": "fewer"}.get(row["verdict"], row["verdict"])
+                row["verdict"] = {"better": "more", "worse": "fewer"}.get(
+                    row["verdict"], row["verdict"]
+                )
             gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
-            found.append(row | {name: int((gain == sign).sum()) for name, sign in _OUTCOMES.items()})
+            found.append(
+                row | {name: int((gain == sign).sum()) for name, sign in _OUTCOMES.items()}
+            )
     return with_reasons(found)
 
 
@@ -416,35 +497,57 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     if not 0 <= margin < math.inf:
         raise InputError(f"margin {margin}: give a number from 0 on")
     logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
-    notes = [f"{name}: {note}" for name, log in logs.items() for note in not_answered(log["no_answer"])]
+    notes = [
+        f"{name}: {note}" for name, log in logs.items() for note in not_answered(log["no_answer"])
+    ]
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
     systems = [log["system"].unique().tolist() for log in logs.values()]
     matched = _partners(*systems)
     paired = set(chain(*matched))
-    notes += [f"system {name!r} has no partner in the other log" for name in chain(*systems) if name not in paired]
+    notes += [
+        f"system {name!r} has no partner in the other log"
+        for name in chain(*systems)
+        if name not in paired
+    ]
     incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
     if not matched:
         notes.append("no system is in both logs")
         return incomparable
-    if measures and "answered" not in measures and any("not answered" in note for note in notes) and not common:
+    if (
+        measures
+        and "answered" not in measures
+        and any("not answered" in note for note in notes)
+        and not common
+    ):
         notes.append("no measure counts what was not answered: gate 'answered' too")
         return incomparable
     found = []
     for pair in matched:
-        parts = [log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)]
+        parts = [
+            log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)
+        ]
         asked = parts[0].merge(parts[1], on="id", how="outer")
         same = asked["question_x"] == asked["question_y"]
         both, apart = asked.loc[same, "id"], asked.loc[~same, "id"]
         if len(apart) and not (common and len(both)):
-            notes.append(f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same")
+            notes.append(
+                f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same"
+            )
             return incomparable | {"rows": pd.DataFrame(found)}
         if len(apart):
             notes.append(f"{len(apart)} questions differ and are left out")
-        kept = [part[part["id"].isin(both)].assign(system=name) for name, part in zip(logs, parts, strict=True)]
-        rows = pd.concat([score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True)
+        kept = [
+            part[part["id"].isin(both)].assign(system=name)
+            for name, part in zip(logs, parts, strict=True)
+        ]
+        rows = pd.concat(
+            [score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True
+        )
         rows["group"] = rows["id"].map(kept[0].set_index("id")["group"])
-        gates = differences(rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed)
+        gates = differences(
+            rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed
+        )
         found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
     if not found:
         notes.append("no measure is in both logs")
@@ -482,7 +585,9 @@ def planted_defects(log, system, *, n_boot=10_000, seed=0):
     own original, with its interval.
     """
     part = log[(log["system"] == system) & log["contexts"].map(bool)].head(SPOILT).set_index("id")
-    answers = {key: without_references(text) for key, text in part["answer"].items() if not abstains(text)}
+    answers = {
+        key: without_references(text) for key, text in part["answer"].items() if not abstains(text)
+    }
     if len(answers) < 2:
         return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
     source, groups = part["contexts"].map("\n\n".join), part["group"]
@@ -490,7 +595,8 @@ def planted_defects(log, system, *, n_boot=10_000, seed=0):
 
     def scored(texts):
         rows = {
-            key: {OWN: faithfulness(text, part["contexts"][key]).score} | detector_scores(text, source[key], weights)
+            key: {OWN: faithfulness(text, part["contexts"][key]).score}
+            | detector_scores(text, source[key], weights)
             for key, text in texts.items()
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(DETECTORS)).astype(float)
@@ -498,10 +604,14 @@ def planted_defects(log, system, *, n_boot=10_000, seed=0):
     swapped = _swapped(answers, groups)
     originals = scored(answers)
     rows = []
-    for defect, texts in track({"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"):
+    for defect, texts in track(
+        {"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"
+    ):
         copies = scored(texts)
         for detector in DETECTORS:
-            pair = pd.DataFrame({"copy": copies[detector], "original": originals[detector].reindex(copies.index)})
+            pair = pd.DataFrame(
+                {"copy": copies[detector], "original": originals[detector].reindex(copies.index)}
+            )
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
             rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
     return with_reasons(rows)
@@ -512,7 +622,9 @@ def _swapped(answers, groups):
     keys, swapped = list(answers), {}
     for place, key in enumerate(keys):
         following = [*keys[place + 1 :], *keys[:place]]
-        swapped[key] = answers[next((other for other in following if groups[other] != groups[key]), following[0])]
+        swapped[key] = answers[
+            next((other for other in following if groups[other] != groups[key]), following[0])
+        ]
     return swapped
 
 
@@ -527,7 +639,9 @@ def _detection(pair, groups, n_boot, seed):
     if (pair["copy"] == pair["original"]).all():
         row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
-    share = estimates(below, clusters if groups.duplicated().any() else None, n_boot=n_boot, seed=seed).iloc[0]
+    share = estimates(
+        below, clusters if groups.duplicated().any() else None, n_boot=n_boot, seed=seed
+    ).iloc[0]
     row |= {"noticed": share["value"], "noticed_low": share["low"], "noticed_high": share["high"]}
     return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
 

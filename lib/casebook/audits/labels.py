@@ -51,7 +51,9 @@ _FIELDS = {
     "evidence": (),
     "reason": None,
 }
-Finding = namedtuple("Finding", ["check", "verdict", "statistic", *_FIELDS], defaults=_FIELDS.values())
+Finding = namedtuple(
+    "Finding", ["check", "verdict", "statistic", *_FIELDS], defaults=_FIELDS.values()
+)
 Finding.__doc__ = """Result of one check.
 
 A small `p` speaks for a flag: labels in random order rarely have a value as high. A small `p_sound` speaks against one:
@@ -70,7 +72,9 @@ class Audit:
     def verdict(self):
         """``"flagged"`` if a check is, ``"passed"`` if one passed and none is flagged."""
         verdicts = {finding.verdict for finding in self.findings}
-        return next((verdict for verdict in (FLAGGED, PASSED) if verdict in verdicts), NOT_APPLICABLE)
+        return next(
+            (verdict for verdict in (FLAGGED, PASSED) if verdict in verdicts), NOT_APPLICABLE
+        )
 
     def finding(self, check):
         """Give the finding of one check."""
@@ -78,7 +82,10 @@ class Audit:
 
     def frame(self):
         """Give the findings as a table, one row per check; evidence is joined."""
-        rows = [finding._asdict() | {"evidence": "; ".join(finding.evidence)} for finding in self.findings]
+        rows = [
+            finding._asdict() | {"evidence": "; ".join(finding.evidence)}
+            for finding in self.findings
+        ]
         return pd.DataFrame([{"audited": self.name} | row for row in rows])
 
 
@@ -147,9 +154,20 @@ def p_value(draws, value, side="above"):
 
 def _finding(flagged, interval, decision, evidence, **fields):
     """Give a finding's fields."""
-    bounds = {"value": interval.estimate, "low": interval.low, "high": interval.high, "n": interval.n}
+    bounds = {
+        "value": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "n": interval.n,
+    }
     verdict = FLAGGED if flagged else PASSED
-    return {"verdict": verdict, **bounds, "decision": decision, "evidence": tuple(evidence), **fields}
+    return {
+        "verdict": verdict,
+        **bounds,
+        "decision": decision,
+        "evidence": tuple(evidence),
+        **fields,
+    }
 
 
 def _tolerated(share, evidence, draws=None):
@@ -158,7 +176,10 @@ def _tolerated(share, evidence, draws=None):
     finding = _finding(share.low > TOLERATED, share, decision, evidence)
     if draws is None:
         return finding
-    return finding | {"chance": float(np.mean(draws)), "p_sound": p_value(draws, share.estimate, "below")}
+    return finding | {
+        "chance": float(np.mean(draws)),
+        "p_sound": p_value(draws, share.estimate, "below"),
+    }
 
 
 def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, chance=None):
@@ -171,7 +192,10 @@ def _pattern(check, labels, seed, interval, evidence, concerned, draws=None, cha
     decision = f"excess {excess:.2f}, flagged from {limit:.2f}"
     flagged = excess >= limit
     if p is not None and p > ALPHA:
-        flagged, decision = False, f"p {p:.2g}, flagged up to {ALPHA}: labels in random order show it too"
+        flagged, decision = (
+            False,
+            f"p {p:.2g}, flagged up to {ALPHA}: labels in random order show it too",
+        )
     if flagged:
         shares = _word_shares(labels, concerned, seed)
         if len(shares) >= 5:
@@ -193,7 +217,9 @@ def round_robin(labels, seed=0, draws=DRAWS):
     size = len(labels.documents)
     steps, again, step, count = _steps(targets, size)
     if again.sum() < FEWEST_STEPS or size < 3:
-        return _not_applicable("fewer than 20 steps to a document that was used before", int(again.sum()))
+        return _not_applicable(
+            "fewer than 20 steps to a document that was used before", int(again.sum())
+        )
     rng, random = _rng(seed, "round robin"), np.empty(draws)
     for i in range(draws):
         _, used, _, most = _steps(rng.permutation(targets), size)
@@ -205,7 +231,9 @@ def round_robin(labels, seed=0, draws=DRAWS):
         "first positions: " + " ".join(map(str, targets[:15])),
     )
     concerned = {queries[i] for i in lists[1:][every & again]} if queries else ()
-    return _pattern("round robin", labels, seed, wilson(count, int(again.sum())), evidence, concerned, random)
+    return _pattern(
+        "round robin", labels, seed, wilson(count, int(again.sum())), evidence, concerned, random
+    )
 
 
 def _steps(targets, size):
@@ -225,7 +253,11 @@ def _sequence(labels):
         return targets, np.arange(len(targets)), None
     first = {labels.group(query): query for query in reversed(labels.relevant)}
     asked = [query for query in labels.relevant if first[labels.group(query)] == query]
-    pairs = [(labels.place[d], number) for number, query in enumerate(asked) for d in labels.relevant[query]]
+    pairs = [
+        (labels.place[d], number)
+        for number, query in enumerate(asked)
+        for d in labels.relevant[query]
+    ]
     targets, lists = np.array(pairs, dtype=int).reshape(-1, 2).T
     return targets, lists, asked
 
@@ -263,14 +295,21 @@ def _recurring(last, first):
 def neighbours(labels, seed=0):
     """Look for relevant documents that stand next to each other in the collection."""
     place, relevant = labels.place, labels.relevant.items()
-    sets = {query: [place[d] for d in documents] for query, documents in relevant if 3 <= len(documents) < len(place)}
+    sets = {
+        query: [place[d] for d in documents]
+        for query, documents in relevant
+        if 3 <= len(documents) < len(place)
+    }
     if len(sets) < 5:
         return _not_applicable("fewer than five questions with three relevant documents", len(sets))
     sizes = np.array([len(places) for places in sets.values()])
     rows, places = np.repeat(np.arange(len(sets)), sizes), np.concatenate(list(sets.values()))
     found = _followed(rows, places, sizes, len(place))
     rng = _rng(seed, "neighbours")
-    random = [_followed(rows, rng.permutation(len(place))[places], sizes, len(place)).mean() for _ in range(DRAWS)]
+    random = [
+        _followed(rows, rng.permutation(len(place))[places], sizes, len(place)).mean()
+        for _ in range(DRAWS)
+    ]
     blocks = [query for query, share in zip(sets, found, strict=True) if share > 0.999]
     evidence = [f"{len(blocks)} of {len(sets)} questions have one unbroken block"]
     for query in blocks[: SHOWN - 1]:
@@ -317,7 +356,9 @@ def _word_shares(labels, queries, seed):
     texts, relevant, rng = labels.document_texts, labels.relevant, _rng(seed, "words of questions")
     known = _drawn([query for query in queries if labels.query_texts.get(query)], rng)
     others = _drawn(list(dict.fromkeys(d for _, d in labels.pairs if d in texts)), rng)
-    names = list(dict.fromkeys([d for query in known for d in relevant[query] if d in texts] + others))
+    names = list(
+        dict.fromkeys([d for query in known for d in relevant[query] if d in texts] + others)
+    )
     if not known or not any(re.search(r"\w", texts[d]) for d in names):
         return np.array([])
     words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")
@@ -325,7 +366,9 @@ def _word_shares(labels, queries, seed):
     asked, found = words.transform(labels.query_texts[query][:LONGEST] for query in known), []
     for query, score in zip(known, (asked @ documents.T).toarray(), strict=True):
         own = np.isin(names, relevant[query])
-        rest = ~own & (np.isin(names, list(labels.candidates[query])) if query in labels.candidates else True)
+        rest = ~own & (
+            np.isin(names, list(labels.candidates[query])) if query in labels.candidates else True
+        )
         if own.any() and score.max() > 0 and rest.any():
             high, low = score[own][:, None], score[rest][None, :]
             found.append(np.mean((high > low) + 0.5 * (high == low)))
@@ -334,7 +377,11 @@ def _word_shares(labels, queries, seed):
 
 def _drawn(names, rng):
     """Draw at most so many names, in their order."""
-    return names if len(names) <= MOST else [names[i] for i in np.sort(rng.permutation(len(names))[:MOST])]
+    return (
+        names
+        if len(names) <= MOST
+        else [names[i] for i in np.sort(rng.permutation(len(names))[:MOST])]
+    )
 
 
 def anachronisms(labels, seed=0):
@@ -343,7 +390,11 @@ def anachronisms(labels, seed=0):
         year, target = labels.links["year"].to_numpy(), labels.links["target_year"].to_numpy()
     else:
         asked, written = labels.query_years, labels.document_years
-        known = [(asked[query], written[d]) for query, d in labels.pairs if query in asked and d in written]
+        known = [
+            (asked[query], written[d])
+            for query, d in labels.pairs
+            if query in asked and d in written
+        ]
         year, target = np.array(known, dtype=int).reshape(-1, 2).T
     sound = (year >= FIRST_YEAR) & (year <= target.max(initial=0) + SLACK)
     n = int(sound.sum())
@@ -395,17 +446,26 @@ def duplicates(labels, seed=0):
 
 def reused_lists(labels, seed=0):
     """Look for one list of relevant documents given to several questions."""
-    relevant = {query: documents for query, documents in labels.relevant.items() if len(documents) >= 2}
+    relevant = {
+        query: documents for query, documents in labels.relevant.items() if len(documents) >= 2
+    }
     if len(relevant) < 3:
-        return _not_applicable("fewer than three questions with two relevant documents", len(relevant))
-    names, member = list(relevant), np.zeros((len(relevant), len(labels.documents)), dtype=np.float32)
+        return _not_applicable(
+            "fewer than three questions with two relevant documents", len(relevant)
+        )
+    names, member = (
+        list(relevant),
+        np.zeros((len(relevant), len(labels.documents)), dtype=np.float32),
+    )
     for row, documents in zip(member, relevant.values(), strict=True):
         row[[labels.place[d] for d in documents]] = 1
     group = np.array([str(labels.group(query)) for query in relevant])
     other = group[:, None] != group[None, :]
     inside = _inside(member, other)
     rng = _rng(seed, "reused lists")
-    random = [_inside(_random_sets(member, rng), other).any(axis=1).mean() for _ in range(DRAWS // 10)]
+    random = [
+        _inside(_random_sets(member, rng), other).any(axis=1).mean() for _ in range(DRAWS // 10)
+    ]
     reused = np.flatnonzero(inside.any(axis=1))
     evidence = [
         f"all {len(relevant[names[i]])} of question {names[i]} are those of question {names[int(inside[i].argmax())]}"
@@ -434,13 +494,25 @@ def _random_sets(member, rng):
 def random_order(labels, seed=0):
     """State the recall at 10 of a random order: what a small collection gives away."""
     if not labels.whole or not labels.relevant:
-        return _not_applicable("the collection is not known" if labels.relevant else "no judgements")
+        return _not_applicable(
+            "the collection is not known" if labels.relevant else "no judgements"
+        )
     pools = [len(labels.candidates.get(query, labels.documents)) for query in labels.relevant]
     value = float(np.mean([min(1.0, CUT / pool) for pool in pools]))
-    ratio = np.mean([len(found) / pool for found, pool in zip(labels.relevant.values(), pools, strict=True)])
-    evidence = (f"{np.median(pools):.0f} documents are ranked (median)", f"{ratio:.1%} of them are relevant (mean)")
+    ratio = np.mean(
+        [len(found) / pool for found, pool in zip(labels.relevant.values(), pools, strict=True)]
+    )
+    evidence = (
+        f"{np.median(pools):.0f} documents are ranked (median)",
+        f"{ratio:.1%} of them are relevant (mean)",
+    )
     reason = "exact: an expectation has no interval"
-    known = {"value": value, "chance": value, "n": len(pools), "decision": "never flagged: it is chance"}
+    known = {
+        "value": value,
+        "chance": value,
+        "n": len(pools),
+        "decision": "never flagged: it is chance",
+    }
     return {"verdict": NOTED, **known, "evidence": evidence, "reason": reason}
 
 
@@ -450,7 +522,9 @@ def popularity(labels, seed=0):
     if labels.candidates:
         return _not_applicable("each question has its own candidates", len(set(groups)))
     if len(set(groups)) < FEWEST_QUESTIONS:
-        return _not_applicable(f"fewer than {FEWEST_QUESTIONS} independent questions", len(set(groups)))
+        return _not_applicable(
+            f"fewer than {FEWEST_QUESTIONS} independent questions", len(set(groups))
+        )
     recalls = _popular_recalls(list(relevant.values()), groups, labels.place)
     interval = bootstrap_mean(recalls, clusters=groups, n_boot=2000, seed=seed)
     total = Counter(d for _, d in labels.pairs)
@@ -471,7 +545,9 @@ def _popular_recalls(sets, groups, place):
         left = [d for d in ranked[: CUT + len(counts)] if total[d] > counts[d]]
         leading[group] = set(sorted(left, key=lambda d: (counts[d] - total[d], place[d]))[:CUT])
     found = zip(groups, sets, strict=True)
-    return np.array([len(leading[group].intersection(documents)) / len(documents) for group, documents in found])
+    return np.array(
+        [len(leading[group].intersection(documents)) / len(documents) for group, documents in found]
+    )
 
 
 # --- splits ------------------------------------------------------------------------
@@ -482,22 +558,31 @@ REPEATED = "share of questions whose words are also a question of the other spli
 
 def split_leaks(labels, seed=0):
     """Look for relevant documents and questions that stand in two splits."""
-    kinds = {"split leak": (LEAK, _shared_documents), "repeated questions": (REPEATED, _repeated_questions)}
+    kinds = {
+        "split leak": (LEAK, _shared_documents),
+        "repeated questions": (REPEATED, _repeated_questions),
+    }
     first, *others = list(labels.splits) or [None]
     none = _not_applicable("there is one split only")
     if not others:
-        return [Finding(check, statistic=statistic, **none) for check, (statistic, _) in kinds.items()]
+        return [
+            Finding(check, statistic=statistic, **none) for check, (statistic, _) in kinds.items()
+        ]
     findings = []
     for other in others:
         for kind, (statistic, look) in kinds.items():
             check = f"{kind}: {other} with {first}"
-            findings.append(Finding(check, statistic=statistic, **look(labels, first, other, _rng(seed, check))))
+            findings.append(
+                Finding(check, statistic=statistic, **look(labels, first, other, _rng(seed, check)))
+            )
     return findings
 
 
 def _shared_documents(labels, first, other, rng):
     """Flag a split that keeps documents apart no better than one drawn at random."""
-    parts = [{query: set(d) for query, d in labels.splits[name].items() if d} for name in (first, other)]
+    parts = [
+        {query: set(d) for query, d in labels.splits[name].items() if d} for name in (first, other)
+    ]
     if not all(parts):
         return _not_applicable("a split has no relevant document")
     known, n = set().union(*parts[0].values()), len(parts[1])
@@ -506,13 +591,18 @@ def _shared_documents(labels, first, other, rng):
     for query, documents in everything.items():
         groups[labels.group(query)].append(documents)
     random = [_random_share(list(groups.values()), n, rng) for _ in range(199)]
-    tied = Counter(connected_components(everything).values()).most_common(1)[0][1]  # by shared documents
+    tied = Counter(connected_components(everything).values()).most_common(1)[0][
+        1
+    ]  # by shared documents
     avoidable = len(everything) - tied >= n
     evidence = [f"{len(leaking)} of {n} questions"]
     evidence += [f"{query}: {sorted(parts[1][query] & known)[0]}" for query in leaking[:SHOWN]]
     finding = _tolerated(wilson(len(leaking), n), evidence, random)
     if n < CUT:
-        return finding | {"verdict": NOTED, "decision": f"fewer than {CUT} questions: stated, not judged"}
+        return finding | {
+            "verdict": NOTED,
+            "decision": f"fewer than {CUT} questions: stated, not judged",
+        }
     if not avoidable:
         decision = f"no split avoids it: documents tie {tied} questions together"
         return finding | {"verdict": PASSED, "decision": decision}
@@ -520,7 +610,9 @@ def _shared_documents(labels, first, other, rng):
         apart = finding["p_sound"] <= 0.05
         fewer = "fewer than" if apart else "as many as"
         finding["verdict"] = PASSED if apart else FLAGGED
-        finding["decision"] += f"; {fewer} in a split of the same questions drawn at random ({finding['chance']:.3f})"
+        finding["decision"] += (
+            f"; {fewer} in a split of the same questions drawn at random ({finding['chance']:.3f})"
+        )
     return finding
 
 
@@ -535,7 +627,10 @@ def _random_share(groups, n, rng):
 
 
 def _repeated_questions(labels, first, other, rng):
-    plain = {query: " ".join(re.findall(r"\w+", text.lower())) for query, text in labels.query_texts.items()}
+    plain = {
+        query: " ".join(re.findall(r"\w+", text.lower()))
+        for query, text in labels.query_texts.items()
+    }
     asked = {plain[query] for query in labels.splits[first] if query in plain}
     again = [query for query in labels.splits[other] if query in plain]
     if not asked or not again:

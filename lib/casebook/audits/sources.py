@@ -47,7 +47,12 @@ class Labels:
     @property
     def relevant(self):
         """Question to relevant documents of all splits; without any it is left out."""
-        return {query: found for questions in self.splits.values() for query, found in questions.items() if found}
+        return {
+            query: found
+            for questions in self.splits.values()
+            for query, found in questions.items()
+            if found
+        }
 
     @cached_property
     def place(self):
@@ -102,10 +107,15 @@ def _folder(path):
 def labels_of(datasets, name=None):
     """Take the labels of one or more splits of a dataset."""
     first = datasets[0]
-    documents, queries = first.documents, pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
+    documents, queries = (
+        first.documents,
+        pd.concat([dataset.queries for dataset in datasets], ignore_index=True),
+    )
     splits = {
         dataset.split: {
-            query: [doc for doc, grade in judged.items() if grade >= 1 and doc not in dataset.lacking]
+            query: [
+                doc for doc, grade in judged.items() if grade >= 1 and doc not in dataset.lacking
+            ]
             for query, judged in dataset.qrels.items()
         }
         for dataset in datasets
@@ -118,8 +128,14 @@ def labels_of(datasets, name=None):
         document_texts=dict(zip(documents["doc_id"], documents["text"], strict=True)),
         query_years=_years(queries, "query_id"),
         document_years=_years(documents, "doc_id"),
-        groups={query: group for dataset in datasets for query, group in (dataset.groups or {}).items()},
-        candidates={query: found for dataset in datasets for query, found in (dataset.candidates or {}).items()},
+        groups={
+            query: group for dataset in datasets for query, group in (dataset.groups or {}).items()
+        },
+        candidates={
+            query: found
+            for dataset in datasets
+            for query, found in (dataset.candidates or {}).items()
+        },
         copies=tuple(documents.attrs.get("copies", ())),
     )
 
@@ -148,7 +164,9 @@ def _trec(path):
 
 def natural(name):
     """Give the key that sorts ids by their numbers, ``case_9`` before ``case_10``."""
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name)]
+    return [
+        (1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.split(r"(\d+)", name)
+    ]
 
 
 def _tables(name, paths, origin):
@@ -156,18 +174,28 @@ def _tables(name, paths, origin):
     links, questions = None, {}
     for path in paths:
         rows, _ = read_records(path)
-        known = {ours: next((c for c in (ours, theirs) if c in rows[0][1]), None) for ours, theirs in LINKS.items()}
+        known = {
+            ours: next((c for c in (ours, theirs) if c in rows[0][1]), None)
+            for ours, theirs in LINKS.items()
+        }
         if set(POSITION_COLUMNS) <= set(rows[0][1]):
             for line, row in rows:
-                (asked, *_), places = (_places(path, line, column, row[column]) for column in POSITION_COLUMNS)
+                (asked, *_), places = (
+                    _places(path, line, column, row[column]) for column in POSITION_COLUMNS
+                )
                 questions[str(asked)] = [str(place) for place in places]
         elif all(known.values()):
-            found = [{ours: _places(path, line, c, row[c])[0] for ours, c in known.items()} for line, row in rows]
+            found = [
+                {ours: _places(path, line, c, row[c])[0] for ours, c in known.items()}
+                for line, row in rows
+            ]
             links = pd.DataFrame(found)
     positions = {int(d) for asked, found in questions.items() for d in (asked, *found)}
     positions |= set() if links is None else set(links["target"])
     if not positions:
-        wanted = f"a dataset, a BEIR folder, TREC judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
+        wanted = (
+            f"a dataset, a BEIR folder, TREC judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
+        )
         raise InputError(f"{origin}: nothing to audit; give {wanted}")
     documents = [str(place) for place in range(max(positions) + 1)]
     return Labels(name, {"all": questions} if questions else {}, documents, links=links)

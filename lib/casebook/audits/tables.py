@@ -52,11 +52,17 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
     limits = {
         f"n must lie between 1 and {LARGEST:,}, not {n}": 0 < n <= LARGEST,
         f"{positives} positives of {n} claims are impossible": 0 <= positives <= n,
-        f"decimals must lie between 0 and {DECIMALS}": all(0 <= count <= DECIMALS for count in places.values()),
+        f"decimals must lie between 0 and {DECIMALS}": all(
+            0 <= count <= DECIMALS for count in places.values()
+        ),
     }
     for problem in (limit for limit, holds in limits.items() if not holds):
         raise InputError(problem)
-    values = {name: float(value) for name, value in reported.items() if value is not None and not math.isnan(value)}
+    values = {
+        name: float(value)
+        for name, value in reported.items()
+        if value is not None and not math.isnan(value)
+    }
     tp, tn = (counts.ravel() for counts in np.indices((positives + 1, n - positives + 1)))
     fn, fp = positives - tp, n - positives - tn
     found = {
@@ -65,16 +71,22 @@ def check_row(reported, n, positives, decimals=3, rounding="either"):
         "recall": tp / max(positives, 1),
         "f1": 2 * tp / np.maximum(2 * tp + fp + fn, 1),
     }
-    fits = {name: _close(found[name], value, places[name], rounding) for name, value in values.items()}
+    fits = {
+        name: _close(found[name], value, places[name], rounding) for name, value in values.items()
+    }
     implied, every = {}, np.ones(len(tp), bool)
     for name in MEASURES:
-        part = found[name][np.logical_and.reduce([every, *(fits[other] for other in fits if other != name)])]
+        part = found[name][
+            np.logical_and.reduce([every, *(fits[other] for other in fits if other != name)])
+        ]
         implied[name] = (float(part.min()), float(part.max())) if len(part) else None
     rows = np.flatnonzero(np.logical_and.reduce([every, *fits.values()]))
     chance = 1.0
     if values:
         shown = np.stack([np.rint(found[name] * 10 ** places[name]) for name in values], axis=1)
-        chance = len(np.unique(shown, axis=0)) / math.prod(10 ** places[name] + 1 for name in values)
+        chance = len(np.unique(shown, axis=0)) / math.prod(
+            10 ** places[name] + 1 for name in values
+        )
     tables = [tuple(int(counts[row]) for counts in (tp, fn, fp, tn)) for row in rows[:10]]
     alone = {name: bool(fits[name].any()) for name in values}
     return RowCheck(bool(len(rows)), alone, tables, len(rows), implied, chance)
@@ -182,14 +194,23 @@ def _numbers(part, name, decimals):
     cells = ["" if pd.isna(cell) else str(cell).strip() for cell in part[name]]
     # 80.0 as a number is 80; as text it has a decimal.
     whole = [isinstance(cell, float) and cell.is_integer() for cell in part[name]]
-    texts = [text.partition(".")[0] if one else text.rstrip("% ") for text, one in zip(cells, whole, strict=True)]
-    numbers = pd.to_numeric(pd.Series(texts, dtype=object).replace("", None), errors="coerce").to_numpy(float)
+    texts = [
+        text.partition(".")[0] if one else text.rstrip("% ")
+        for text, one in zip(cells, whole, strict=True)
+    ]
+    numbers = pd.to_numeric(
+        pd.Series(texts, dtype=object).replace("", None), errors="coerce"
+    ).to_numpy(float)
     signed = np.array([text.endswith("%") for text in cells])
     for place in np.flatnonzero(np.array(texts, dtype=bool) & ~np.isfinite(numbers))[:1]:
         problem = f"{name} {texts[place][:40]!r} is not a number; leave it blank if not reported"
         raise InputError(f"{_where(part.iloc[place])}: {problem}")
     percent = signed | (pd.Series(numbers[~signed]).median() > PERCENT)
-    shown = [len(text.partition(".")[2]) + 2 * hundred for text, hundred in zip(texts, percent, strict=True) if text]
+    shown = [
+        len(text.partition(".")[2]) + 2 * hundred
+        for text, hundred in zip(texts, percent, strict=True)
+        if text
+    ]
     places = min(max(shown, default=0), DECIMALS) if decimals is None else decimals
     return np.where(percent, numbers / 100, numbers), places
 
@@ -210,7 +231,9 @@ def conflicts(rows):
 def summary(rows):
     """Count impossible rows by table, with what chance alone would find."""
     wrong = rows["verdict"] == "impossible"
-    found = rows.assign(impossible=wrong, invented=1 - rows["chance"], named=rows["row"].astype(str).where(wrong))
+    found = rows.assign(
+        impossible=wrong, invented=1 - rows["chance"], named=rows["row"].astype(str).where(wrong)
+    )
     found = found.groupby("table", sort=False).agg(
         rows=("row", "size"),
         impossible=("impossible", "sum"),
@@ -252,7 +275,9 @@ def check_means(rows):
         means = _possible_means(int(row["n"]), SCALES[row["values"]])
         possible = _close(means, mean, decimals, "either").any()
         nearest = means[np.abs(means - mean).argmin()]
-        checks.append(row | {"verdict": "possible" if possible else "impossible", "nearest": float(nearest)})
+        checks.append(
+            row | {"verdict": "possible" if possible else "impossible", "nearest": float(nearest)}
+        )
     return pd.DataFrame(checks)
 
 
@@ -272,7 +297,12 @@ def mean_improvement(pairs, claimed):
     ratio = float(values["value"].mean() / values["baseline"].mean() - 1)
     # Claimed to three decimals.
     agrees = any(abs(x - claimed) <= 0.0005 + SLACK for x in (each.mean(), ratio))
-    return {"each": each.to_dict(), "mean": float(each.mean()), "ratio_of_means": ratio, "agrees": agrees}
+    return {
+        "each": each.to_dict(),
+        "mean": float(each.mean()),
+        "ratio_of_means": ratio,
+        "agrees": agrees,
+    }
 
 
 # --- files ------------------------------------------------------------------
@@ -291,17 +321,23 @@ def read_tables(path, n=None, positives=None):
         given = frame[name] if name in frame else pd.Series(None, frame.index, object)
         filled = given.notna() & (given != "")
         if default is not None and name != "table" and filled.all():
-            raise InputError(f"--{name} has no effect: every row of {path} has its own: leave it out")
+            raise InputError(
+                f"--{name} has no effect: every row of {path} has its own: leave it out"
+            )
         frame[name] = given.where(filled, default)
     named = next((name for name in ("row", "config", "system", "name") if name in frame), None)
     if named is None or not set(MEASURES) & set(frame):
         lacks = f"none of the columns {', '.join(MEASURES)}" if named else "no column 'row'"
-        raise InputError(f"{path}: {lacks}: it has {', '.join(frame.columns.drop(['table', 'file']))}")
+        raise InputError(
+            f"{path}: {lacks}: it has {', '.join(frame.columns.drop(['table', 'file']))}"
+        )
     frame = frame.rename(columns={named: "row"})
     for name in ("n", "positives"):
         without = frame["row"][frame[name].isna()]
         if len(without):
-            raise InputError(f"{path}: row {without.iloc[0]!r} has no {name}: add a column, or give --{name}")
+            raise InputError(
+                f"{path}: row {without.iloc[0]!r} has no {name}: add a column, or give --{name}"
+            )
     return frame
 
 
@@ -309,7 +345,9 @@ def _named_tables(path, content):
     tables, columns = content.get("tables"), content.get("table_columns", ["row", *MEASURES])
     if not isinstance(tables, dict) or not tables:
         raise InputError(f"{path}: has no object 'tables' of named tables")
-    known = [content[name] for name in ("positives", "n_positive", "n_supported") if name in content]
+    known = [
+        content[name] for name in ("positives", "n_positive", "n_supported") if name in content
+    ]
     shared = {"n": content.get("n"), "positives": known[0] if known else None}
     rows = []
     for name, lines in tables.items():

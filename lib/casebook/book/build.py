@@ -43,7 +43,9 @@ def build_book(run, compare=None, report=print):
     with sole_builder(target):
         for left in target.glob("work-*"):  # by a builder that was killed
             shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix="work-", dir=target, ignore_cleanup_errors=True) as work:
+        with tempfile.TemporaryDirectory(
+            prefix="work-", dir=target, ignore_cleanup_errors=True
+        ) as work:
             _build(run, cells, compare, target, Path(work), report)
     return target / "html" / "index.html"
 
@@ -87,7 +89,9 @@ def _build(run, cells, compare, target, work, report):
     for path in (stage / "book" / "generated" / "items").glob("*.js"):
         _copy_file(path, site / "generated" / "items")
     checksums = finish(run, site)
-    stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")  # while a full disk still does no harm
+    stamp = write_text(
+        work / "key", f"{key} {sha256_file(checksums)}"
+    )  # while a full disk still does no harm
     if place.exists():
         exchange(site, place)
     else:
@@ -115,7 +119,9 @@ def _stage(run, stage, cells, compare):
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
         if questions := part.pop("executed_notebooks", None):
-            part["chapters"] = _experiments(run, cells, questions if isinstance(questions, dict) else {})
+            part["chapters"] = _experiments(
+                run, cells, questions if isinstance(questions, dict) else {}
+            )
             if "comparison.md" in made:
                 part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
         if part.pop("data_cards", False):
@@ -124,7 +130,14 @@ def _stage(run, stage, cells, compare):
                 for key, card in cards().items()
             ]
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
-    return digest([tree_digest(stage), citation(), lock_digest(), tree_digest(Path(__file__).parent, "**/*.py")])
+    return digest(
+        [
+            tree_digest(stage),
+            citation(),
+            lock_digest(),
+            tree_digest(Path(__file__).parent, "**/*.py"),
+        ]
+    )
 
 
 def _experiments(run, cells, questions):
@@ -135,7 +148,9 @@ def _experiments(run, cells, questions):
         below = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
         for entry, cell in zip(below, group, strict=True):
             if [other["title"] for other in below].count(entry["title"]) > 1:
-                entry["title"] = short(cell.removeprefix(experiment).lstrip("-").replace("_", " ") or cell)
+                entry["title"] = short(
+                    cell.removeprefix(experiment).lstrip("-").replace("_", " ") or cell
+                )
         alone = {**below[0], "title": question}
         page = {"file": f"generated/experiments/{experiment}", "title": question, "sections": below}
         entries.append(alone if len(group) == 1 else page)
@@ -186,7 +201,15 @@ main()
 
 def rendered(stage, target):
     """Render staged pages, with warnings as errors."""
-    command = [sys.executable, "-c", _START, "build", str(stage / "book"), "--config", str(stage / "_config.yml")]
+    command = [
+        sys.executable,
+        "-c",
+        _START,
+        "build",
+        str(stage / "book"),
+        "--config",
+        str(stage / "_config.yml"),
+    ]
     command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
     # Sphinx leaves its account of a crash in the folder for temporary files.
     quiet = os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
@@ -195,7 +218,9 @@ def rendered(stage, target):
         said = process.stdout.read().decode(errors="replace")
         failed = process.wait()
     if failed:
-        raise _disk_full(said, target) or CasebookError(f"the book does not build:\n{_problems(said)}")
+        raise _disk_full(said, target) or CasebookError(
+            f"the book does not build:\n{_problems(said)}"
+        )
     return target / "_build" / "html"
 
 
@@ -262,16 +287,27 @@ def finish(run, site):
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
         page = page if _FORMULA.search(page) else _MATH_SCRIPT.sub("", page)
-        page = page.replace(_TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"'))
+        page = page.replace(
+            _TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
+        )
         title = _HTML_TITLE.search(page)
-        printed = " · ".join(filter(None, [title and title[1], f"Run {run}", day, f"Casebook {__version__}"]))
-        write_text(path, page.replace("</article>", f'<p class="print-footer">{printed}</p></article>', 1))
+        printed = " · ".join(
+            filter(None, [title and title[1], f"Run {run}", day, f"Casebook {__version__}"])
+        )
+        write_text(
+            path, page.replace("</article>", f'<p class="print-footer">{printed}</p></article>', 1)
+        )
     for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
         # A page has another order than the notebook, in which it can be executed.
         notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))
         for output in [output for cell in notebook["cells"] for output in cell.get("outputs", [])]:
-            output.get("data", {}).pop("image/png", None)  # the page has figures, and executing draws them again
-            if any('<figure class="drawn">' in line for line in output.get("data", {}).get("text/html", [])):
+            output.get("data", {}).pop(
+                "image/png", None
+            )  # the page has figures, and executing draws them again
+            if any(
+                '<figure class="drawn">' in line
+                for line in output.get("data", {}).get("text/html", [])
+            ):
                 del output["data"]["text/html"]
         write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     write_crate(run, site)

@@ -43,7 +43,11 @@ def fold_code(notebook):
         if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags):
             each.metadata["tags"] = [*tags, "hide-input"]
         before = cells[-1] if cells else each
-        if before is not each and before.cell_type == each.cell_type == "code" and not before.outputs:
+        if (
+            before is not each
+            and before.cell_type == each.cell_type == "code"
+            and not before.outputs
+        ):
             each.source = f"{before.source}\n\n\n{each.source}"
             cells.pop()
         cells.append(each)
@@ -93,12 +97,16 @@ def _footer(run, cell):
             f"- [Inputs](../../provenance.md): {made_from}.",
         ]
     if title := items_title(run, cell):
-        lines.append(f"- [{title}](../../generated/items/{cell}.md): the single results behind the means.")
+        lines.append(
+            f"- [{title}](../../generated/items/{cell}.md): the single results behind the means."
+        )
     links = []
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
     for path in files_of(run, cell, recorded(run), kinds):
         folder = path.parent.name
-        label = "rows" if folder == "rows" else f"{kinds[folder]} {path.name.removeprefix(f'{cell}.')}"
+        label = (
+            "rows" if folder == "rows" else f"{kinds[folder]} {path.name.removeprefix(f'{cell}.')}"
+        )
         links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
@@ -127,7 +135,10 @@ def limits(run, cell, parameters):
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
         use = ", non-commercial use only" if card.licence.non_commercial else ""
         counts = _counts(card, split or card.default_split)
-        lines += [f"[{card.title}](../../generated/cards/{card.key}.md): {counts}; {card.licence.name}{use}.", ""]
+        lines += [
+            f"[{card.title}](../../generated/cards/{card.key}.md): {counts}; {card.licence.name}{use}.",
+            "",
+        ]
         lines += [*(f"- {' '.join(caveat.split())}" for caveat in card.caveats), ""]
     named = parameters.get("dataset")
     if isinstance(named, str) and (data_folder(named) or card_of(named) is None):
@@ -141,7 +152,9 @@ def _counts(card, split):
     if held is None:
         return f"split {code(str(split))}"
     counts = held.model_dump(exclude={"note"}).items()
-    return f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts if number)}"
+    return (
+        f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts if number)}"
+    )
 
 
 def code(text):
@@ -161,7 +174,11 @@ def command(record, run):
     known = cell.parameters if cell else {}
     parameters = record.labels["Inputs"]["parameters"]
     if cell is None:  # of another grid, or of -p: its data too, which others differ in
-        sources = [record.labels["Notebook"]] if own else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
+        sources = (
+            [record.labels["Notebook"]]
+            if own
+            else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
+        )
         values = next(map(defaults, sources), {})
         named = () if own_logs(record) else ("dataset", "datasets")
         parameters = {key: values[key] for key in named if key in values} | parameters
@@ -201,7 +218,8 @@ def reproduce_line(run, cell, up=""):
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
-        f"{name} <code>{found}</code>" if found else f"{name} not hashed" for name, found in hashes(record).items()
+        f"{name} <code>{found}</code>" if found else f"{name} not hashed"
+        for name, found in hashes(record).items()
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'

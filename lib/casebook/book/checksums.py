@@ -26,7 +26,11 @@ def faults(site, digest):
         checksum, _, name = line.partition("  ")
         built[name] = checksum
     present = _hashes(site)
-    reasons = {name: ALTERED if name in present else MISSING for name in built if present.get(name) != built[name]}
+    reasons = {
+        name: ALTERED if name in present else MISSING
+        for name in built
+        if present.get(name) != built[name]
+    }
     return reasons | {name: ADDED for name in present if name not in built}
 
 

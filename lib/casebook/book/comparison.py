@@ -51,7 +51,9 @@ def comparison(run, other):
     )
     left = ""
     if silent:
-        left = "\n## Not compared\n\n" + "".join(f"- {cell}: {why}\n" for cell, why in silent.items())
+        left = "\n## Not compared\n\n" + "".join(
+            f"- {cell}: {why}\n" for cell, why in silent.items()
+        )
     if found.empty:
         return f"{title}No number differs between the two runs.\n{left}"
     lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
@@ -89,8 +91,17 @@ def tested(pairs):
         found = contrasts(scores, against_nothing, groups, level=level).to_dict("records")
         for row, change, (system, measure, pair) in zip(found, changes, members, strict=True):
             row["p_adjusted"] = min(1.0, row["p_adjusted"] * len(sets))
-            known = {"cell": cell, "system": system, "measure": measure, "left out": pair.attrs["left out"]}
-            lines.append(row | known | {"now": pair["now"].mean(), "before": pair["before"].mean(), "rows": change})
+            known = {
+                "cell": cell,
+                "system": system,
+                "measure": measure,
+                "left out": pair.attrs["left out"],
+            }
+            lines.append(
+                row
+                | known
+                | {"now": pair["now"].mean(), "before": pair["before"].mean(), "rows": change}
+            )
     order = ["cell", "system", "measure"]
     found = pd.DataFrame(lines, columns=None if lines else order)
     return found.sort_values(order, kind="stable", ignore_index=True)
@@ -105,12 +116,16 @@ def _paired(cell, run, other):
         return "one of them kept no rows", []
     now, before = map(read_rows, files)
     both = set(now) & set(before)
-    units, system, cluster = next((key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None))
+    units, system, cluster = next(
+        (key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None)
+    )
     if units is None or any(table.duplicated([*units, system]).any() for table in (now, before)):
         return "its rows name no unit and system that pair them", []
     alone = {"systems": set(now[system]) ^ set(before[system]), "columns": set(now) ^ set(before)}
     reasons = [
-        f"{kind} in one run only: {', '.join(sorted(map(str, names)))}" for kind, names in alone.items() if names
+        f"{kind} in one run only: {', '.join(sorted(map(str, names)))}"
+        for kind, names in alone.items()
+        if names
     ]
     changed = _changed(now, before, units, system, "group" if "group" in both else cluster)
     return "; ".join(reasons) or None, list(changed)
@@ -138,7 +153,9 @@ def _changed(now, before, units, system, cluster):
 def _shown(found):
     shown = with_interval(found, "difference", "low", "high", name="Difference [95 % interval]")
     shown["cell"] = [page_link(cell, "../") for cell in found["cell"]]
-    shown["Better"], shown["Worse"] = ([int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1))
+    shown["Better"], shown["Worse"] = (
+        [int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1)
+    )
     names = {
         "cell": "Configuration",
         "system": "System",
@@ -166,7 +183,11 @@ def _flips(found, run):
         changed = row.rows[row.rows != 0].sort_values(key=lambda by: -by.abs(), kind="stable")
         for unit, change in changed.head(max(1, FLIPPED // len(found))).items():
             address = links[row.cell].get(unit)
-            name = Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>') if address else unit
+            name = (
+                Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>')
+                if address
+                else unit
+            )
             lines.append((row.cell, row.system, row.measure, name, change))
     return pd.DataFrame(lines, columns=["Configuration", "System", "Measure", "Row", "Change"])
 
@@ -267,10 +288,14 @@ def _since(run, cell):
     row, past = {"Chapter": page_link(cell), "Earlier record": "none"}, {}
     if former:
         inputs, before = now.labels["Inputs"], records[former].labels["Inputs"]
-        changed = [name for name in sorted({*inputs, *before}) if inputs.get(name) != before.get(name)]
+        changed = [
+            name for name in sorted({*inputs, *before}) if inputs.get(name) != before.get(name)
+        ]
         day = f"{records[former].completed:%Y-%m-%d}"
         row["Earlier record"] = f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"
-        past = {(each.question, each.dataset): each.sentence for each in read_headlines(former, cell)}
+        past = {
+            (each.question, each.dataset): each.sentence for each in read_headlines(former, cell)
+        }
     same = former and same_data(run, former, cell)
     found = read_headlines(run, cell)
     for each in found:

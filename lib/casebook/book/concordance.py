@@ -35,7 +35,9 @@ def read_concordance(document):
                 "aliases is a list"
             )
         if "measured" in row and set(row["measured"]) != MEASURED_FIELDS:
-            raise InputError(f"{path}: row {place}: measured holds {', '.join(sorted(MEASURED_FIELDS))}")
+            raise InputError(
+                f"{path}: row {place}: measured holds {', '.join(sorted(MEASURED_FIELDS))}"
+            )
     return table
 
 
@@ -77,8 +79,17 @@ def concordance_page(document, run=None):
     for row in table["rows"]:
         lines += [f"## {_name(str(row['term']))}", ""]
         section = str(row["section"])
-        also = f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}" if row["aliases"] else ""
-        lines += [f"{'Section ' if section[:1].isdigit() else ''}{section}{also}", "", str(row["means"]), ""]
+        also = (
+            f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}"
+            if row["aliases"]
+            else ""
+        )
+        lines += [
+            f"{'Section ' if section[:1].isdigit() else ''}{section}{also}",
+            "",
+            str(row["means"]),
+            "",
+        ]
         for key, label in _LABELS.items():
             if row.get(key):
                 lines += [f"{label}\n: {' '.join(str(row[key]).split())}", ""]

@@ -52,7 +52,9 @@ def write_crate(run, site):
         notebook = files[f"_sources/run/notebooks/{cell}.ipynb"]
         notebook["runtimePlatform"] = f"Casebook {record.labels.get('Version', __version__)}"
         used = cards_of(run, cell, record.labels["Inputs"]["parameters"]).values()
-        data = [_data_set(crate, card) for card in used] or _own_data(crate, record, data_title(run, cell))
+        data = [_data_set(crate, card) for card in used] or _own_data(
+            crate, record, data_title(run, cell)
+        )
         outputs = [name.removeprefix("../../") for name in record.outputs]
         written = [name for name in outputs if name.split("/")[0] in _RESULTS]
         result = [files[name] for name in (*written, f"runs/{cell}/run.json")]
@@ -74,7 +76,9 @@ def _citation(crate, run, chapters):
         "description": f"{cited.get('title', book['title'])}. {run.capitalize()}: {chapters} executed chapters with "
         "rows, tables, figures, notebooks and run records. The data sets have licences of their own.",
         "version": str(cited.get("version", __version__)),
-        "author": _alone([_author(crate, each) for each in cited.get("authors", [{"name": book["author"]}])]),
+        "author": _alone(
+            [_author(crate, each) for each in cited.get("authors", [{"name": book["author"]}])]
+        ),
     }
     if cited:
         licence = str(cited["license"])
@@ -96,14 +100,21 @@ def _data_set(crate, card):
     terms = card.licence
     url = _SPDX + terms.spdx if terms.spdx else terms.url
     licence = _entity(crate, url, "CreativeWork", name=terms.name) if url else terms.name
-    about = {"name": card.title, "description": card.description, "license": licence, "creditText": card.citation}
+    about = {
+        "name": card.title,
+        "description": card.description,
+        "license": licence,
+        "creditText": card.citation,
+    }
     return _entity(crate, f"#data-{card.key}", "Dataset", **about)
 
 
 def _own_data(crate, record, title):
     """Name data without a card, and give the hashes that the record has of them."""
     return [
-        _entity(crate, f"#data-{digest}", "Dataset", name=title or name, identifier=f"sha256:{digest}")
+        _entity(
+            crate, f"#data-{digest}", "Dataset", name=title or name, identifier=f"sha256:{digest}"
+        )
         for name, digest in record.labels["Inputs"]["data"].items()
     ]
 
@@ -117,4 +128,6 @@ def _entity(crate, identifier, kind, /, **properties):
     """Give an entity of the crate, which is added when it is first named."""
     from rocrate.model import ContextEntity
 
-    return crate.get(identifier) or crate.add(ContextEntity(crate, identifier, {"@type": kind, **properties}))
+    return crate.get(identifier) or crate.add(
+        ContextEntity(crate, identifier, {"@type": kind, **properties})
+    )

@@ -24,7 +24,9 @@ _CLASSES = {
     UNDECIDED: "undecided",
     NOT_MEASURED: "not-measured",
 }
-_REMOTE = re.compile(r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?")
+_REMOTE = re.compile(
+    r"(?:(?:https?|ssh)://(?:[^/@]*@)?|[\w-]+@)([\w.-]+\.\w+)(?::\d+/|[:/])(.+?)(?:\.git)?/?"
+)
 _STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 
@@ -33,7 +35,11 @@ _STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)
 
 def completed(run, cells):
     """Give the day on which the last chapter of a run was completed, in words."""
-    days = [record.completed for cell in cells if (record := stored_record(run, cell)) and record.completed]
+    days = [
+        record.completed
+        for cell in cells
+        if (record := stored_record(run, cell)) and record.completed
+    ]
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
 
 
@@ -45,17 +51,27 @@ def citation():
 
 def cite_as(cited):
     """Write a citation in one line."""
-    who = ", ".join(a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"])
-    text = f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
+    who = ", ".join(
+        a.get("name") or f"{a['family-names']} {a['given-names']}" for a in cited["authors"]
+    )
+    text = (
+        f"{who} ({str(cited['date-released'])[:4]}). {cited['title']} (version {cited['version']})."
+    )
     return f"{text} https://doi.org/{cited['doi']}" if "doi" in cited else text
 
 
 def masthead(run, cells):
     """Write date, version, commit, repository, licence and how to cite."""
     cited = citation()
-    day, commit = completed(run, cells), _git("describe", "--always", "--dirty=, with changes", "--exclude=*")
+    day, commit = (
+        completed(run, cells),
+        _git("describe", "--always", "--dirty=, with changes", "--exclude=*"),
+    )
     place = cited.get("repository-code") or web_address(_git("remote", "get-url", "origin") or "")
-    parts = [html.escape(f"Run {run}{f', completed {day}' if day else ''}"), f"Version {__version__}"]
+    parts = [
+        html.escape(f"Run {run}{f', completed {day}' if day else ''}"),
+        f"Version {__version__}",
+    ]
     if commit:
         parts.append(f"Commit {html.escape(commit)}")
     if place:
@@ -78,7 +94,9 @@ def _git(*arguments):
         return None
     command = ["git", "-C", str(ROOT), *arguments]
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=20, check=True
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -88,7 +106,11 @@ def _git(*arguments):
 
 def answers(run, cells, up="", visible=VISIBLE):
     """Write a row for each headline of some cells; of one experiment only so many are visible at first."""
-    rows = [(cell, experiment_of(run, cell), headline) for cell in cells for headline in read_headlines(run, cell)]
+    rows = [
+        (cell, experiment_of(run, cell), headline)
+        for cell in cells
+        for headline in read_headlines(run, cell)
+    ]
     if not rows:
         return "<p>No chapter of this run has reported an answer yet.</p>"
     limits = {}
@@ -131,12 +153,17 @@ def _row(run, cell, experiment, each, limit, up):
     picture = effect_drawing(each, limit) if measured else ""
     if measured and each.why:
         about += f". {'No interval' if each.low is None else 'Note'}: {each.why}"
-    links = {"chapter": f"run/notebooks/{cell}.html", "method": method_page(experiment, each.method)}
+    links = {
+        "chapter": f"run/notebooks/{cell}.html",
+        "method": method_page(experiment, each.method),
+    }
     if (run_dir(run) / "rows" / f"{cell}.csv.gz").is_file():
         links["rows"] = f"rows/{cell}.csv.gz"
     if items_file(run, cell).is_file():
         links["item by item"] = f"generated/items/{cell}.html"
-    linked = " ".join(f'<a href="{up}{html.escape(place)}">{label}</a>' for label, place in links.items())
+    linked = " ".join(
+        f'<a href="{up}{html.escape(place)}">{label}</a>' for label, place in links.items()
+    )
     within = f" (within ±{each.margin:.3g})" if each.verdict == NO_EFFECT and each.margin else ""
     result = each.effect if measured else each.why
     text = (
@@ -168,13 +195,18 @@ def _nice(limit):
 
 def effect_drawing(each, limit):
     """Draw an effect with its interval on an axis around zero; chance is a tick, the margin a band."""
-    ticks = {place: f"{round(place + each.null, 2 if limit >= 0.1 else 4):zg}" for place in (-limit, 0, limit)}
+    ticks = {
+        place: f"{round(place + each.null, 2 if limit >= 0.1 else 4):zg}"
+        for place in (-limit, 0, limit)
+    }
     label = f"{each.effect} on an axis from {ticks[-limit]} to {ticks[limit]}"
     if each.margin:
         label += f"; differences below {each.margin:.3g} do not matter"
     if each.chance is not None:
         label += f"; chance {each.chance + each.null:.3g}"
-    return drawing([("", each.value, each.low, each.high, None)], ticks, label, each.margin, each.chance)
+    return drawing(
+        [("", each.value, each.low, each.high, None)], ticks, label, each.margin, each.chance
+    )
 
 
 def drawing(lines, ticks, label, margin=0.0, chance=None):
@@ -189,7 +221,10 @@ def drawing(lines, ticks, label, margin=0.0, chance=None):
     marks = [f'<path class="axis" d="{axes}M{x(0)} 1V{height}"/>']
     if margin:
         width = float(x(margin)) - float(x(-margin))
-        marks.insert(0, f'<rect class="band" x="{x(-margin)}" y="1" width="{width:.1f}" height="{height - 1}"/>')
+        marks.insert(
+            0,
+            f'<rect class="band" x="{x(-margin)}" y="1" width="{width:.1f}" height="{height - 1}"/>',
+        )
     if chance is not None and first <= chance <= last:
         marks.append(f'<path class="chance" d="M{x(chance)} 3V{height - 2}"/>')
     for y, (name, value, low, high, stated) in zip(places, lines, strict=True):
@@ -201,7 +236,9 @@ def drawing(lines, ticks, label, margin=0.0, chance=None):
         marks.append(f'<circle class="value" cx="{x(value)}" cy="{y}" r="4">{title}</circle>')
     for place, text in ticks.items():
         if place in (first, last) or min(place - first, last - place) > 0.2 * (last - first):
-            marks.append(f'<text x="{x(place)}" y="{height + 12}" text-anchor="middle">{text}</text>')
+            marks.append(
+                f'<text x="{x(place)}" y="{height + 12}" text-anchor="middle">{text}</text>'
+            )
     label = html.escape(label)
     return (
         f'<svg class="effect" viewBox="0 0 260 {height + 15}" role="img" aria-label="{label}"><title>{label}</title>'

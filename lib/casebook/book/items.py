@@ -67,22 +67,40 @@ def item_pages(run, cells, compare=None):
 
 def view(found):
     """Turn what a chapter kept of its items into a page."""
-    tested = [place for place, name in enumerate(found["systems"]) if name not in found.get("controls", ())]
+    tested = [
+        place
+        for place, name in enumerate(found["systems"])
+        if name not in found.get("controls", ())
+    ]
     kind = found["kind"]
-    return page(found["cell"], words()[kind]["noun"], found["documents"], **VIEWS[kind](found | {"tested": tested}))
+    return page(
+        found["cell"],
+        words()[kind]["noun"],
+        found["documents"],
+        **VIEWS[kind](found | {"tested": tested}),
+    )
 
 
 def _markdown(found, cell, beside, title):
     """Write the page around the viewer: what is shown, what was left out and why, the data."""
     kind, kept = words()[found["kind"]], len(found["items"])
-    notes = [f"The page shows all {kept} {kind['noun']}s.", found.get("remark"), kind["shown"], beside]
+    notes = [
+        f"The page shows all {kept} {kind['noun']}s.",
+        found.get("remark"),
+        kind["shown"],
+        beside,
+    ]
     if kept != found["asked"]:
         notes[0] = (
             f"The page shows the {kept} of {found['asked']} {kind['noun']}s {kind['left_out']}; "
             "the others are left out to keep the page small."
         )
     if found["texts"] is not None and "documents" not in found["texts"]:
-        who = "Documents" if "items" in found["texts"] else f"{kind['noun']}s and documents".capitalize()
+        who = (
+            "Documents"
+            if "items" in found["texts"]
+            else f"{kind['noun']}s and documents".capitalize()
+        )
         rule = "by our rule, a report repeats no texts whose licence is non-commercial or unknown"
         notes[2] = f"{who} are shown by their ids only: {rule}."
     if card := cards().get(found["card"]):
@@ -131,7 +149,14 @@ def item(name, text, parts, *, tags=(), keys=(), wrong=False):
     """Give one item of a page; a part without content is left out."""
     parts = [part or None for part in parts]
     keys = [round(key, 3) for key in keys]
-    return {"id": name, "text": text, "parts": parts, "tags": list(tags), "keys": keys, "wrong": wrong}
+    return {
+        "id": name,
+        "text": text,
+        "parts": parts,
+        "tags": list(tags),
+        "keys": keys,
+        "wrong": wrong,
+    }
 
 
 def page(cell, noun, documents, layout, items, orders=(), wrong=None):
@@ -189,7 +214,11 @@ def _put_beside(shown, found, run, other):
         for one in shown["items"] if by_row or by_column else ():
             rows, added = one["parts"][place] or [], old.get(one["id"], nothing)[place] or []
             added = [[here(value) for value in row] for row in added]
-            joined = _rows_beside(rows, added, other) if by_row else _columns_beside(rows, added, systems, more)
+            joined = (
+                _rows_beside(rows, added, other)
+                if by_row
+                else _columns_beside(rows, added, systems, more)
+            )
             one["parts"][place] = joined
         if by_column:
             every = [*systems, *(f"{name}, {other}" for name in more)]
@@ -229,13 +258,25 @@ def _questions(found):
     items = []
     for one in found["items"]:
         relevant, tops = set(one["relevant"]), one["top"]
-        scores = [[name, *map(decimal, values)] for name, values in zip(systems, one["scores"], strict=True)]
+        scores = [
+            [name, *map(decimal, values)]
+            for name, values in zip(systems, one["scores"], strict=True)
+        ]
         ranks = [
-            [cell(place, "relevant"), *(str(top.index(place) + 1) if place in top else None for top in tops)]
+            [
+                cell(place, "relevant"),
+                *(str(top.index(place) + 1) if place in top else None for top in tops),
+            ]
             for place in one["relevant"]
         ]
         lists = [
-            [str(rank), *(None if d is None else cell(d, "relevant" if d in relevant else None) for d in documents)]
+            [
+                str(rank),
+                *(
+                    None if d is None else cell(d, "relevant" if d in relevant else None)
+                    for d in documents
+                ),
+            ]
             for rank, documents in enumerate(zip_longest(*tops), 1)
         ]
         means = [one["scores"][place][0] or 0.0 for place in tested] or [0.0]
@@ -247,7 +288,11 @@ def _questions(found):
         "layout": [
             table("Scores of this question", ["System", *found["measures"]]),
             table(ranked, ["Document", *systems], missing=f"not in the first {depth}"),
-            table(f"First {depth} documents of each system; ✓ is relevant", ["Rank", *systems], missing="none"),
+            table(
+                f"First {depth} documents of each system; ✓ is relevant",
+                ["Rank", *systems],
+                missing="none",
+            ),
         ],
         "items": items,
         "orders": ("systems differ most", f"{first} worst"),
@@ -263,18 +308,34 @@ _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 def _edits(found):
     depth, systems, tested = found["depth"], found["systems"], found["tested"]
     moved = f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new"
-    heads = ["System", "Edit moved", "Placebos moved", "Cases new after the edit", "After each placebo"]
+    heads = [
+        "System",
+        "Edit moved",
+        "Placebos moved",
+        "Cases new after the edit",
+        "After each placebo",
+    ]
     cases = f"Cases that should be found: how many are in the first {depth}, and the best rank"
-    lists = f"cases that left and entered the first {depth}, with their rank there; ✓ should be found"
+    lists = (
+        f"cases that left and entered the first {depth}, with their rank there; ✓ should be found"
+    )
     layout = [
         facts(),
         change("The query, before and after the edit"),
         change("A placebo of the same size, before and after"),
         table(moved, heads, missing="not tried or without placebo"),
-        table(cases, ["System", "Before the edit", "After the edit", "After placebos"], missing="not tried"),
+        table(
+            cases,
+            ["System", "Before the edit", "After the edit", "After placebos"],
+            missing="not tried",
+        ),
     ]
     for count, place in enumerate(tested):  # two columns a system, the first one open
-        layout.append(table(f"{systems[place]}: {lists}", ["Left", "Entered"], missing="none", folded=count > 0))
+        layout.append(
+            table(
+                f"{systems[place]}: {lists}", ["Left", "Entered"], missing="none", folded=count > 0
+            )
+        )
     items = [_edit(one, found) for one in found["items"]]
     return {"layout": layout, "items": items, "orders": ("moved most beyond its placebos",)}
 
@@ -283,7 +344,11 @@ def _edit(one, found):
     results, systems, tested = one["results"], found["systems"], found["tested"]
     depth = "the case" if one["depth"] == 1 else "an edited case"
     fact = FACTS.get(one["fact_type"], one["fact_type"])
-    known = [["Case", one["case"]], ["Kind of fact", f"{fact} ({_DECIDES[one['decides']]})"], ["Edited", depth]]
+    known = [
+        ["Case", one["case"]],
+        ["Kind of fact", f"{fact} ({_DECIDES[one['decides']]})"],
+        ["Edited", depth],
+    ]
     moved, precedents, lists, excess = [], [], [], 0.0
     tags = [fact, _DECIDES[one["decides"]], f"edit of {depth}"]
     for place, (name, result) in enumerate(zip(systems, results, strict=True)):
@@ -293,7 +358,15 @@ def _edit(one, found):
             result = {"left": [], "entered": []}
         else:
             new = ", ".join(map(str, result["placebo_new"])) or None
-            moved.append([name, decimal(result["moved"]), decimal(result["placebo_moved"]), str(result["new"]), new])
+            moved.append(
+                [
+                    name,
+                    decimal(result["moved"]),
+                    decimal(result["placebo_moved"]),
+                    str(result["new"]),
+                    new,
+                ]
+            )
             placebos = "; ".join(map(_best_and_count, result["placebo_found"])) or None
             shown = [_best_and_count(result["found"]), _best_and_count(result["still_found"])]
             precedents.append([name, *shown, placebos])
@@ -304,13 +377,25 @@ def _edit(one, found):
                     tags.append(f"{name} lost every precedent")
         if place in tested:
             columns = [
-                [cell(case, "relevant" if wanted else None, f"rank {rank} {word}") for case, rank, wanted in listed]
+                [
+                    cell(case, "relevant" if wanted else None, f"rank {rank} {word}")
+                    for case, rank, wanted in listed
+                ]
                 for listed, word in ((result["left"], "before"), (result["entered"], "after"))
             ]
             lists.append([list(row) for row in zip_longest(*columns)])
-    what = {"add": "{new} added", "remove": "{old} removed"}.get(one["operation"], "{old} becomes {new}")
+    what = {"add": "{new} added", "remove": "{old} removed"}.get(
+        one["operation"], "{old} becomes {new}"
+    )
     text = f"{fact}: {what.format(old=one['old'], new=one['new'])}"
-    parts = [known, one["change"], one["placebo"], moved, precedents if found["precedents"] else None, *lists]
+    parts = [
+        known,
+        one["change"],
+        one["placebo"],
+        moved,
+        precedents if found["precedents"] else None,
+        *lists,
+    ]
     return item(one["id"], text, parts, tags=tags, keys=[-excess])
 
 
@@ -326,7 +411,9 @@ def _best_and_count(found):
 
 def _votes(found):
     one, other = systems = found["systems"]
-    scales = [f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems]
+    scales = [
+        f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems
+    ]
     heads = ["Rater", "Vote", "On the left", "Place in the form", *scales]
     names = {1: one, -1: other, 0: "tie", None: None}
     items = []
@@ -339,13 +426,18 @@ def _votes(found):
         known = [
             ["More votes", majority],
             ["Raters who agree", f"{agreeing} of {len(pairs)} pairs"],
-            [f"{one} on the left", f"{sum(vote['left'] for vote in each['votes'])} of {len(each['votes'])} raters"],
+            [
+                f"{one} on the left",
+                f"{sum(vote['left'] for vote in each['votes'])} of {len(each['votes'])} raters",
+            ],
         ]
         votes = []
         for vote in each["votes"]:
             numbers = [vote["place"], *(rating for scale in vote["ratings"] for rating in scale)]
             shown = [None if number is None else str(number) for number in numbers]
-            votes.append([vote["rater"], names[vote["vote"]], one if vote["left"] else other, *shown])
+            votes.append(
+                [vote["rater"], names[vote["vote"]], one if vote["left"] else other, *shown]
+            )
         tags = [f"more votes: {majority}"]
         if len(cast) > 1:
             tags.append("unanimous" if agreeing == len(pairs) else "not unanimous")
@@ -362,18 +454,24 @@ def _votes(found):
 def _claims(found):
     main, sought = found["systems"][0], found["searched"]
     parts = ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"]
-    decisive = f"Decisive evidence; ✓ was found by {main}, ✗ was not" if sought else "Decisive evidence"
+    decisive = (
+        f"Decisive evidence; ✓ was found by {main}, ✗ was not" if sought else "Decisive evidence"
+    )
     cited = ["Passage", "For", "Stance", "Probability of support", "Credibility"]
     nothing = "none: no passage takes a side"
     return {
         "layout": [
             facts(),
             table(
-                "Verdicts; ✓ is right, ✗ wrong", ["System", "Verdict", "Stated probability that it is right"], "none"
+                "Verdicts; ✓ is right, ✗ wrong",
+                ["System", "Verdict", "Stated probability that it is right"],
+                "none",
             ),
             table(f"Sub-claims that {main} judged", parts, nothing, cards=True),
             table(decisive, ["Passage", "Decides", "Gold label"], "none", cards=True),
-            table(f"Evidence that {main} found; ✓ contains decisive words", cited, "none", cards=True),
+            table(
+                f"Evidence that {main} found; ✓ contains decisive words", cited, "none", cards=True
+            ),
         ],
         "items": [_claim(one, found) for one in found["items"]],
         "orders": ("least certain first",),
@@ -394,9 +492,18 @@ def _claim(one, found):
         known.append(["Why no evidence decided", reason_text(one["reason"])])
     names = {True: "right", False: "wrong", None: None}
     given = zip(found["systems"], one["verdicts"], one["right"], one["stated"], strict=True)
-    verdicts = [[system, cell(verdict, names[right]), decimal(share)] for system, verdict, right, share in given]
+    verdicts = [
+        [system, cell(verdict, names[right]), decimal(share)]
+        for system, verdict, right, share in given
+    ]
     parts = [
-        [p["id"], p["text"], p["verdict"], decimal(p["score"]), None if p["evidence"] is None else str(p["evidence"])]
+        [
+            p["id"],
+            p["text"],
+            p["verdict"],
+            decimal(p["score"]),
+            None if p["evidence"] is None else str(p["evidence"]),
+        ]
         for p in one["parts"]
     ]
     decisive, cited = [], []
@@ -405,7 +512,15 @@ def _claim(one, found):
         decisive.append([_passage(role, found, mark), role["about"] or "the claim", role["stance"]])
     for role in one["cited"]:
         place = _passage(role, found, "decides" if role["met"] else None)
-        cited.append([place, role["about"] or None, role["stance"], decimal(role["probability"]), role["level"]])
+        cited.append(
+            [
+                place,
+                role["about"] or None,
+                role["stance"],
+                decimal(role["probability"]),
+                role["level"],
+            ]
+        )
     tags = [f"label: {one['label']}", *problems]
     if one["missed"] is False:
         tags.append("evidence found")
@@ -429,26 +544,49 @@ def _passage(role, found, mark):
 def _answers(found):
     items = []
     for one in found["items"]:
-        given = [(name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part]
+        given = [
+            (name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part
+        ]
         answers, contexts = [], []
         for name, part in given:
             weak = "Not grounded: " + " | ".join(part["weak"]) if part.get("weak") else None
-            answers.append([name, cell(part["answer"] or None, None, weak), "yes" if part["abstained"] else "no"])
+            answers.append(
+                [
+                    name,
+                    cell(part["answer"] or None, None, weak),
+                    "yes" if part["abstained"] else "no",
+                ]
+            )
             for place, text in enumerate(part["contexts"]):
                 known = part["ids"][place] if part["ids"] else f"passage {place + 1}"
                 contexts.append([name, cell(text, None, known) if text else known])
-        values = [part["values"] if part else [None] * len(found["measures"]) for part in one["given"]]
-        scores = [[name, *map(decimal, row)] for name, *row in zip(found["measures"], *values, strict=True)]
+        values = [
+            part["values"] if part else [None] * len(found["measures"]) for part in one["given"]
+        ]
+        scores = [
+            [name, *map(decimal, row)]
+            for name, *row in zip(found["measures"], *values, strict=True)
+        ]
         tags = [f"{name} abstained" for name, part in given if part["abstained"]]
         reference = [["Reference", one["reference"]]] if one["reference"] else []
-        items.append(item(one["id"], one["text"], [answers, reference, scores, contexts], tags=tags))
+        items.append(
+            item(one["id"], one["text"], [answers, reference, scores, contexts], tags=tags)
+        )
     layout = [
         table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
         facts(),
         table("Scores of this question", ["Measure", *found["systems"]]),
-        table("Contexts that each system was given", ["System", "Context"], missing="none", cards=True),
+        table(
+            "Contexts that each system was given", ["System", "Context"], missing="none", cards=True
+        ),
     ]
     return {"layout": layout, "items": items}
 
 
-VIEWS = {"questions": _questions, "edits": _edits, "votes": _votes, "claims": _claims, "answers": _answers}
+VIEWS = {
+    "questions": _questions,
+    "edits": _edits,
+    "votes": _votes,
+    "claims": _claims,
+    "answers": _answers,
+}

@@ -13,7 +13,15 @@ from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
 from casebook.book.stated import stated_section
-from casebook.book.titles import as_cards, experiment_of, experiment_title, file_links, page_link, raw, titles
+from casebook.book.titles import (
+    as_cards,
+    experiment_of,
+    experiment_title,
+    file_links,
+    page_link,
+    raw,
+    titles,
+)
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
@@ -32,7 +40,10 @@ _PACKAGES = (
 def generated(run, cells, compare=None):
     """Write the pages that depend on the run."""
     named = titles(run, cells)
-    made = {f"cards/{key}.md": as_markdown(card) + _used(run, named, key) for key, card in cards().items()}
+    made = {
+        f"cards/{key}.md": as_markdown(card) + _used(run, named, key)
+        for key, card in cards().items()
+    }
     if compare:
         made["comparison.md"] = comparison(run, compare)
     for experiment, group in by_experiment(run, cells).items():
@@ -82,7 +93,9 @@ def _used(run, named, key):
 def _licences():
     rows = [
         {
-            "Data set": Markup(f'<a href="generated/cards/{key}.html">{html.escape(card.title)}</a>'),
+            "Data set": Markup(
+                f'<a href="generated/cards/{key}.html">{html.escape(card.title)}</a>'
+            ),
             "Key": key,
             "Licence": card.licence.name,
             "Non-commercial use only": card.licence.non_commercial,
@@ -122,7 +135,9 @@ def _systems():
 def grid_page(run, cells):
     """Write the table of the configurations of a run, each with what others of its experiment differ in."""
     planned, failures, seconds = read_planned(run), read_failures(run), read_timings(run)
-    records = {name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])}
+    records = {
+        name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])
+    }
     given = {}
     for name, record in records.items():
         if record:
@@ -133,15 +148,27 @@ def grid_page(run, cells):
     rows = []
     for name, (experiment, parameters) in given.items():
         alike = [others for other, others in given.values() if other == experiment]
-        differ = {k: value for k, value in parameters.items() if any(other.get(k) != value for other in alike)}
+        differ = {
+            k: value
+            for k, value in parameters.items()
+            if any(other.get(k) != value for other in alike)
+        }
         failure = failures.get(name)  # which counts over an earlier record
         record = None if failure else records[name]
-        status, attempts = "done" if record else "not run", record.labels.get("Attempts", 1) if record else None
+        status, attempts = (
+            "done" if record else "not run",
+            record.labels.get("Attempts", 1) if record else None,
+        )
         if failure:
             cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
-            status = Markup(f"failed{html.escape(cause)}<br><small>{html.escape(failure['why'])}</small>")
+            status = Markup(
+                f"failed{html.escape(cause)}<br><small>{html.escape(failure['why'])}</small>"
+            )
             attempts = failure.get("attempts")
-        said = [f"{each.question} {each.sentence}" for each in (read_headlines(run, name) if record else [])]
+        said = [
+            f"{each.question} {each.sentence}"
+            for each in (read_headlines(run, name) if record else [])
+        ]
         lines = "".join(f"<div>{html.escape(text)}</div>" for text in said)
         rows.append(
             {
@@ -169,7 +196,13 @@ def _settings(parameters):
         if isinstance(value, list):
             return [*map(called, value)]
         own = data_folder(value) if isinstance(value, str) else None
-        return own[0] if own else Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+        return (
+            own[0]
+            if own
+            else Path(value).name
+            if isinstance(value, str) and Path(value).is_absolute()
+            else value
+        )
 
     parts = []
     for key, value in parameters.items():
@@ -192,7 +225,11 @@ def provenance(run, cells):
             continue  # a notebook under work; its results are still shown
     rows = []
     for record in records:
-        cell, parts, place = record.labels["Cell"], hashes(record), record.labels.get("Environment", {})
+        cell, parts, place = (
+            record.labels["Cell"],
+            hashes(record),
+            record.labels.get("Environment", {}),
+        )
         values = known.get(record.workflow, {}) | record.labels["Inputs"]["parameters"]
         rows.append(
             {
@@ -219,5 +256,7 @@ def provenance(run, cells):
         (f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN]),
     ]
     made = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
-    packages = to_html(pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation")
+    packages = to_html(
+        pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation"
+    )
     return f"{raw(as_cards(made._repr_html_()))}\n{raw(packages)}"

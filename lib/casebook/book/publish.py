@@ -30,7 +30,9 @@ def publish_run(run, url):
         raise InputError(f"results/{run}: no such run; 'casebook run' makes it")
     if holds_secret(read_planned(run)):  # of an earlier version, which ran such parameters
         why = "the address in a parameter holds a password or a key"
-        raise InputError(f"results/{run}/planned.json: {why}: remove results/{run}, and make the run again without it")
+        raise InputError(
+            f"results/{run}/planned.json: {why}: remove results/{run}, and make the run again without it"
+        )
     store = Store(url)
     _refuse_itself(store)
     built = paths.OUTPUT / "_build" / run
@@ -38,7 +40,10 @@ def publish_run(run, url):
         results, unlisted = _results(run)
         site_files, site = _site(run, built, results)
         files = results | site_files
-        listed = {name: {"sha256": sha256_file(path), "bytes": path.stat().st_size} for name, path in files.items()}
+        listed = {
+            name: {"sha256": sha256_file(path), "bytes": path.stat().st_size}
+            for name, path in files.items()
+        }
         whole, known = _published(store, run)
         copied = [name for name, entry in listed.items() if known.get(name) == entry]
         kept = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
@@ -47,7 +52,9 @@ def publish_run(run, url):
         if changed or gone or not whole:
             _write(store, _AT_WORK, run, {name: kept.get(name) for name in known | listed})
             store.remove(MARKER)
-            for name in sorted(changed, key=lambda name: (name == "site/index.html", name)):  # the front page last
+            for name in sorted(
+                changed, key=lambda name: (name == "site/index.html", name)
+            ):  # the front page last
                 store.copy(name, files[name])
             for name in gone:
                 store.remove(name)
@@ -99,7 +106,11 @@ def _results(run):
     if not files:
         raise InputError(f"results/{run}: holds nothing to publish")
     evidence = require_report(run)
-    unlisted = [name for name, path in files.items() if path.parent.name in KINDS and path.resolve() not in evidence]
+    unlisted = [
+        name
+        for name, path in files.items()
+        if path.parent.name in KINDS and path.resolve() not in evidence
+    ]
     return {name: path for name, path in files.items() if name not in unlisted}, unlisted
 
 
@@ -112,7 +123,9 @@ def _site(run, built, results):
         raise InputError(f"{built / 'html' / name}: {reason}: '{remedy}' makes the site again")
     newest = max(path.stat().st_mtime for path in results.values())
     old = (built / "key").stat().st_mtime < newest
-    return _below(built / "html", "site"), f"older than the results: {remedy}" if old else "published"
+    return _below(
+        built / "html", "site"
+    ), f"older than the results: {remedy}" if old else "published"
 
 
 def _below(folder, prefix):
@@ -134,8 +147,16 @@ def _refuse_itself(store):
     if not store.is_folder:
         return
     target = Path(store.path("")).resolve()
-    places = (paths.RESULTS, paths.OUTPUT / "_build", paths.NOTEBOOKS, paths.DATA, paths.ROOT / "book")
+    places = (
+        paths.RESULTS,
+        paths.OUTPUT / "_build",
+        paths.NOTEBOOKS,
+        paths.DATA,
+        paths.ROOT / "book",
+    )
     for folder in (place.resolve() for place in places):
         if target.is_relative_to(folder) or folder.is_relative_to(target):
             where = "lies in" if target.is_relative_to(folder) else "holds"
-            raise InputError(f"{store.url}: {where} {folder}, a folder of the project: name a folder of its own")
+            raise InputError(
+                f"{store.url}: {where} {folder}, a folder of the project: name a folder of its own"
+            )

@@ -25,10 +25,25 @@ NOT_CONTRADICTED = "not contradicted"
 CONTRADICTED = "contradicted"
 REPRODUCED = "reproduced"
 BY_CONSTRUCTION = "by construction"
-_FIELDS = {"system", "document", "section", "statement", "quantity", "experiment", "datasets", "rule", "why"}
+_FIELDS = {
+    "system",
+    "document",
+    "section",
+    "statement",
+    "quantity",
+    "experiment",
+    "datasets",
+    "rule",
+    "why",
+}
 _OPTIONAL = {"values", "also", "points", "constructed"}
 _RULES = ("inside", "equal", "above", "below", "cannot")
-_CLASSES = {CONFIRMED: "helps", REPRODUCED: "helps", CONTRADICTED: "hurts", NOT_MEASURED: "not-measured"}
+_CLASSES = {
+    CONFIRMED: "helps",
+    REPRODUCED: "helps",
+    CONTRADICTED: "hurts",
+    NOT_MEASURED: "not-measured",
+}
 
 
 def read_stated(path=STATED):
@@ -49,9 +64,16 @@ def measured(run, row):
     """Give data set, cell and measured numbers of a statement, or None where the run does not hold them."""
     for dataset in row["datasets"]:
         for cell in recorded(run):
-            numbers = [_number(run, cell, row["experiment"], dataset, value) for value in row["values"]]
+            numbers = [
+                _number(run, cell, row["experiment"], dataset, value) for value in row["values"]
+            ]
             if all(numbers):
-                return dataset, cell, numbers, named_numbers(run, cell, row["experiment"], dataset, row.get("also", {}))
+                return (
+                    dataset,
+                    cell,
+                    numbers,
+                    named_numbers(run, cell, row["experiment"], dataset, row.get("also", {})),
+                )
     return None
 
 
@@ -76,7 +98,10 @@ def verdict(row, numbers, dataset=None):
         return NOT_MEASURED
     if dataset in row.get("constructed", []):
         return BY_CONSTRUCTION
-    verdicts = [_verdict(row["rule"], value, number) for value, number in zip(row["values"], numbers, strict=True)]
+    verdicts = [
+        _verdict(row["rule"], value, number)
+        for value, number in zip(row["values"], numbers, strict=True)
+    ]
     counts = {word: verdicts.count(word) for word in verdicts}
     if len(counts) == 1:
         return verdicts[0]
@@ -88,7 +113,9 @@ def _verdict(rule, value, number):
         return NOT_MEASURED
     name, _, limit = rule.partition(" ")
     if name == "equal":
-        return REPRODUCED if abs(number.value - value["stated"]) <= value["rounding"] else CONTRADICTED
+        return (
+            REPRODUCED if abs(number.value - value["stated"]) <= value["rounding"] else CONTRADICTED
+        )
     if number.low is None or number.high is None:
         return UNDECIDED
     if name == "inside":
@@ -106,7 +133,13 @@ def _number(run, cell, experiment, dataset, path):
     """Read one number of a cell, or give None."""
     if "number" in path:
         system, measure = path["number"]
-        number = read_numbers(run, cell).get(experiment, {}).get(dataset, {}).get(system, {}).get(measure)
+        number = (
+            read_numbers(run, cell)
+            .get(experiment, {})
+            .get(dataset, {})
+            .get(system, {})
+            .get(measure)
+        )
         row = number and number | {"low": number["ci"][0], "high": number["ci"][1]}
     elif "contrast" in path:
         measure, *pair = path["contrast"]
@@ -114,12 +147,18 @@ def _number(run, cell, experiment, dataset, path):
         contrast = next((row for row in rows if [row["system"], row["against"]] == pair), None)
         row = contrast and contrast | {"value": contrast["difference"], "control": None}
     else:
-        row = _table_number(run, cell, path) if dataset in read_numbers(run, cell).get(experiment, {}) else None
+        row = (
+            _table_number(run, cell, path)
+            if dataset in read_numbers(run, cell).get(experiment, {})
+            else None
+        )
     if not row:
         return None
     chosen = {name: row.get(name) for name in ("value", "low", "high", "n", "control", "reason")}
     number = SimpleNamespace(**chosen)
-    if number.low is not None and number.high is not None:  # a sentence that needs bounds is left out without them
+    if (
+        number.low is not None and number.high is not None
+    ):  # a sentence that needs bounds is left out without them
         number.bounds = bounds_text(number.low, number.high)
     return number
 
@@ -133,7 +172,9 @@ def _table_number(run, cell, path):
         for line in csv.DictReader(lines):
             if all(line.get(column) == value for column, value in path["row"].items()):
                 columns = dict(zip(("value", "low", "high"), path["columns"], strict=False))
-                return {name: float(line[column]) for name, column in columns.items() if line[column]}
+                return {
+                    name: float(line[column]) for name, column in columns.items() if line[column]
+                }
     return None
 
 
@@ -147,7 +188,11 @@ def stated_section(run):
         lines.append((row, measured(run, row) if row["rule"] != "cannot" else None))
     held = {row["experiment"] for row, found in lines if found}
     held &= {name for cell in recorded(run) for name in read_numbers(run, cell)}
-    lines = [(row, found) for row, found in lines if row["experiment"] in held and (found or row["rule"] == "cannot")]
+    lines = [
+        (row, found)
+        for row, found in lines
+        if row["experiment"] in held and (found or row["rule"] == "cannot")
+    ]
     if not lines:
         return ""
     return (
@@ -174,13 +219,17 @@ def _row(row, found):
         unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
         stated = " / ".join(_stated(value["stated"], unit, spec) for value in row["values"])
         ours = " / ".join(_measured(number, unit, spec) for number in numbers)
-        text += html.escape(f"\n{row['quantity']}. Stated: {stated}. Measured: {ours}.").replace("\n", "<br>")
+        text += html.escape(f"\n{row['quantity']}. Stated: {stated}. Measured: {ours}.").replace(
+            "\n", "<br>"
+        )
         picture = pair_drawing(row["values"], numbers, unit)
         count = f"n = {max(number.n for number in numbers):,}, {dataset_name(dataset)}"
         link = f'<a href="run/notebooks/{cell}.html">chapter</a>'
     known = {f"value{place}": number for place, number in enumerate(numbers, 1)} | also
     why = " ".join(filled(row["why"], known))
-    return answer_row(f"{text}<br><small>{html.escape(why)}</small>", picture, (kind, word), count, link)
+    return answer_row(
+        f"{text}<br><small>{html.escape(why)}</small>", picture, (kind, word), count, link
+    )
 
 
 def _stated(value, unit, spec):
@@ -221,4 +270,6 @@ def pair_drawing(values, numbers, unit=1):
         lines.append((name, number.value, number.low, number.high, stated))
     ends = [0.0, *(end for _, *line in lines for end in line if end is not None)]
     ticks = {place: f"{unit * place:z.2g}" for place in sorted({min(ends), 0.0, max(ends)})}
-    return drawing(lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values))
+    return drawing(
+        lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values)
+    )

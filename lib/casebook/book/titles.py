@@ -66,7 +66,9 @@ def dataset_name(dataset):
     if card is None:
         return dataset
     rest = dataset.removeprefix(card.key)
-    part = rest[1:].replace("_", " ").replace("corrected", "standard") + " part" * rest.startswith("_")
+    part = rest[1:].replace("_", " ").replace("corrected", "standard") + " part" * rest.startswith(
+        "_"
+    )
     return ", ".join(filter(None, [card.title.partition(",")[0], part]))
 
 
@@ -97,4 +99,10 @@ def page_link(cell, up=""):
 def file_links(run, cell):
     """Link to the rows and the run record of a cell, as far as they exist."""
     files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
-    return Markup(" ".join(f'<a href="{name}">{label}</a>' for label, name in files if (run_dir(run) / name).is_file()))
+    return Markup(
+        " ".join(
+            f'<a href="{name}">{label}</a>'
+            for label, name in files
+            if (run_dir(run) / name).is_file()
+        )
+    )

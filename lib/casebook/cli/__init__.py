@@ -37,7 +37,9 @@ _INTERRUPTED = 130  # what typer makes of Ctrl-C
 # Commands that keep what they have done; the same command again does what is left.
 _CARRY_ON = ("report", "run", "publish", "answer", "data pull", "corpus encode")
 
-app = typer.Typer(name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+app = typer.Typer(
+    name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+)
 for command in (*report.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
     app.command()(command)
 for group in (
@@ -55,7 +57,11 @@ for group in (
     app.add_typer(group)
 
 # EmbeddingShift's names of commands, as its users know them; any "runs-..." is a command of "runs".
-ALIASES = {"posneg-train": "shift train", "posneg-run": "shift run", "segment-compare": "segments compare"}
+ALIASES = {
+    "posneg-train": "shift train",
+    "posneg-run": "shift run",
+    "segment-compare": "segments compare",
+}
 
 
 def _version(value: bool):
@@ -66,7 +72,9 @@ def _version(value: bool):
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ):
     """Evaluate legal and insurance AI systems, and publish the evidence.
 

@@ -15,11 +15,15 @@ def answer(
     model: option(str, "Name of the model at the endpoint."),
     out: option(Path, "Log to write, or to complete: .jsonl.", "-o", "--out"),
     corpus: option(str | None, "Folder or data set to retrieve from.") = None,
-    url: option(str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL.") = None,
+    url: option(
+        str | None, "Address of the endpoint; default: CASEBOOK_LLM_URL, else OPENAI_BASE_URL."
+    ) = None,
     k: option(int, "Passages that the model is given.", "--k", min=1) = 3,
     mode: option(str, "Retrieval system.") = "full",
     timeout: option(float, "Seconds for a reply as a whole, of each try.", min=0.1) = 60.0,
-    retries: option(int, "Tries more, of a busy server or a broken connection; not of a slow one.", min=0) = 4,
+    retries: option(
+        int, "Tries more, of a busy server or a broken connection; not of a slow one.", min=0
+    ) = 4,
     max_bytes: option(int, "Of a reply; a longer one is no answer.", min=1) = 1_000_000,
     max_tokens: option(int, "Of an answer.", min=1) = 512,
     temperature: option(float, "Of the model's sampling.", min=0) = 0.0,
@@ -44,7 +48,9 @@ def answer(
         raise InputError(f"{out}: name a .jsonl file")
     for name in ("k", "mode") if corpus is None else ():
         if given(context, name):
-            raise InputError(f"--{name} has no effect without --corpus: name what to retrieve from, or leave it out")
+            raise InputError(
+                f"--{name} has no effect without --corpus: name what to retrieve from, or leave it out"
+            )
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
@@ -69,9 +75,13 @@ def answer(
             report=say,
         )
     systems = log.assign(empty=log["answer"] == "").groupby("system", sort=False)
-    table = systems.agg(answers=("id", "size"), empty=("empty", "sum"), seconds=("seconds", "median"))
+    table = systems.agg(
+        answers=("id", "size"), empty=("empty", "sum"), seconds=("seconds", "median")
+    )
     table["cost"] = systems["cost"].sum(min_count=1)
-    table = table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
+    table = (
+        table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
+    )
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
     show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
@@ -88,9 +98,23 @@ def gate_log(log, against, measures, margin, common, collection, as_json):
     parts = [found["notes"]]
     if len(found["rows"]):
         columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
-        columns += ["measure", "level", "baseline", "difference", "low", "high", "n", "groups", "verdict"]
+        columns += [
+            "measure",
+            "level",
+            "baseline",
+            "difference",
+            "low",
+            "high",
+            "n",
+            "groups",
+            "verdict",
+        ]
         parts.append(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}))
-        parts.append([f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}"])
+        parts.append(
+            [
+                f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}"
+            ]
+        )
     passed = found["verdict"] == "pass"
     show(found | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
     settle(found["verdict"], f"gate: {found['verdict']}")

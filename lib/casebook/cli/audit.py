@@ -10,7 +10,9 @@ app = command_group("audit", "Look for defects in labels and in reported tables.
 
 @app.command()
 def labels(
-    source: argument(str, "Data set, BEIR folder, TREC judgements, or CSV of positions.", metavar="PATH|DATASET"),
+    source: argument(
+        str, "Data set, BEIR folder, TREC judgements, or CSV of positions.", metavar="PATH|DATASET"
+    ),
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -46,7 +48,10 @@ def _line(finding):
         parts.append(f"p={finding.p:.2g}")
     if finding.p_sound is not None:
         parts.append(f"p of soundness={finding.p_sound:.2g}")
-    lines = [f"{head}: {', '.join(parts)} ({finding.statistic})", f"{'':15}decided by {finding.decision}"]
+    lines = [
+        f"{head}: {', '.join(parts)} ({finding.statistic})",
+        f"{'':15}decided by {finding.decision}",
+    ]
     return "\n".join([*lines, *(f"{'':15}{text}" for text in finding.evidence)])
 
 
@@ -54,8 +59,12 @@ def _line(finding):
 def tables(
     source: argument(Path, "CSV or JSON: row, accuracy, precision, recall, f1, n, positives."),
     n: option(int | None, "Number of claims, where the file has no column n.", "--n") = None,
-    positives: option(int | None, "Number of positive claims, where the file has no column positives.") = None,
-    decimals: option(int | None, "Decimals of all values; default: as shown.", min=0, max=12) = None,
+    positives: option(
+        int | None, "Number of positive claims, where the file has no column positives."
+    ) = None,
+    decimals: option(
+        int | None, "Decimals of all values; default: as shown.", min=0, max=12
+    ) = None,
     rounding: option(str, "How values were rounded: half, down or either.") = "either",
     as_json: Json = False,
 ):
@@ -72,7 +81,12 @@ def tables(
     rows = check_tables(reported, decimals=decimals, rounding=rounding)
     parts = {"summary": summary(rows), "rows": rows, "conflicts": conflicts(rows)}
     there = {name: frame for name, frame in parts.items() if len(frame)}
-    show(parts, as_json, *(part for name, frame in there.items() for part in ([f"{name}:"], frame)), digits=".4g")
+    show(
+        parts,
+        as_json,
+        *(part for name, frame in there.items() for part in ([f"{name}:"], frame)),
+        digits=".4g",
+    )
     wrong = rows["verdict"] == "impossible"
     if wrong.any():
         raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")

@@ -61,7 +61,10 @@ Resamples = option(int, "Number of bootstrap resamples.", min=100, max=1_000_000
 Out = option(Path | None, "Write to this file.", "-o", "--out")
 Original = option(bool, "Use the original definitions of the evaluated system.", "--original")
 Measures = option(
-    list[str] | None, "Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable.", "-m", "--measure"
+    list[str] | None,
+    "Such as nDCG@10, map, P@5, original:ndcg@3, or module:object; repeatable.",
+    "-m",
+    "--measure",
 )
 DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
@@ -97,11 +100,15 @@ def taking(**groups):
                 options[name] = {option: options.pop(option) for option in group}
             return command(**options)
 
-        parameters = [one for one in inspect.signature(command).parameters.values() if one.name not in groups]
+        parameters = [
+            one for one in inspect.signature(command).parameters.values() if one.name not in groups
+        ]
         for group in groups.values():
             for name, (annotation, default) in group.items():
                 kind = inspect.Parameter.KEYWORD_ONLY
-                parameters.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+                parameters.append(
+                    inspect.Parameter(name, kind, default=default, annotation=annotation)
+                )
         run.__signature__ = inspect.Signature(parameters)
         return run
 
@@ -118,7 +125,9 @@ def exclusive(context, one, *others, but=""):
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
     for other in others:
         if given(context, one) and given(context, other):
-            raise InputError(f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out")
+            raise InputError(
+                f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out"
+            )
 
 
 def pairs(texts, mark, form):
@@ -154,7 +163,9 @@ def echo(text, err=False, nl=True):
 
 def echo_data(text):
     """Print a format that programs read, CSV or TREC: the data are what they are, on a terminal too."""
-    typer.echo(text, nl=False, color=True)  # else what looks like a colour is left out of what is piped
+    typer.echo(
+        text, nl=False, color=True
+    )  # else what looks like a colour is left out of what is piped
 
 
 def say(line):
@@ -165,7 +176,9 @@ def say(line):
 def print_json(value):
     """Print JSON, see `plain`."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    typer.echo(re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text))  # JSON's own escapes
+    typer.echo(
+        re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text)
+    )  # JSON's own escapes
 
 
 def plain(value):
@@ -195,7 +208,9 @@ def print_frame(frame, form="text", digits="z.4f"):
     shown = frame.astype(object).where(frame.notna(), "-")
     shown = shown.map(lambda cell: format(cell, digits) if isinstance(cell, float) else cell)
     if form == "latex":
-        text = shown.to_latex(index=False, escape=True, column_format="".join(side[0] for side in sides))
+        text = shown.to_latex(
+            index=False, escape=True, column_format="".join(side[0] for side in sides)
+        )
     elif form == "markdown":
         text = shown.to_markdown(index=False, disable_numparse=True, colalign=sides)
     else:
@@ -250,4 +265,6 @@ def table_lines(rows, columns):
     grid = [list(columns), *([in_line(cell(row[name])) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     for line in grid:
-        yield "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(
+            text.ljust(width) for text, width in zip(line, widths, strict=True)
+        ).rstrip()

@@ -20,7 +20,9 @@ from casebook.cli.common import (
 )
 from casebook.files import refuse_overwriting
 
-app = command_group("corpus", "Encode and search a large collection in shards, on this machine or a cluster.")
+app = command_group(
+    "corpus", "Encode and search a large collection in shards, on this machine or a cluster."
+)
 
 Address = "a folder, or any address that fsspec knows, such as s3://bucket/corpus"
 

@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
-from casebook.cli.common import DOCUMENTS, Json, Out, Resamples, Seed, argument, command_group, option, show_report
+from casebook.cli.common import (
+    DOCUMENTS,
+    Json,
+    Out,
+    Resamples,
+    Seed,
+    argument,
+    command_group,
+    option,
+    show_report,
+)
 from casebook.files import refuse_overwriting
 
 app = command_group("explain", "Measure explanations against their sources.")

@@ -29,7 +29,9 @@ app = command_group("factcheck", "Check claims against a collection, and score a
 
 Labelled = argument(Path, "CSV, JSON or JSONL with id and label.")
 Corpus = option(
-    list[str] | None, "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.", show_default="own"
+    list[str] | None,
+    "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.",
+    show_default="own",
 )
 STANCES = "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
 DECOMPOSITIONS = "rules, documented, none, model:NAME or module:object."
@@ -39,7 +41,9 @@ CHECKER = {
     "decomposition": (option(str, DECOMPOSITIONS), "rules"),
     "gate": (option(str, "Least credibility of a source: none, low, medium or high."), "low"),
 }
-Spellings = option(list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label")
+Spellings = option(
+    list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label"
+)
 Left = "exclude, negative or three_class"
 
 
@@ -83,9 +87,13 @@ def score(
 def run(
     how,
     context: typer.Context,
-    claims: argument(Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line.") = None,
+    claims: argument(
+        Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line."
+    ) = None,
     corpus: Corpus = None,
-    log: option(list[Path] | None, "Log of answers, whose sentences are the claims; repeatable.") = None,
+    log: option(
+        list[Path] | None, "Log of answers, whose sentences are the claims; repeatable."
+    ) = None,
     k: option(int, "Queries for each part of a claim.", "--k", min=1, max=5) = 3,
     ratings: option(Path | None, "Table of credibility ratings, YAML.") = None,
     label: Spellings = None,
@@ -106,7 +114,9 @@ def run(
     from casebook.factcheck.pipeline import OWN, documents_of, folder_of
     from casebook.factcheck.score import as_report, run_log, write_log
 
-    set_by_original = [name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)]
+    set_by_original = [
+        name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)
+    ]
     if original and set_by_original:
         raise InputError(f"--original sets --{set_by_original[0]} itself: leave one out")
     if (claims is None) == (not log):
@@ -130,7 +140,9 @@ def run(
             )
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    checker = _checker(documents_of(corpus or [OWN]), how, k=k, ratings=ratings, documented=original)
+    checker = _checker(
+        documents_of(corpus or [OWN]), how, k=k, ratings=ratings, documented=original
+    )
     with on_terminal(say):
         results = checker.check_all(checked)
     if out is not None:
@@ -149,7 +161,10 @@ def _shown(report, scored):
 
     for claim in report["claims"]:
         told = (claim["explanation"] or "").splitlines()
-        yield [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}", *(f"    {line}" for line in told)]
+        yield [
+            f"{claim['claim_id']}: {claim['verdict'] or claim['error']}",
+            *(f"    {line}" for line in told),
+        ]
     yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
     if len(set(report["systems"]["category"])) > 1:
         yield ["\nVerdicts by category (share of claims with 95 % interval)"]
@@ -158,14 +173,22 @@ def _shown(report, scored):
         yield ["\nVerdicts against the labels", scored.as_text()]
     quality = report["explanations"].set_index("measure")["value"].to_dict()
     performance = report["performance"]
-    in_code = {name.removeprefix("documented: "): value for name, value in quality.items() if "documented: " in name}
+    in_code = {
+        name.removeprefix("documented: "): value
+        for name, value in quality.items()
+        if "documented: " in name
+    }
     columns = {
         "original": performance["document"],
         "in its code": performance["in_its_code"] | in_code,
         "standard": performance["document"] | quality,
     }
-    yield ["\nCost of a claim and quality of its explanation: as the document says, in its code, and standard"]
-    table = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in columns.items()}).reindex(TITLES)
+    yield [
+        "\nCost of a claim and quality of its explanation: as the document says, in its code, and standard"
+    ]
+    table = pd.DataFrame(
+        {name: pd.Series(values, dtype=float) for name, values in columns.items()}
+    ).reindex(TITLES)
     yield table.rename(TITLES).rename_axis("measure").reset_index()
 
 
@@ -184,7 +207,10 @@ def _checker(documents, how, **more):
 
     checker = checker_of(documents, **how, **more)
     if not checker.passing:
-        gate, scale = checker.config.gate, "the original rating" if checker.config.parity else "the rating table"
+        gate, scale = (
+            checker.config.gate,
+            "the original rating" if checker.config.parity else "the rating table",
+        )
         say(
             f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
             f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
@@ -195,7 +221,9 @@ def _checker(documents, how, **more):
 def _refuse_unwritable(out):
     """Refuse before the work what could not be written after it."""
     if out is not None and (out.is_dir() or not writable(out.absolute().parent)):
-        raise InputError(f"--out {out}: cannot be written: name a file in a folder that you may write to")
+        raise InputError(
+            f"--out {out}: cannot be written: name a file in a folder that you may write to"
+        )
 
 
 @app.command()
@@ -203,9 +231,13 @@ def _refuse_unwritable(out):
 def ablate(
     how,
     context: typer.Context,
-    claims: argument(Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own") = None,
+    claims: argument(
+        Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own"
+    ) = None,
     corpus: Corpus = None,
-    rate: option(list[float] | None, "Share of documents with a planted contradiction; repeatable.") = None,
+    rate: option(
+        list[float] | None, "Share of documents with a planted contradiction; repeatable."
+    ) = None,
     seeds: option(int, "Draws of the planted contradictions.", min=1) = 3,
     seed: Seed = 0,
     as_json: Json = False,
@@ -221,14 +253,18 @@ def ablate(
     from casebook.factcheck.pipeline import OWN, documents_of
 
     if corpus and claims is None:
-        raise InputError("--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection")
+        raise InputError(
+            "--corpus needs CLAIMS with labels: the shipped claims are about the shipped collection"
+        )
     if rate and not any(rate):
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
     documents = documents_of(corpus or [OWN])
     checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
     checker = _checker(documents, how)
     with on_terminal(say):
-        tables = ablation_of(checker, checked, rates=rate or (0.0, 1.0), seeds=range(seeds), seed=seed)
+        tables = ablation_of(
+            checker, checked, rates=rate or (0.0, 1.0), seeds=range(seeds), seed=seed
+        )
     crashed = tables["crashed"]
     titles = {
         "parts": "The pipeline against itself without each part",
@@ -243,4 +279,6 @@ def ablate(
     show_tables(tables, as_json)
     if len(crashed):
         first = crashed["error"].iloc[0]
-        raise BatchFailed(f"{crashed['id'].nunique()} of {len(checked)} claims could not be checked, as {first}")
+        raise BatchFailed(
+            f"{crashed['id'].nunique()} of {len(checked)} claims could not be checked, as {first}"
+        )

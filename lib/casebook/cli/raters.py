@@ -30,16 +30,32 @@ from casebook.cli.common import (
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
 
-app = command_group("raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back.")
+app = command_group(
+    "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
+)
 
-SHOWN = ("defects", "win_rates", "preference", "intervals", "item_tests", "agreement", "rating_tests", "cohen_kappa")
+SHOWN = (
+    "defects",
+    "win_rates",
+    "preference",
+    "intervals",
+    "item_tests",
+    "agreement",
+    "rating_tests",
+    "cohen_kappa",
+)
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
 Forms = argument(list[Path], "Forms, or folders of forms.")
-Columns = option(list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B")
+Columns = option(
+    list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B"
+)
 OPENING = {
     "key": (option(Path | None, "Sealed key, or the folder of the study that holds it."), None),
-    "side_column": (option(str | None, "Key column of forms in PDPABench's layout.", "--side-col"), None),
+    "side_column": (
+        option(str | None, "Key column of forms in PDPABench's layout.", "--side-col"),
+        None,
+    ),
     "last_column": (option(bool, "Allow the last column as the key.", "--last-column"), False),
     "force": (option(bool, "Unblind although forms are missing.", "--force"), False),
 }
@@ -53,7 +69,9 @@ def forms(
     context: typer.Context,
     folder: argument(Path, "New folder of the study."),
     log: option(list[Path] | None, "Log of an assistant's answers, by two systems or more.") = None,
-    system: option(list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat.") = None,
+    system: option(
+        list[str] | None, "NAME=FILE of answers, or with --log a NAME to choose; repeat."
+    ) = None,
     explanations: option(Path | None, "CSV of explanations, for Likert forms.") = None,
     rater: option(list[str] | None, "LABEL:lay or LABEL:expert; repeat.") = None,
     study: option(str | None, "Name that raters read; default: the folder's.") = None,
@@ -79,17 +97,36 @@ def forms(
     """
     import pandas as pd
 
-    from casebook.raters.forms import Fields, Plan, answers_of_log, make_forms, make_likert_forms, read_answers
+    from casebook.raters.forms import (
+        Fields,
+        Plan,
+        answers_of_log,
+        make_forms,
+        make_likert_forms,
+        read_answers,
+    )
     from casebook.readers import read_records
 
-    drawn = ("system", "items", "per_item", "pairs_per_item", "focus", "margin", "win_rate", "guess", "stratify")
+    drawn = (
+        "system",
+        "items",
+        "per_item",
+        "pairs_per_item",
+        "focus",
+        "margin",
+        "win_rate",
+        "guess",
+        "stratify",
+    )
     fields = ("id_field", "prompt_field", "answer_field")
     exclusive(context, "explanations", "log", *drawn, *fields, "common", "seed")
     exclusive(context, "log", *fields)
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name = study or (folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study")
+    name = study or (
+        folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study"
+    )
     formats = tuple(format_ or ["xlsx"])
     if explanations:
         if explanations.suffix.lower() != ".csv":
@@ -103,7 +140,9 @@ def forms(
         if log:
             from casebook.assistant.log import read_log
 
-            answers, account = answers_of_log(read_log(log), system, common=common, stratum=stratify)
+            answers, account = answers_of_log(
+                read_log(log), system, common=common, stratum=stratify
+            )
         else:
             places = Fields(id_field, prompt_field, answer_field, stratify)
             answers, account = read_answers(pairs(system, "=", "NAME=FILE"), places, common=common)
@@ -192,7 +231,11 @@ def simulate(
         _idle(context, LIKERT_FORMS, "effect", "ties")
     for path in fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
-    level = f"the true win rate is {truth.win_rate:.3f}" if paired else "ratings around 3.6, whatever the system"
+    level = (
+        f"the true win rate is {truth.win_rate:.3f}"
+        if paired
+        else "ratings around 3.6, whatever the system"
+    )
     echo(f"simulated, not judged: {level}")
 
 
@@ -226,7 +269,16 @@ def audit(
     unblinded = judged and (opening["key"] or carried)
     if not unblinded:
         without = "where no judgements are audited"
-        _idle(context, without, "side_column", "last_column", "force", "against", "permutations", "seed")
+        _idle(
+            context,
+            without,
+            "side_column",
+            "last_column",
+            "force",
+            "against",
+            "permutations",
+            "seed",
+        )
     if unblinded:
         votes = open_forms(returned, **opening)
         names += votes.systems
@@ -283,9 +335,20 @@ def analyse_forms(
     if _paired(returned):
         votes = open_forms(returned, **opening)
         found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
-        values, shown = {"answer": answer(found), "tables": found.tables}, {name: found.tables[name] for name in SHOWN}
+        values, shown = (
+            {"answer": answer(found), "tables": found.tables},
+            {name: found.tables[name] for name in SHOWN},
+        )
     else:
-        _idle(context, LIKERT_FORMS, "against", "resamples", "permutations", "side_column", "last_column")
+        _idle(
+            context,
+            LIKERT_FORMS,
+            "against",
+            "resamples",
+            "permutations",
+            "side_column",
+            "last_column",
+        )
         values = _likert(returned, opening, seed)
         shown = values["tables"]
     if out:
@@ -317,7 +380,9 @@ def _mapping(options):
     known = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
     for wanted in found:
         if wanted not in {*known, *LIKERT.names}:
-            raise InputError(f"--map {wanted}={found[wanted]}: {wanted!r} is none of {', '.join(known)}")
+            raise InputError(
+                f"--map {wanted}={found[wanted]}: {wanted!r} is none of {', '.join(known)}"
+            )
     if len(set(found.values())) < len(found):
         raise InputError(f"--map {found}: a column is given twice")
     return found
@@ -330,7 +395,13 @@ def _paired(forms):
 
 def _documented(files, opening, names, as_json):
     """PDPABench's own analysis, and nothing else."""
-    from casebook.raters.documented import documented_analysis, documented_lines, impossible, read_records, records_of
+    from casebook.raters.documented import (
+        documented_analysis,
+        documented_lines,
+        impossible,
+        read_records,
+        records_of,
+    )
     from casebook.raters.read import expand, open_forms, read_forms
 
     if opening["key"]:
@@ -367,7 +438,11 @@ def _likert(returned, opening, seed):
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
     ratings, defects = unblind_likert(returned, read_key(key), force=opening["force"])
     summary = likert_summary(ratings, seed=seed)
-    tables = {"ratings": summary, "counts": likert_counts(ratings), "defects": defect_table(defects)}
+    tables = {
+        "ratings": summary,
+        "counts": likert_counts(ratings),
+        "defects": defect_table(defects),
+    }
     return {"documented": documented_means(ratings), "tables": tables}
 
 

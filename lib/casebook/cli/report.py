@@ -29,7 +29,10 @@ from casebook.errors import InputError
 from casebook.paths import data_folder
 
 MOST_ANSWERS = 3  # experiments whose answers a run prints
-Grid = option(Path | None, "Grid file instead of notebooks/experiments.yml; it names notebooks, which are code.")
+Grid = option(
+    Path | None,
+    "Grid file instead of notebooks/experiments.yml; it names notebooks, which are code.",
+)
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
 Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
@@ -67,7 +70,10 @@ def run(
     run: RunName = "report",
     dry_run: option(bool, "Print what would run and why, and stop.", "--dry-run") = False,
     parameter: option(
-        list[str] | None, "A parameter as name=value; values are YAML; repeatable.", "-p", "--parameter"
+        list[str] | None,
+        "A parameter as name=value; values are YAML; repeatable.",
+        "-p",
+        "--parameter",
     ) = None,
 ):
     """Run experiments; unchanged ones are skipped.
@@ -122,9 +128,13 @@ def publish(
     line = "{url}: {written} files written, {unchanged} unchanged, {removed} removed"
     lines = [line.format_map(found), f"site: {found['site']}"]
     if found["restored"]:
-        lines.append(f"restored what others had altered or removed there: {', '.join(found['restored'])}")
+        lines.append(
+            f"restored what others had altered or removed there: {', '.join(found['restored'])}"
+        )
     if found["left_out"]:
-        lines.append(f"left out, because no finished cell wrote them: {', '.join(found['left_out'])}")
+        lines.append(
+            f"left out, because no finished cell wrote them: {', '.join(found['left_out'])}"
+        )
     show(found, as_json, lines)
 
 
@@ -166,10 +176,14 @@ def _plan(run, names, batch, overrides):
     check_place(run)
     taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
     notebooks = dict.fromkeys(cell.notebook for cell in known)
-    notebooks |= dict.fromkeys(str(home_path(name).resolve()) for name in names if name.endswith(".ipynb"))
+    notebooks |= dict.fromkeys(
+        str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")
+    )
     paths = {notebook: path_parameters(NOTEBOOKS / notebook) for notebook in notebooks}
     # A parameter that is a path in one notebook may be a name in another: each cell decides for itself.
-    either = {name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own}
+    either = {
+        name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own
+    }
     overrides = resolved(overrides, taken, either)
     cells = [
         replace(cell, parameters=resolved(cell.parameters, taken, paths[cell.notebook]))
@@ -221,7 +235,14 @@ def _progress():
         yield say, None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
     from rich.text import Text
 
     from casebook.progress import clock
@@ -232,7 +253,9 @@ def _progress():
         def render(self, task):
             end = task.fields.get("end")
             return Text(
-                "time left not known yet" if end is None else f"about {clock(max(end - time.monotonic(), 0))} left"
+                "time left not known yet"
+                if end is None
+                else f"about {clock(max(end - time.monotonic(), 0))} left"
             )
 
     columns = (

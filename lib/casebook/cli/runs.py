@@ -116,7 +116,11 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
             "comparability": runs.registry.short_key(run.key),
             "path": run.path,
             "dataset": _data_of(run),
-            "parameters": {name: run.parameters[name] for name in varied[run.workflow] if name in run.parameters},
+            "parameters": {
+                name: run.parameters[name]
+                for name in varied[run.workflow]
+                if name in run.parameters
+            },
             "headline": _headline(run, listing.folder(run)),
         }
         for run in chosen
@@ -127,7 +131,9 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
             "run": row["path"],
             "data": row["dataset"] or "",
             "headline": row["headline"] or "",
-            "parameters that differ": ", ".join(f"{name}={json.dumps(v)}" for name, v in row["parameters"].items()),
+            "parameters that differ": ", ".join(
+                f"{name}={json.dumps(v)}" for name, v in row["parameters"].items()
+            ),
             "comparability": row["comparability"],
         }
         for row in rows
@@ -150,7 +156,10 @@ def _varied(runs):
         known = values.setdefault(run.workflow, {})
         for name in run.parameters.keys() - {"dataset", "run", "cell"}:
             known.setdefault(name, set()).add(json.dumps(run.parameters[name], sort_keys=True))
-    return {workflow: sorted(n for n, found in known.items() if len(found) > 1) for workflow, known in values.items()}
+    return {
+        workflow: sorted(n for n, found in known.items() if len(found) > 1)
+        for workflow, known in values.items()
+    }
 
 
 def _data_of(run):
@@ -162,7 +171,11 @@ def _data_of(run):
 
 def _headline(run, folder):
     """The first headline of an executed notebook as one short text; of a shift run its ndcg@3."""
-    path = folder.parents[1] / "headlines" / f"{folder.name}.json" if len(folder.parents) > 1 else folder
+    path = (
+        folder.parents[1] / "headlines" / f"{folder.name}.json"
+        if len(folder.parents) > 1
+        else folder
+    )
     if not path.is_file():
         score = run.metrics.get("ndcg@3")
         return None if score is None else f"{score:.3f} original:ndcg@3"
@@ -180,7 +193,9 @@ def compare(
     scope,
     choice,
     context: typer.Context,
-    pair: argument(list[str] | None, "Two runs, candidate and reference, to compare query by query.") = None,
+    pair: argument(
+        list[str] | None, "Two runs, candidate and reference, to compare query by query."
+    ) = None,
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
     write: Write = False,
@@ -212,7 +227,17 @@ def compare(
         from casebook.stats.intervals import bounds_text
 
         shown = [row | {"95 %": bounds_text(*(row["ci"] or (None, None)), "z.4f")} for row in rows]
-        columns = ["rank", "score", "95 %", "n", "control", "metric", "workflowName", "comparability", "runId"]
+        columns = [
+            "rank",
+            "score",
+            "95 %",
+            "n",
+            "control",
+            "metric",
+            "workflowName",
+            "comparability",
+            "runId",
+        ]
         if all(row["control"] is None for row in rows):
             columns.remove("control")  # only chapters of a report know one
         lines += table_lines(shown, columns)
@@ -268,14 +293,20 @@ def best(
 
 @app.command()
 @taking(scope=SCOPE)
-def active(scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
+def active(
+    scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False
+):
     """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
     entry = runs.promotions.active(_log_root(scope), measure, profile, checked=True)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
-    show(entry, as_json, lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"])
+    show(
+        entry,
+        as_json,
+        lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"],
+    )
 
 
 @app.command()
@@ -302,7 +333,9 @@ def history(
 @taking(scope=SCOPE)
 def verify(
     scope,
-    everything: option(bool, "Also read every output of every run, and say what was read.", "--all") = False,
+    everything: option(
+        bool, "Also read every output of every run, and say what was read.", "--all"
+    ) = False,
     as_json: Json = False,
 ):
     """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
@@ -317,7 +350,9 @@ def verify(
     value = {"entries": entries, "faults": faults}
     if everything:
         rows, altered = _inventory(scope)
-        lines = [*table_lines(rows, list(rows[0])), *lines, *altered] if rows else [*lines, *altered]
+        lines = (
+            [*table_lines(rows, list(rows[0])), *lines, *altered] if rows else [*lines, *altered]
+        )
         faults = [*faults, *altered]
         value = {"entries": entries, "faults": faults, "read": rows}
     show(value, as_json, lines)
@@ -329,8 +364,13 @@ def verify(
 def _inventory(scope):
     """Read all runs of a registry, and the logs of the registries below it: what was read, and the faults."""
     listing = _registry(scope)
-    rows, faults = runs.evidence.inventory(listing.root, [f"{run.path}/run.json" for run in listing.runs])
-    faults = [*faults, *(f"{listing.root / place}: {why}" for place, why in listing.unreadable.items())]
+    rows, faults = runs.evidence.inventory(
+        listing.root, [f"{run.path}/run.json" for run in listing.runs]
+    )
+    faults = [
+        *faults,
+        *(f"{listing.root / place}: {why}" for place, why in listing.unreadable.items()),
+    ]
     for below in runs.promotions.logs_below(listing.root):
         faults += [f"{below}: {fault}" for fault in runs.promotions.verify(below)]
     return rows, faults
@@ -352,7 +392,9 @@ def decide(
     include_repo: Repo = False,
     level: option(float, "Confidence level of the interval.", callback=_share) = 0.95,
     seed: Seed = 0,
-    original: option(bool, "Decide on the two scores where a run keeps no rows, as EmbeddingShift does.") = False,
+    original: option(
+        bool, "Decide on the two scores where a run keeps no rows, as EmbeddingShift does."
+    ) = False,
     as_json: Json = False,
 ):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
@@ -364,7 +406,9 @@ def decide(
     rivals = _chosen(listing, **choice)
     named = runs.registry.find(listing, run) if run else None
     options = {"force": force, "level": level, "seed": seed, "original": original}
-    found = runs.decide.decide(listing, measure, runs=rivals, run=named, profile=profile, eps=eps, **options)
+    found = runs.decide.decide(
+        listing, measure, runs=rivals, run=named, profile=profile, eps=eps, **options
+    )
     if write:
         _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
@@ -412,7 +456,11 @@ def promote(
     else:
         target = runs.registry.best(chosen, measure, force)
     before = runs.promotions.active(listing.root, measure, profile, checked=bool(rules))
-    rivals = {one.key for one in ([] if run or rank else chosen) if runs.registry.score_of(one, measure) is not None}
+    rivals = {
+        one.key
+        for one in ([] if run or rank else chosen)
+        if runs.registry.score_of(one, measure) is not None
+    }
     rivals |= {before["comparabilityKey"]} if before else set()
     across = bool(rivals - {target.key})
     if across and not force:
@@ -421,7 +469,9 @@ def promote(
             "which marks the promotion"
         )
     digest = _pass_gate(listing, target, rules, before, force) if rules else None
-    entry = runs.promotions.promote(listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest)
+    entry = runs.promotions.promote(
+        listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest
+    )
     show(entry, as_json, [_now_active(entry, before)])
 
 
@@ -437,14 +487,22 @@ def _pass_gate(listing, target, rules, present, force):
     if present is None:
         say("no run was promoted before, so the gate had nothing to compare with")
         return None
-    result = runs.decide.apply_gate(listing, target, runs.registry.find(listing, present["path"]), margins, force=force)
+    result = runs.decide.apply_gate(
+        listing, target, runs.registry.find(listing, present["path"]), margins, force=force
+    )
     runs.decide.settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
     return sha256_file(rules)
 
 
 @app.command()
 @taking(scope=SCOPE)
-def rollback(scope, reason: Why, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False):
+def rollback(
+    scope,
+    reason: Why,
+    measure: Measure = DEFAULT_MEASURE,
+    profile: Profile = None,
+    as_json: Json = False,
+):
     """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
@@ -481,7 +539,15 @@ def gate(
 
         exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
         chosen = [measure] if given(context, "measure") else None
-        gate_log(log, against, chosen, margin if given(context, "margin") else None, force, collection, as_json)
+        gate_log(
+            log,
+            against,
+            chosen,
+            margin if given(context, "margin") else None,
+            force,
+            collection,
+            as_json,
+        )
         return
     if collection is not None:
         raise InputError("--collection has no effect without --log: leave it out")
@@ -519,7 +585,10 @@ def matrix(
     """
     wanted = runs.repeat.read_matrix(spec)
     if dry:
-        lines = [f"{one.name}: {' '.join(runs.repeat.command_line(one.args)[1:])}" for one in wanted.variants]
+        lines = [
+            f"{one.name}: {' '.join(runs.repeat.command_line(one.args)[1:])}"
+            for one in wanted.variants
+        ]
         show(lines, as_json, lines)
         return
     if not (scope["domain"] or scope["runs_root"]):
@@ -542,7 +611,9 @@ def _after_matrix(layout, after, folder, complete):
     """Compare what is there now; promote the best of a complete matrix if asked."""
     measure, listing = after.compare_metric, runs.registry.discover(layout)
     if after.write_compare:
-        report = runs.decide.comparison_report(listing, measure, runs.decide.ranking(listing, measure, top=after.top))
+        report = runs.decide.comparison_report(
+            listing, measure, runs.decide.ranking(listing, measure, top=after.top)
+        )
         runs.decide.write_report(layout.root, "compare", report, folder)
     if not (after.promote_best and complete):
         return None
@@ -580,7 +651,9 @@ def rerun(
     if len(made) != 1:
         echo(f"done; see {log}")
         return
-    before, after = (runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0]))
+    before, after = (
+        runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0])
+    )
     found = runs.repeat.differences(before, after)
     for line in found:
         echo(line)
@@ -608,5 +681,7 @@ def export(
     record_file = listing.folder(runs.registry.find(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)
     record = runs.record.read_record(record_file)
-    runs.repeat.write_trec(out, read_run(ranking), record, runs.repeat.choose_system(record, system))
+    runs.repeat.write_trec(
+        out, read_run(ranking), record, runs.repeat.choose_system(record, system)
+    )
     echo(str(out))

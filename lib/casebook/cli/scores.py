@@ -29,9 +29,13 @@ def evaluate(
     run: argument(Path, "TREC run, plain or .gz."),
     measure: Measures = None,
     per_query: option(bool, "Print one line per query.", "--per-query") = False,
-    judged_only: option(bool, "Remove unjudged documents from the run first.", "--judged-only") = False,
+    judged_only: option(
+        bool, "Remove unjudged documents from the run first.", "--judged-only"
+    ) = False,
     skip_missing: option(
-        bool, "Leave out judged queries that the run lacks; by default they count as 0.", "--skip-missing"
+        bool,
+        "Leave out judged queries that the run lacks; by default they count as 0.",
+        "--skip-missing",
     ) = False,
     as_json: Json = False,
 ):
@@ -52,10 +56,20 @@ def evaluate(
         found = bootstrap_mean(frame[name].to_numpy())
         bounds = bounds_text(found.low, found.high, "z.4f")
         lines.append(f"{name:12} {mean:z.4f}  {bounds}  n={found.n}  {found.reason or ''}".rstrip())
-        measures[name] = {"mean": mean, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
-    account = {name: count for name, count in result.accounting.counts().items() if name != "evaluated"}
+        measures[name] = {
+            "mean": mean,
+            "ci": [found.low, found.high],
+            "n": found.n,
+            "reason": found.reason,
+        }
+    account = {
+        name: count for name, count in result.accounting.counts().items() if name != "evaluated"
+    }
     lines.append("intervals: 95 %, Student t and BCa over queries")
-    lines.append("queries: " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items()))
+    lines.append(
+        "queries: "
+        + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items())
+    )
     values = {"measures": measures, "queries": account, "per_query": result.per_query}
     tables = [frame.reset_index()] if per_query else []
     show(values, as_json, lines, *tables)
@@ -89,7 +103,11 @@ def compare(
     names = names if len({*names}) == len(names) else [str(path) for path in runs]
     if len({*names}) < len(names):
         raise InputError("compare: the same run is given twice")
-    scores = pd.concat([evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs], axis=1, keys=names)
+    scores = pd.concat(
+        [evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs],
+        axis=1,
+        keys=names,
+    )
     found = {}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
         comparison = compare_systems(scores.xs(name, axis=1, level=1), seed=seed)
@@ -107,16 +125,21 @@ def compare(
 
 def agreement(
     ratings: argument(Path, "CSV or xlsx: a row per item, a column per rater; blank: missing."),
-    form: option(str, "ratings; counts (items x categories); table (of two raters, category x category).") = "ratings",
+    form: option(
+        str, "ratings; counts (items x categories); table (of two raters, category x category)."
+    ) = "ratings",
     level: option(
-        str | None, "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers."
+        str | None,
+        "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers.",
     ) = None,
     weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
     id_column: option(str | None, "Column that names the items.", "--id") = None,
     no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
-    resamples: option(int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000) = 1000,
+    resamples: option(
+        int, "Bootstrap resamples of items, at least 100; 0: no intervals.", max=1_000_000
+    ) = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ):
@@ -124,13 +147,21 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    from casebook.measures.agreement import LEVELS, agreement_results, as_panel, from_counts, from_table
+    from casebook.measures.agreement import (
+        LEVELS,
+        agreement_results,
+        as_panel,
+        from_counts,
+        from_table,
+    )
     from casebook.sheets import read_ratings
     from casebook.stats.intervals import bounds_text
     from casebook.stats.samples import check_choice
 
     if 0 < resamples < 100:
-        raise InputError(f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none")
+        raise InputError(
+            f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none"
+        )
     check_choice("level", level or LEVELS[0], LEVELS)
     makers = {"ratings": None, "counts": from_counts, "table": from_table}
     check_choice("form", form, makers)
@@ -161,10 +192,18 @@ def agreement(
     lines = [head, f"level of krippendorff_alpha: {level}"]
     lines.append(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
     for name, one in found.items():
-        own, new = (bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci))
-        value = f"{'-':>7}" if one.estimate is None else f"{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}"
+        own, new = (
+            bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci)
+        )
+        value = (
+            f"{'-':>7}"
+            if one.estimate is None
+            else f"{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}"
+        )
         lines.append(f"{name:22}{value}  {one.reason or ''}".rstrip())
-    lines.append("\nthese raters: other items, the same raters; new raters: other items and other raters")
+    lines.append(
+        "\nthese raters: other items, the same raters; new raters: other items and other raters"
+    )
     lines.append("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
     show(values, as_json, lines)
 

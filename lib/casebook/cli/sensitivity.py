@@ -105,14 +105,27 @@ def run(
     sheet, notes = read_case(case, extractor, name)
     judge = validator_for(validator, original)
     documents = documents_of(dataset)
-    tree = run_case(sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k)
+    tree = run_case(
+        sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k
+    )
     notes = [*notes, *missing_answers(judge)]
     if len(tree.root.found.cases) < k:
-        notes.append(f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean")
-    report = explained_report(tree, documents, original, THRESHOLD if threshold is None else threshold)
-    report |= {"dataset": folder.resolve().name if folder else dataset, "mode": mode, "notes": notes}
+        notes.append(
+            f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean"
+        )
+    report = explained_report(
+        tree, documents, original, THRESHOLD if threshold is None else threshold
+    )
+    report |= {
+        "dataset": folder.resolve().name if folder else dataset,
+        "mode": mode,
+        "notes": notes,
+    }
     lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
-    lines.append(f"{report['case_id']}: " + ", ".join(f"{count} {name}" for name, count in report["counts"].items()))
+    lines.append(
+        f"{report['case_id']}: "
+        + ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    )
     show_report(report, as_json, out, lines, score_table(report))
 
 
@@ -145,7 +158,12 @@ def evaluate(
     """
     from casebook.sensitivity.cases import own_collection
     from casebook.sensitivity.evaluation import THRESHOLD
-    from casebook.sensitivity.report import evaluation_parts, evaluation_report, missing_answers, validator_for
+    from casebook.sensitivity.report import (
+        evaluation_parts,
+        evaluation_report,
+        missing_answers,
+        validator_for,
+    )
     from casebook.sensitivity.study import run_study
     from casebook.sensitivity.tree import TreeSettings
 
@@ -159,7 +177,14 @@ def evaluate(
     collection = own_collection(cases, corpus)
     judge = validator_for(validator, original)
     study = run_study(
-        collection, [mode], settings, validator=judge, k=k, encoder=encoder, n_boot=resamples, chunking=False
+        collection,
+        [mode],
+        settings,
+        validator=judge,
+        k=k,
+        encoder=encoder,
+        n_boot=resamples,
+        chunking=False,
     )
     report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
     report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}

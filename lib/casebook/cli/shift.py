@@ -4,7 +4,17 @@ from pathlib import Path
 
 import typer
 
-from casebook.cli.common import Json, Seed, argument, command_group, exclusive, given, option, show, taking
+from casebook.cli.common import (
+    Json,
+    Seed,
+    argument,
+    command_group,
+    exclusive,
+    given,
+    option,
+    show,
+    taking,
+)
 from casebook.errors import InputError
 
 app = command_group("shift", "Learn and evaluate shifts of query embeddings.")
@@ -12,7 +22,9 @@ segments_app = command_group("segments", "Apply a shift to some queries and skip
 
 Dataset = argument(str, "Data set, or a folder in BEIR or Mini-Insurance layout.")
 Scale = option(float | None, "Scale of the shift; default: the one chosen in training.")
-Latest = option(bool, "Use the newest training, even a cancelled one; default: the best.", "--latest")
+Latest = option(
+    bool, "Use the newest training, even a cancelled one; default: the best.", "--latest"
+)
 Training = option(Path | None, "Use the training in this folder; default: the best.")
 Domain = option(str, "Results are in results/<domain>.")
 Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")
@@ -29,10 +41,14 @@ APPLIED = {
 def train(
     context: typer.Context,
     dataset: Dataset,
-    mode: option(str, "Learner: posneg-uniform, -unit, -violation, -relative or -contrast.") = "posneg-uniform",
+    mode: option(
+        str, "Learner: posneg-uniform, -unit, -violation, -relative or -contrast."
+    ) = "posneg-uniform",
     hardneg_topk: option(int, "Hard negatives per query.", min=1) = 1,
     encoder: option(str, "minilm, or the name or folder of another model.") = "minilm",
-    by: option(str, "What must not be divided between train, dev and test: group, document or query.") = "group",
+    by: option(
+        str, "What must not be divided between train, dev and test: group, document or query."
+    ) = "group",
     seed: Seed = 0,
     domain: Domain = "insurance",
     tenant: Tenant = None,
@@ -63,12 +79,20 @@ def train(
         "0.7 times the change of map@1 plus 0.3 times that of ndcg@3"
     )
     if not stats.QueriesUsed:
-        lines.append("nothing to learn: every training question already has a relevant document in first place")
+        lines.append(
+            "nothing to learn: every training question already has a relevant document in first place"
+        )
     elif values["IsCancelled"]:
         lines.append(f"cancelled: {values['CancelReason']}")
     elif not values["Scale"]:
-        lines.append("no scale raised the selection score of the development questions: the shift will not be applied")
-    show({"folder": str(folder), "result": values, "stats": vars(stats)}, as_json, [*lines, str(folder)])
+        lines.append(
+            "no scale raised the selection score of the development questions: the shift will not be applied"
+        )
+    show(
+        {"folder": str(folder), "result": values, "stats": vars(stats)},
+        as_json,
+        [*lines, str(folder)],
+    )
 
 
 @app.command()
@@ -114,13 +138,21 @@ def eval_(
     context: typer.Context,
     dataset: Dataset,
     shift: option(str, "What to apply: learned, identity or zero.") = "learned",
-    baseline: option(bool, "Compare with no shift, and apply the gate.", "--baseline/--no-baseline") = True,
+    baseline: option(
+        bool, "Compare with no shift, and apply the gate.", "--baseline/--no-baseline"
+    ) = True,
     shared_references: option(
-        bool, "One list of references for all queries, as in EmbeddingShift; diagnostic.", "--shared-references"
+        bool,
+        "One list of references for all queries, as in EmbeddingShift; diagnostic.",
+        "--shared-references",
     ) = False,
-    gate_profile: option(str, "Rules: documented, documented+cosine, rank or rank+cosine.") = "documented",
+    gate_profile: option(
+        str, "Rules: documented, documented+cosine, rank or rank+cosine."
+    ) = "documented",
     gate_eps: option(float | None, "Tolerated loss; default: that of the profile.") = None,
-    gate_decision: option(str, "Decide by the bound of the paired interval or by the point value.") = "bound",
+    gate_decision: option(
+        str, "Decide by the bound of the paired interval or by the point value."
+    ) = "bound",
     as_json: Json = False,
 ):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
@@ -134,7 +166,9 @@ def eval_(
     from casebook.shift.gate import note, run_evaluators
 
     if not baseline:
-        exclusive(context, "baseline", "gate_profile", "gate_eps", "gate_decision", but="--no-baseline")
+        exclusive(
+            context, "baseline", "gate_profile", "gate_eps", "gate_decision", but="--no-baseline"
+        )
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
     layout, result, setup = _trained(context, dataset, applied)
@@ -154,8 +188,15 @@ def eval_(
     notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
     value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
     value |= {"n": report.n, "metrics": report.metrics, "note": report.note}
-    lines = [f"{key} = " + ("undefined" if mean is None else f"{mean:.4f}") for key, mean in report.metrics.items()]
-    lines += [f"means over n = {report.n} test questions", *([report.note] if report.note else []), *notes]
+    lines = [
+        f"{key} = " + ("undefined" if mean is None else f"{mean:.4f}")
+        for key, mean in report.metrics.items()
+    ]
+    lines += [
+        f"means over n = {report.n} test questions",
+        *([report.note] if report.note else []),
+        *notes,
+    ]
     show(value, as_json, [*lines, str(report.folder)])
     if verdict is not None:
         settle(verdict, "; ".join(notes))
@@ -170,14 +211,18 @@ def _trained(context, dataset, applied):
     layout = locate(applied["domain"], applied["tenant"])
     if applied["training"] is not None:
         check_tenant(applied["training"], layout.tenant)
-    found = find_training(dataset, layout.results, newest=applied["latest"], folder=applied["training"])
+    found = find_training(
+        dataset, layout.results, newest=applied["latest"], folder=applied["training"]
+    )
     return layout, *found
 
 
 @segments_app.command("compare")
 def compare(
     segments: option(Path, "Segments file (JSON)."),
-    measure: option(str | None, "map@1 or ndcg@3; default: that of the file.", "-m", "--measure") = None,
+    measure: option(
+        str | None, "map@1 or ndcg@3; default: that of the file.", "-m", "--measure"
+    ) = None,
     seed: Seed = 0,
     as_json: Json = False,
 ):

@@ -76,7 +76,9 @@ class Source(_Strict):
         if sum(map(bool, (self.shipped, self.mirror, self.wheel, self.url))) != 1:
             raise ValueError("give exactly one of shipped, mirror, wheel, url")
         if holds_secret(self.url):
-            raise ValueError("the url holds a password or a key, and cards are published: leave it out, use a mirror")
+            raise ValueError(
+                "the url holds a password or a key, and cards are published: leave it out, use a mirror"
+            )
         if self.member and not self.wheel:
             raise ValueError("member belongs to a wheel")
         return self
@@ -216,7 +218,9 @@ def as_markdown(card):
     notes = []
     for name, split in card.splits.items():
         shown = f"{name} (default)" if name == card.default_split else name
-        lines.append(f"| {shown} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |")
+        lines.append(
+            f"| {shown} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |"
+        )
         if split.note:
             notes.append(f"- `{name}`: {_one_line(split.note)}")
     lines += ["", *notes, "\n## Files\n"]

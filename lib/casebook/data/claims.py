@@ -40,7 +40,9 @@ class ClaimSet(DataSplit):
 
     def _content(self):
         for frame in (self.claims, self.evidence):
-            yield json.dumps([list(frame), frame.to_dict(orient="records")], sort_keys=True, default=str).encode()
+            yield json.dumps(
+                [list(frame), frame.to_dict(orient="records")], sort_keys=True, default=str
+            ).encode()
 
 
 def load_claims(path, kind="plain"):
@@ -114,7 +116,9 @@ def from_card(card, files, split):
     """Claims of a card, whose loader names the format."""
     (path,) = files.values()
     found = load_claims(path, card.loader)
-    card.expect(**{label.lower(): int(n) for label, n in found.claims["label"].value_counts().items()})
+    card.expect(
+        **{label.lower(): int(n) for label, n in found.claims["label"].value_counts().items()}
+    )
     return replace(found, key=card.key, split=split, card=card)
 
 
@@ -124,7 +128,9 @@ climate_fever = feverous_s = from_card
 def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
-    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str) | {"atoms": list}
+    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str) | {
+        "atoms": list
+    }
     rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
@@ -132,7 +138,10 @@ def own_claims(card, files, split):
     claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
     parts = [(row["id"], atom["evidence"], atom["label"]) for row in rows for atom in row["atoms"]]
     # Every part needs its own passage: together they are one gold set.
-    passages = [(name, found["doc_id"], 0, found["doc_id"], found["quote"], label) for name, found, label in parts]
+    passages = [
+        (name, found["doc_id"], 0, found["doc_id"], found["quote"], label)
+        for name, found, label in parts
+    ]
     evidence = pd.DataFrame(passages, columns=EVIDENCE)
     return ClaimSet(card.key, split, claims, evidence, card)
 
@@ -200,9 +209,13 @@ def _rationales(record, row, labels):
     found = []
     for doc, rationales in record.get("evidence", {}).items():
         rationales = rationales if isinstance(rationales, list) else [rationales]
-        found += [(doc, number, r["label"], r.get("sentences", [])) for number, r in enumerate(rationales)]
+        found += [
+            (doc, number, r["label"], r.get("sentences", [])) for number, r in enumerate(rationales)
+        ]
     said = sorted({str(label) for _, _, label, _ in found})
-    row["original_label"] = "CONFLICT" if said == ["CONTRADICT", "SUPPORT"] else ", ".join(said) or "NOT_ENOUGH_INFO"
+    row["original_label"] = (
+        "CONFLICT" if said == ["CONTRADICT", "SUPPORT"] else ", ".join(said) or "NOT_ENOUGH_INFO"
+    )
     for doc, number, label, sentences in found:
         for sentence in sentences:
             yield _passage(f"{doc}:{sentence}", doc, number, label=labels.get(label))
@@ -212,7 +225,9 @@ def _answers(record, row, labels):
     for number, question in enumerate(record.get("questions", [])):
         for answer in question.get("answers", []):
             text = f"{question['question']} {answer.get('answer', '')}".strip()
-            yield _passage(f"q{number}", answer.get("source_url") or answer.get("cached_source_url"), text=text)
+            yield _passage(
+                f"q{number}", answer.get("source_url") or answer.get("cached_source_url"), text=text
+            )
 
 
 def _text(record, row, labels):

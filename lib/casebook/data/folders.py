@@ -29,7 +29,9 @@ def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_mis
     documents = _documents(corpus, "_id", titles)
     queries = read_frame(questions, "_id", "query_id")
     key = key or folder.resolve().name
-    return _assemble(key, split, documents, queries, judged, read_beir_qrels(judged), card, max_missing)
+    return _assemble(
+        key, split, documents, queries, judged, read_beir_qrels(judged), card, max_missing
+    )
 
 
 def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
@@ -45,11 +47,20 @@ def read_collection(folder, titles=True):
     check_folder(folder)
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(_one_of(folder, "corpus"), "_id", titles)
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".txt", ".md") and path.is_file())
-    texts = {path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path)) for path in files}
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in (".txt", ".md") and path.is_file()
+    )
+    texts = {
+        path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path))
+        for path in files
+    }
     filled = {name: text for name, text in texts.items() if text.strip()}
     if not filled:
-        raise InputError(f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there")
+        raise InputError(
+            f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there"
+        )
     return pd.DataFrame({"doc_id": list(filled), "text": list(filled.values())})
 
 
@@ -87,7 +98,9 @@ def with_titles(documents):
     if "title" not in documents:
         return documents
     pairs = zip(documents["title"].fillna(""), documents["text"], strict=True)
-    return documents.assign(text=[f"{title} {text}".strip() if title else text for title, text in pairs])
+    return documents.assign(
+        text=[f"{title} {text}".strip() if title else text for title, text in pairs]
+    )
 
 
 def _one_of(folder, stem):
@@ -154,7 +167,9 @@ def read_mini_insurance(folder, *, key=None):
     texts = {path.stem: _policy(path) for path in sorted((folder / "policies").glob("*.txt"))}
     known = {name.casefold(): name for name in texts}
     if not texts or len(known) < len(texts):
-        raise InputError(f"{folder / 'policies'}: holds no policy (*.txt), or two that differ in case alone")
+        raise InputError(
+            f"{folder / 'policies'}: holds no policy (*.txt), or two that differ in case alone"
+        )
     path = folder / "queries" / "queries.json"
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
@@ -166,11 +181,17 @@ def read_mini_insurance(folder, *, key=None):
             grades = question.relevant or {question.relevantDocId: 1}
             judged = {known[name.casefold()]: grade for name, grade in grades.items()}
         except KeyError as error:
-            raise InputError(f"{path}: row {number}: names the policy {error}, which has no file") from error
+            raise InputError(
+                f"{path}: row {number}: names the policy {error}, which has no file"
+            ) from error
         except ValueError as error:
             raise InputError(f"{path}: row {number}: {first_problem(error)}") from error
         best = max(judged.values())
-        if len(judged) < len(grades) or best < 1 or judged.get(known.get(question.relevantDocId.casefold())) != best:
+        if (
+            len(judged) < len(grades)
+            or best < 1
+            or judged.get(known.get(question.relevantDocId.casefold())) != best
+        ):
             what = f"relevantDocId {question.relevantDocId!r} has not the best grade, or a policy is judged twice"
             raise InputError(f"{path}: row {number}: {what}")
         qrels[question.id], groups[question.id] = judged, question.group
@@ -180,10 +201,14 @@ def read_mini_insurance(folder, *, key=None):
     if grouped and not all(groups.values()):
         raise InputError(f"{path}: field group must be in all rows, or in none")
     queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
-    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]].rename(columns={"id": "query_id"})
+    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]].rename(
+        columns={"id": "query_id"}
+    )
     documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
     name = key or folder.resolve().name
-    return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups if grouped else None)
+    return RetrievalDataset(
+        name, "test", documents, queries, qrels, groups=groups if grouped else None
+    )
 
 
 def _policy(path):

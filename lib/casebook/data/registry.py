@@ -64,7 +64,9 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     card, named = resolve(name)
     if card.kind != kind:
         fitting = ", ".join(key for key, other in cards().items() if other.kind == kind)
-        raise InputError(f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {fitting}")
+        raise InputError(
+            f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {fitting}"
+        )
     if named and split not in (None, named):
         raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
     split = named or split or card.default_split
@@ -83,7 +85,9 @@ def _load_folder(key, folder, split, titles, max_missing):
     split = paths.valid_name(split, "split")
     if (folder / "policies").is_dir():
         if split != "test":
-            raise InputError(f"{folder}: the Mini-Insurance layout has the split 'test' only, not {split!r}")
+            raise InputError(
+                f"{folder}: the Mini-Insurance layout has the split 'test' only, not {split!r}"
+            )
         return folders.read_mini_insurance(folder, key=key)
     return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
 
@@ -92,7 +96,9 @@ def _load_plugin(name, split, titles):
     make = callable_plugin(name, "() -> RetrievalDataset")
     found = called(name, make, *([split] if split else []))
     if not isinstance(found, RetrievalDataset):
-        raise InputError(f"{name}: expected a casebook.data.splits.RetrievalDataset, found {type(found).__name__}")
+        raise InputError(
+            f"{name}: expected a casebook.data.splits.RetrievalDataset, found {type(found).__name__}"
+        )
     paths.valid_name(found.key, "dataset")
     return replace(found, documents=with_titles(found.documents)) if titles else found
 
@@ -193,7 +199,14 @@ def check(names=None):
             except InputError as error:
                 rows.append((card.key, split, "bad", str(error)))
             else:
-                rows.append((card.key, split, "ok", ", ".join(f"{n:,} {what}" for what, n in counts.items())))
+                rows.append(
+                    (
+                        card.key,
+                        split,
+                        "ok",
+                        ", ".join(f"{n:,} {what}" for what, n in counts.items()),
+                    )
+                )
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
 
 

@@ -44,7 +44,9 @@ def consumer_contracts(card, files, split):
     names = [f"q{n:03d}" for n in range(1, len(rows) + 1)]
     answers = [row["answer"] == "True" for row in rows]
     card.expect(questions=len(rows), clauses=len(clauses), answered_yes=sum(answers))
-    queries = pd.DataFrame({"query_id": names, "text": [row["question"] for row in rows], "answer": answers})
+    queries = pd.DataFrame(
+        {"query_id": names, "text": [row["question"] for row in rows], "answer": answers}
+    )
     documents = pd.DataFrame({"doc_id": clauses.values(), "title": "", "text": clauses.keys()})
     first_lines = documents["text"].str.split("\n", n=1).str[0].str.strip()
     # A first line of more than ten words is text, not a heading.
@@ -54,27 +56,39 @@ def consumer_contracts(card, files, split):
     same = {doc: first.setdefault("".join(text.split()), doc) for text, doc in clauses.items()}
     groups = {query: same[doc] for query, doc in relevant.items()}
     qrels = {query: {doc: 1} for query, doc in relevant.items()}
-    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"))
+    return _part(
+        RetrievalDataset(
+            card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"
+        )
+    )
 
 
 def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
     rows = _rows(files["test.jsonl"], context=str, question=str, answer=str)
     texts = {row["context"] for row in rows}  # in an order that gives nothing away
-    sentences = _numbered(sorted(texts, key=lambda text: hashlib.sha256(text.encode()).hexdigest()), "s{:04d}")
+    sentences = _numbered(
+        sorted(texts, key=lambda text: hashlib.sha256(text.encode()).hexdigest()), "s{:04d}"
+    )
     questions = _numbered((row["question"] for row in rows), "q{:03d}")
     card.expect(pairs=len(rows), questions=len(questions), sentences=len(sentences))
     judged = {query: {} for query in questions.values()}
     for row in rows:
         judged[questions[row["question"]]][sentences[row["context"]]] = int(row["answer"] == "True")
-    qrels = {query: dict(sorted(row.items())) for query, row in judged.items() if len(set(row.values())) == 2}
+    qrels = {
+        query: dict(sorted(row.items()))
+        for query, row in judged.items()
+        if len(set(row.values())) == 2
+    }
     components = connected_components(judged)
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
     queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
     documents = pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()})
     candidates = {query: list(row) for query, row in qrels.items()}
     named = {"groups": {query: components[query] for query in qrels}, "cluster": "sets of policies"}
-    return _part(RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, **named))
+    return _part(
+        RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, **named)
+    )
 
 
 def _numbered(texts, pattern):
@@ -83,17 +97,25 @@ def _numbered(texts, pattern):
 
 
 def _part(whole):
-    return whole if whole.split == "all" else whole.subset(halve(whole.groups, HALVES)[whole.split], whole.split)
+    return (
+        whole
+        if whole.split == "all"
+        else whole.subset(halve(whole.groups, HALVES)[whole.split], whole.split)
+    )
 
 
 def pdpabench(card, files, split):
     """PDPABench: questions about Singapore's Personal Data Protection Act 2012, from the study's own files."""
-    chunks = _rows(files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str)
+    chunks = _rows(
+        files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str
+    )
     names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
     columns = ["chunk_id", "text", "canonical_citation", "part", "section", "subsection"]
     documents = pd.DataFrame(chunks)[columns].rename(columns=names)
     documents.insert(1, "title", "")
-    rows = _rows(files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list)
+    rows = _rows(
+        files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list
+    )
     card.expect(chunks=len(documents), questions=len(rows))
     names = {
         "id": "query_id",
@@ -134,7 +156,9 @@ def licence_notices(card, files, split):
     with zipfile.ZipFile(files["licensedcode_data.whl"]) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith((".LICENSE", ".RULE")))
         texts = {name: archive.read(name).decode("utf-8") for name in names}
-    heads = [front_matter(n, t) for n, t in texts.items() if n.startswith("licensedcode/data/licenses/")]
+    heads = [
+        front_matter(n, t) for n, t in texts.items() if n.startswith("licensedcode/data/licenses/")
+    ]
     aside = {"is_deprecated", "is_exception", "is_generic", "is_unknown"}
     licences = {
         head["key"]: head
@@ -161,11 +185,18 @@ def licence_notices(card, files, split):
     )
     relevant = dict(zip(queries["query_id"], queries["licence"], strict=True))
     documents = pd.DataFrame(
-        {"doc_id": key, "title": head["name"], "text": head["text"], "category": head.get("category")}
+        {
+            "doc_id": key,
+            "title": head["name"],
+            "text": head["text"],
+            "category": head.get("category"),
+        }
         for key, head in licences.items()
     )
     qrels = {query: {licence: 1} for query, licence in relevant.items()}
-    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=relevant, cluster="licences")
+    return RetrievalDataset(
+        card.key, split, documents, queries, qrels, card, groups=relevant, cluster="licences"
+    )
 
 
 def front_matter(name, content):
@@ -224,14 +255,23 @@ def vader(card, files, split):
     ratings = pd.DataFrame([json.loads(row[3]) for row in rows], index=ids, dtype=float)
     ratings.columns = [f"p{k}" for k in range(1, ratings.shape[1] + 1)]
     items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
-    items["mean"], items["sd"] = ratings.mean(axis=1).to_numpy(), ratings.std(axis=1, ddof=0).to_numpy()
+    items["mean"], items["sd"] = (
+        ratings.mean(axis=1).to_numpy(),
+        ratings.std(axis=1, ddof=0).to_numpy(),
+    )
     items["stated_mean"], items["stated_sd"] = ([float(row[k]) for row in rows] for k in (1, 2))
     card.expect(
         repeated_tokens=int(items["text"].duplicated().sum()),
-        means_that_differ=int(((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()),  # of rounding
+        means_that_differ=int(
+            ((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()
+        ),  # of rounding
         deviations_that_differ=int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
     )
-    counts = {"documents": len(ratings), "queries": ratings.shape[1], "judgements": int(ratings.notna().sum().sum())}
+    counts = {
+        "documents": len(ratings),
+        "queries": ratings.shape[1],
+        "judgements": int(ratings.notna().sum().sum()),
+    }
     content = [items[["item_id", "text"]].join(ratings, on="item_id").to_csv(index=False)]
     return StudySet(card.key, split, counts, content, card, ratings=ratings, items=items)
 
@@ -249,9 +289,17 @@ def pdpabench_votes(card, files, split):
     except ValueError as error:
         raise InputError(f"{card.key}: a rating is no whole number: {error}") from None
     items = items.astype({"item": int})[["item", "prompt", "rag", "base"]]
-    counts = {"documents": len(items), "queries": votes["rater"].nunique(), "judgements": len(votes)}
-    content = [table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])]  # no comments
-    return StudySet(card.key, split, counts, content, card, votes=votes[[*VOTES, "comment"]], items=items)
+    counts = {
+        "documents": len(items),
+        "queries": votes["rater"].nunique(),
+        "judgements": len(votes),
+    }
+    content = [
+        table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])
+    ]  # no comments
+    return StudySet(
+        card.key, split, counts, content, card, votes=votes[[*VOTES, "comment"]], items=items
+    )
 
 
 def from_workbooks(paths):
@@ -261,13 +309,17 @@ def from_workbooks(paths):
         for path in paths
         for place, (_, record) in enumerate(_sheet(path), start=1)
     ]
-    votes = pd.DataFrame(rows).rename(columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"})
+    votes = pd.DataFrame(rows).rename(
+        columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
+    )
     for column in ("prompt", *_OUTPUTS):
         votes[column] = [" ".join(str(text).split()) for text in votes[column]]
     votes["item"] = votes["prompt"].rank(method="dense").astype(int)
     first, second = (votes[column] for column in _OUTPUTS)
     left = votes["rag_side"] == "S1"
-    votes = votes.assign(rag=first.where(left, second), base=second.where(left, first)).fillna({"comment": ""})
+    votes = votes.assign(rag=first.where(left, second), base=second.where(left, first)).fillna(
+        {"comment": ""}
+    )
     return votes, votes.drop_duplicates("item").sort_values("item", ignore_index=True)
 
 
@@ -276,7 +328,14 @@ _OUTPUTS = ("system1_output", "system2_output")
 
 def _sheet(path):
     """Rows of the first sheet; formulas outside of the named columns do not count."""
-    needed = {"_rag_side_for_analysis", "preferred", "prompt_text", "comment", *_OUTPUTS, *VOTES[5:]}
+    needed = {
+        "_rag_side_for_analysis",
+        "preferred",
+        "prompt_text",
+        "comment",
+        *_OUTPUTS,
+        *VOTES[5:],
+    }
     return sheet_records(path, read_book(path).sheets[0], needed)
 
 
@@ -287,7 +346,9 @@ def _rows(path, **fields):
 
 def _rows_of(part, files, **fields):
     """Objects of the only file that belong to a split."""
-    return [row for row in _rows(*files.values(), split=str, **fields) if part in ("all", row["split"])]
+    return [
+        row for row in _rows(*files.values(), split=str, **fields) if part in ("all", row["split"])
+    ]
 
 
 def drift_stages(seed=1337):
@@ -298,15 +359,27 @@ def drift_stages(seed=1337):
     path = DATA / "drift" / f"{seed}.jsonl.gz"
     if not path.is_file():
         known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
-        raise InputError(f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, known))}")
+        raise InputError(
+            f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, known))}"
+        )
     rows = _rows(path)
-    policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values("policy", ignore_index=True)
-    asked = pd.DataFrame([row for row in rows if "question" in row]).rename(columns={"question": "query_id"})
+    policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values(
+        "policy", ignore_index=True
+    )
+    asked = pd.DataFrame([row for row in rows if "question" in row]).rename(
+        columns={"question": "query_id"}
+    )
     documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
     base = documents[~policies["confuser"]].reset_index(drop=True)
     queries = asked[["query_id", "text", "group", "line", "wording"]]
-    qrels, groups = (dict(zip(asked["query_id"], asked[name], strict=True)) for name in ("relevant", "group"))
-    parts = [(base, queries), (documents, queries), (documents, queries.assign(text=asked["rewritten"]))]
+    qrels, groups = (
+        dict(zip(asked["query_id"], asked[name], strict=True)) for name in ("relevant", "group")
+    )
+    parts = [
+        (base, queries),
+        (documents, queries),
+        (documents, queries.assign(text=asked["rewritten"])),
+    ]
     return [
         RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
         for number, part in enumerate(parts)

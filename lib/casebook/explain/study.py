@@ -59,7 +59,9 @@ DETECTORS = (
 )
 """Detectors and their names. The faithfulness of a rule is its share of grounded sentences."""
 CONTRASTS = [
-    (f"corrected{measure}", f"{rule}{measure}") for measure in (" faithfulness", "") for rule in ("documented", "code")
+    (f"corrected{measure}", f"{rule}{measure}")
+    for measure in (" faithfulness", "")
+    for rule in ("documented", "code")
 ]
 SENTENCES = "AUROC of sentences"
 
@@ -82,7 +84,10 @@ EXPLAINERS = {
         "corrected",
         "sentences of the standard explainer, each of which names a fact that it found in the source",
     ),
-    "documented explainer": ("documented", "sentences of COUNTERCASE's explainer, which it does not check"),
+    "documented explainer": (
+        "documented",
+        "sentences of COUNTERCASE's explainer, which it does not check",
+    ),
 }
 
 
@@ -95,7 +100,11 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
     `kind` is ``template`` (the question and a quotation), ``gold`` (reference answers), ``explainer`` or
     ``documented explainer`` (sentences of `Explainer`), or the name of a run of PDPABench's stored answers.
     """
-    pairs, texts, known = list(_first_relevant(dataset)), _column(dataset, "text"), _column(dataset, "citation")
+    pairs, texts, known = (
+        list(_first_relevant(dataset)),
+        _column(dataset, "text"),
+        _column(dataset, "citation"),
+    )
     name, cited, why = dataset.name, {}, ""
     if kind == "template":
         how, why = "template: the question and a quotation", "no sentence to quote"
@@ -107,11 +116,17 @@ def explain(dataset, kind="template", *, limit=None, seed=0):
     elif kind in EXPLAINERS:
         (rules, how), why = EXPLAINERS[kind], "nothing in common found"
         name = f"{name}.{rules}_explainer"
-        explainer = Explainer({document: texts[document] for _, document in pairs}, rules == "documented")
+        explainer = Explainer(
+            {document: texts[document] for _, document in pairs}, rules == "documented"
+        )
         found = [_sentences_of(explainer, row, document) for row, document in pairs]
     else:
         return limited(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
-    made = {row["query_id"]: text for (row, _), text in zip(pairs, found, strict=True) if text is not None}
+    made = {
+        row["query_id"]: text
+        for (row, _), text in zip(pairs, found, strict=True)
+        if text is not None
+    }
     own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
     left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
     return limited(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
@@ -139,22 +154,37 @@ class Record(BaseModel):
 
 def own_explanations(path, folder=None):
     """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
-    documents = read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
-    texts = {key: text for key, text in zip(documents["doc_id"], documents["text"], strict=True) if text.strip()}
+    documents = (
+        read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
+    )
+    texts = {
+        key: text
+        for key, text in zip(documents["doc_id"], documents["text"], strict=True)
+        if text.strip()
+    }
     explanations, own, sources = {}, {}, dict(texts)
     for number, line in read_jsonl(path, {}):
         record = fitting(path, number, line, Record)
-        key, ids = record.id or f"line {number}", list(dict.fromkeys(record.sources or [record.source]))
+        key, ids = (
+            record.id or f"line {number}",
+            list(dict.fromkeys(record.sources or [record.source])),
+        )
         if key in explanations:
             raise InputError.at(path, number, f"id {key!r} comes twice")
         if not record.contexts and (lost := [one for one in ids if one not in texts]):
-            where = f"{folder} has no such document with text" if folder else "name the folder of the sources too"
+            where = (
+                f"{folder} has no such document with text"
+                if folder
+                else "name the folder of the sources too"
+            )
             raise InputError.at(path, number, f"source {lost[0]!r}: {where}")
         explanations[key], own[key] = record.explanation, "\0".join(record.contexts or ids)
         sources.setdefault(own[key], "\n\n".join(record.contexts or [texts[one] for one in ids]))
     if not explanations:
         raise InputError(f"{path}: holds no explanations")
-    return Explained(Path(path).stem, "explanations of your own", explanations, sources, own, {}, {})
+    return Explained(
+        Path(path).stem, "explanations of your own", explanations, sources, own, {}, {}
+    )
 
 
 def check_parameters(values):
@@ -181,7 +211,12 @@ class Scored:
 def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
     """Score explanations under COUNTERCASE's and the standard rule, beside sources of others, out of a `pool`."""
     pairing = pair_sources(
-        explained.explanations, explained.sources, explained.own, draws=foreign, seed=seed, pool=pool
+        explained.explanations,
+        explained.sources,
+        explained.own,
+        draws=foreign,
+        seed=seed,
+        pool=pool,
     )
     rows, grounded, numbers = sentence_rows(pairing), {}, {}
     nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
@@ -189,7 +224,9 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
         claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
         claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
         means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
-        means = grounded[rule] = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        means = grounded[rule] = means.reindex(
+            index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED]
+        )
         if claims.empty:
             numbers[rule] = {SENTENCES: nothing, "faithfulness": nothing}
             continue
@@ -203,13 +240,20 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
 def score_report(explained, found):
     """Give scores of explanations as plain data: the rules, then each explanation with its sentences."""
     items, rows = [], found.rows[found.rows["condition"] == MATCHED]
-    parts = {key: part.groupby("rule")["share"].apply(list).to_dict() for key, part in rows.groupby("explanation")}
+    parts = {
+        key: part.groupby("rule")["share"].apply(list).to_dict()
+        for key, part in rows.groupby("explanation")
+    }
     for key in explained.explanations:
         item = {"id": key, "source": explained.own[key].split("\0")}
         for rule, means in found.grounded.items():
             held = {side: number_or_none(means[side].get(key)) for side in (MATCHED, MISMATCHED)}
             shares = [number_or_none(share) for share in parts[key].get(rule, ())]
-            item[rule] = {"faithfulness": held[MATCHED], "foreign": held[MISMATCHED], "shares": shares}
+            item[rule] = {
+                "faithfulness": held[MATCHED],
+                "foreign": held[MISMATCHED],
+                "shares": shares,
+            }
         items.append(item)
     return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
 
@@ -223,7 +267,9 @@ def score_parts(report):
         for measure, number in report[rule].items()
     )
     numbers[["low", "high"]] = numbers["ci"].tolist()
-    numbers = numbers[["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]]
+    numbers = numbers[
+        ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
+    ]
     items = []
     for item in report["items"]:
         shares = enumerate(item["corrected"]["shares"], 1)
@@ -258,7 +304,10 @@ def limited(made, limit, seed):
         order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
         chosen = [keys[i] for i in sorted(order[:limit])]
         explanations = {key: made.explanations[key] for key in chosen}
-        own, left_out = {key: made.own[key] for key in chosen}, made.left_out | {"not drawn": len(keys) - limit}
+        own, left_out = (
+            {key: made.own[key] for key in chosen},
+            made.left_out | {"not drawn": len(keys) - limit},
+        )
         made = replace(made, explanations=explanations, own=own, left_out=left_out)
     _check_sources(made.name, {made.sources[key] for key in made.own.values()})
     return made
@@ -315,7 +364,9 @@ def _sentences_of(explainer, row, document):
 
 def _check_gold(dataset):
     if "gold_answer" not in dataset.queries:
-        raise InputError(f"{dataset.name} has no reference answers: choose other explanations than gold")
+        raise InputError(
+            f"{dataset.name} has no reference answers: choose other explanations than gold"
+        )
 
 
 def _stored(run):
@@ -323,7 +374,13 @@ def _stored(run):
     mirror = os.environ.get(MIRROR_VARIABLE)
     if not mirror:
         raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
-    path = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers") / "detailed_results.jsonl"
+    path = (
+        Path(mirror)
+        / "pdpabench"
+        / "generation"
+        / valid_name(run, "run of answers")
+        / "detailed_results.jsonl"
+    )
     if not path.is_file():
         raise InputError(f"{path}: no stored answers; choose from the folder's runs")
     return path
@@ -336,7 +393,9 @@ def _stored_answers(dataset, run, pairs, texts, known):
     explanations, sources, own, cited, left_out = {}, {}, {}, {}, Counter()
     for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
         key, answer = row["qid"], row["prediction"].get("answer_text")
-        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts] or relevant.get(key)
+        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts] or relevant.get(
+            key
+        )
         if not answer or not shown:
             left_out["no answer" if not answer else "no passage"] += 1
             continue
@@ -351,7 +410,9 @@ def _stored_answers(dataset, run, pairs, texts, known):
 
 
 _NUMBER = re.compile(r"(?<![\w.(\[])\d{1,3}(?:,\d{3})*(?![\w)\]])")
-_AUXILIARY = re.compile(r"\b(?P<verb>may|must|shall|will|can|is|are|was|were|has|have|does|do)\b(?P<negation> not)?")
+_AUXILIARY = re.compile(
+    r"\b(?P<verb>may|must|shall|will|can|is|are|was|were|has|have|does|do)\b(?P<negation> not)?"
+)
 _BREAK = re.compile(r"(?<=[.:?!]) (?=[A-Z“])")
 
 
@@ -363,7 +424,12 @@ def corrupt(explanations, *, seed=0):
     found = {defect: {} for defect in DEFECTS}
     for key, text in explanations.items():
         other = explanations[following[key]]
-        copies = (_number_changed(text), _negation_turned(text), _foreign_sentence(text, other), _stitched(text, other))
+        copies = (
+            _number_changed(text),
+            _negation_turned(text),
+            _foreign_sentence(text, other),
+            _stitched(text, other),
+        )
         for defect, copy in zip(DEFECTS, copies, strict=True):
             if copy is not None and copy != text:
                 found[defect][key] = copy
@@ -411,7 +477,10 @@ def scores(explanation, source, weights):
     flips = [find_flip(explanation[a:b], there) for a, b in sentences(explanation)]
     kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
     return {
-        **{f"{rule} faithfulness": grounded_share(each) if each else None for rule, each in shares.items()},
+        **{
+            f"{rule} faithfulness": grounded_share(each) if each else None
+            for rule, each in shares.items()
+        },
         **{rule: _mean(each) for rule, each in shares.items()},
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
         "mentions": share_named(explanation, source),
@@ -430,9 +499,13 @@ def scored_copies(explained, weights, *, seed=0):
     The source of a copy is its own, but for the defect "source swapped", where the text is the original's.
     """
     own = {key: explained.sources[explained.own[key]] for key in explained.explanations}
-    pairing = pair_sources(explained.explanations, explained.sources, explained.own, draws=1, seed=seed)
+    pairing = pair_sources(
+        explained.explanations, explained.sources, explained.own, draws=1, seed=seed
+    )
     swapped = {key: explained.sources[others[0]] for key, others in pairing.foreign.items()}
-    originals = {key: scores(text, own[key], weights) for key, text in explained.explanations.items()}
+    originals = {
+        key: scores(text, own[key], weights) for key, text in explained.explanations.items()
+    }
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
     for defect, copies in spoilt.items():
@@ -456,7 +529,12 @@ def detect(scored):
         part = scored[scored["defect"] == defect]
         for detector in DETECTORS:
             judged = _judged(part, detector)
-            row = {"defect": defect, "detector": detector, "n": len(part) // 2, "judged": len(judged) // 2}
+            row = {
+                "defect": defect,
+                "detector": detector,
+                "n": len(part) // 2,
+                "judged": len(judged) // 2,
+            }
             if judged.empty:
                 row |= {"groups": 0, "reason": "nothing to judge"}
             else:
@@ -499,7 +577,18 @@ def detection_contrasts(scored, margin=0.0):
             if len(judged):
                 row = {"defect": defect, "system": detector, "against": against}
                 rows.append(row | _contrast(judged, detector, against, margin))
-    columns = ["defect", "system", "against", "difference", "low", "high", "n", "groups", "level", "baseline"]
+    columns = [
+        "defect",
+        "system",
+        "against",
+        "difference",
+        "low",
+        "high",
+        "n",
+        "groups",
+        "level",
+        "baseline",
+    ]
     return with_reasons(rows, [*columns, "verdict", "reason"]).astype({"low": float, "high": float})
 
 
@@ -508,11 +597,26 @@ def _contrast(judged, detector, against, margin):
     scores = judged[detector], judged[against]
     found = clustered_auroc(judged["original"], judged["key"], judged["source"], *scores)
     level, baseline = (auroc(judged["original"], each).estimate for each in scores)
-    row = {"difference": found.estimate, "low": found.low, "high": found.high, "reason": found.reason}
+    row = {
+        "difference": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "reason": found.reason,
+    }
     row["verdict"] = verdict_of(found.low, found.high, margin)
-    alike = found.low == found.high == 0 or level == baseline == 1 or scores[0].rank().equals(scores[1].rank())
+    alike = (
+        found.low == found.high == 0
+        or level == baseline == 1
+        or scores[0].rank().equals(scores[1].rank())
+    )
     if alike or (_is_blind(judged, detector) and _is_blind(judged, against)):
-        row |= {"difference": 0.0, "low": None, "high": None, "verdict": NOT_MEASURED, "reason": NO_UNIT_DIFFERS}
+        row |= {
+            "difference": 0.0,
+            "low": None,
+            "high": None,
+            "verdict": NOT_MEASURED,
+            "reason": NO_UNIT_DIFFERS,
+        }
     counts = {"n": len(judged) // 2, "groups": judged["source"].nunique()}
     return row | counts | {"level": level, "baseline": baseline}
 
@@ -587,7 +691,9 @@ def cited_provisions(explained):
         for state in ("exact", "same section", "absent"):
             counts = [own.count(state) for own in states]
             found = clustered_wilson(counts, sizes)
-            rows.append((condition, state, sum(counts), found.estimate, found.low, found.high, sum(sizes)))
+            rows.append(
+                (condition, state, sum(counts), found.estimate, found.low, found.high, sum(sizes))
+            )
     return pd.DataFrame(rows, columns=["condition", "state", "count", "share", "low", "high", "n"])
 
 

@@ -15,7 +15,15 @@ from casebook.errors import InputError
 from casebook.sensitivity.citations import find_citations
 from casebook.sensitivity.edits import LABELS
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import NUMBERS, SIDES, fact_at, fact_fields, fact_key, number_text, query_text
+from casebook.sensitivity.facts import (
+    NUMBERS,
+    SIDES,
+    fact_at,
+    fact_fields,
+    fact_key,
+    number_text,
+    query_text,
+)
 from casebook.text import STOP_LIST, passages
 
 MOST = 2  # sentences about one result
@@ -82,7 +90,12 @@ class Explanation:
             "rules": "documented" if self.documented else "corrected",
             "sentences": [asdict(sentence) for sentence in self.sentences],
             "passages": [
-                {"document_id": p.document_id, "start": p.start, "end": p.end, "words": len(p.text.split())}
+                {
+                    "document_id": p.document_id,
+                    "start": p.start,
+                    "end": p.end,
+                    "words": len(p.text.split()),
+                }
                 for p in self.passages
             ],
         }
@@ -154,7 +167,9 @@ class Explainer:
             for sheet, found in zip(sheets[::-1], (after, before), strict=True)
             for case, document in zip(found.cases, found.documents, strict=True)
         }
-        return explain_edge(node.edit.fact_type, sheets, (before.cases, after.cases), listed, self.documented)
+        return explain_edge(
+            node.edit.fact_type, sheets, (before.cases, after.cases), listed, self.documented
+        )
 
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
@@ -198,7 +213,9 @@ def _corrected(sheet, passage):
     for kind, says in _SAYS.items():
         if keys := [key for key in known if key in told and kind_of(key) == kind]:
             names = ", ".join(known[key] for key in keys)
-            yield Sentence(says.format(names), kind, tuple(passage.support(*told[key]) for key in keys))
+            yield Sentence(
+                says.format(names), kind, tuple(passage.support(*told[key]) for key in keys)
+            )
 
 
 def _documented(sheet, passage):
@@ -210,7 +227,12 @@ def _documented(sheet, passage):
         party = getattr(sheet.parties, f"{side}_type")
         at = passage.text.lower().find(party.lower())
         if party != "Unknown" and at >= 0:
-            yield Sentence(_SAYS[side].format(party), side, (passage.support(at, at + len(party)),), checked=False)
+            yield Sentence(
+                _SAYS[side].format(party),
+                side,
+                (passage.support(at, at + len(party)),),
+                checked=False,
+            )
 
 
 # Edits
@@ -226,21 +248,28 @@ _ASSERTED = {
 def explain_edge(fact_type, sheets, lists, listed, documented=False):
     """Explain what an edit did: sheets and lists of cases before and after, and {case: passage} shown."""
     before, after = lists
-    dropped, new = ([case for case in one if case not in other] for one, other in ((before, after), (after, before)))
+    dropped, new = (
+        [case for case in one if case not in other]
+        for one, other in ((before, after), (after, before))
+    )
     changes = fact_changes(*sheets)
     sentences = list(_change(sheets, changes))
     for cases, what in ((dropped, "left the list"), (new, "came in")):
         if cases:
             number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
             more = " and others" if len(cases) > LISTED else ""
-            sentences.append(Sentence(f"{number} {what}: {', '.join(cases[:LISTED])}{more}.", "lists"))
+            sentences.append(
+                Sentence(f"{number} {what}: {', '.join(cases[:LISTED])}{more}.", "lists")
+            )
     if dropped or new:
         if documented and fact_type in _ASSERTED:
             sentences.append(Sentence(_ASSERTED[fact_type], "reason", checked=False))
         else:
             sentences += _reasons(sheets, changes, (dropped, new), listed, documented)
     elif documented:
-        sentences.append(Sentence("The fact is not operative: the same cases are found.", "order", checked=False))
+        sentences.append(
+            Sentence("The fact is not operative: the same cases are found.", "order", checked=False)
+        )
     else:
         order = "the same" if list(before) == list(after) else "another"
         sentences.append(Sentence(f"The same cases, in {order} order.", "order"))
@@ -253,24 +282,48 @@ def _change(sheets, changes):
     if not changes:
         yield Sentence("No fact changed.", "change")
     for fact_type, *fields in changes:
-        old, new = (field and _named(sheet, field) for sheet, field in zip(sheets, fields, strict=True))
+        old, new = (
+            field and _named(sheet, field) for sheet, field in zip(sheets, fields, strict=True)
+        )
         if new:
-            text = f"{fact_type} changed: {old} became {new}" if old else f"{fact_type} added: {new}"
+            text = (
+                f"{fact_type} changed: {old} became {new}" if old else f"{fact_type} added: {new}"
+            )
             same = [fact_key(sheets[1], name) for name in fact_fields(sheets[1])]
-            text += " (another fact says so too)" if same.count(fact_key(sheets[1], fields[1])) > 1 else ""
+            text += (
+                " (another fact says so too)"
+                if same.count(fact_key(sheets[1], fields[1])) > 1
+                else ""
+            )
         else:
             text = f"{fact_type} taken away: {old}"
-            text += " (another fact still says so)" if fact_key(sheets[0], fields[0]) in keys_of(sheets[1]) else ""
+            text += (
+                " (another fact still says so)"
+                if fact_key(sheets[0], fields[0]) in keys_of(sheets[1])
+                else ""
+            )
         yield Sentence(f"{text}.", "change")
 
 
 def _reasons(sheets, changes, cases, listed, documented):
     """Where the old fact is told by cases that left, the new one by cases that came in."""
     found = []
-    for side, (sheet, part, which) in enumerate(zip(sheets, cases, ("left", "came in"), strict=True), 1):
-        fields = [change[side] for change in changes if change[side] and fact_at(sheet, change[side]) != "Unknown"]
-        for key, name in {fact_key(sheet, field): written(sheet, field) for field in fields}.items():
-            told = [(listed[case], facts_of(listed[case].text).get(key)) for case in part if case in listed]
+    for side, (sheet, part, which) in enumerate(
+        zip(sheets, cases, ("left", "came in"), strict=True), 1
+    ):
+        fields = [
+            change[side]
+            for change in changes
+            if change[side] and fact_at(sheet, change[side]) != "Unknown"
+        ]
+        for key, name in {
+            fact_key(sheet, field): written(sheet, field) for field in fields
+        }.items():
+            told = [
+                (listed[case], facts_of(listed[case].text).get(key))
+                for case in part
+                if case in listed
+            ]
             if support := tuple(passage.support(*place) for passage, place in told if place):
                 verb = "tells" if len(support) == 1 else "tell"
                 text = f"Of {len(part)} that {which}, {len(support)} {verb} of {name} in the passage shown."
@@ -317,7 +370,11 @@ def written(sheet, field):
     fact = fact_at(sheet, field)
     if hasattr(fact, "unit"):
         return f"{number_text(fact.value)} {fact.unit}"
-    return f"age {number_text(fact.value)}" if hasattr(fact, "value") else getattr(fact, "evidence_type", fact)
+    return (
+        f"age {number_text(fact.value)}"
+        if hasattr(fact, "value")
+        else getattr(fact, "evidence_type", fact)
+    )
 
 
 def _named(sheet, field):
@@ -330,15 +387,24 @@ def _named(sheet, field):
 def fact_changes(before, after):
     """What differs between two sheets: (fact type, field before or None, field after or None)."""
     sides = [f"parties.{side}_type" for side in SIDES]
-    found = [("PartyType", side, side) for side in sides if fact_at(before, side) != fact_at(after, side)]
+    found = [
+        ("PartyType", side, side) for side in sides if fact_at(before, side) != fact_at(after, side)
+    ]
     lists = {"evidence_items": "Evidence", "sections_cited": "Section"}
-    for name, fact_type in (lists | {f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS}).items():
+    for name, fact_type in (
+        lists | {f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS}
+    ).items():
         old, new = fact_at(before, name), fact_at(after, name)
         if len(old) == len(new):
             places = [(at, at) for at in range(len(old)) if old[at] != new[at]]
         else:
-            places = [(at, None) for at in _unmatched(old, new)] + [(None, at) for at in _unmatched(new, old)]
-        found += [(fact_type, *(None if at is None else f"{name}.{at}" for at in place)) for place in places]
+            places = [(at, None) for at in _unmatched(old, new)] + [
+                (None, at) for at in _unmatched(new, old)
+            ]
+        found += [
+            (fact_type, *(None if at is None else f"{name}.{at}" for at in place))
+            for place in places
+        ]
     return found
 
 
@@ -379,7 +445,9 @@ class TermWeights:
         self.n, self.df = 0, Counter()
         for text in texts:
             self.n += 1
-            self.df.update(filter(_counts, set(_TOKEN.findall(text.lower()))))  # places are not needed here
+            self.df.update(
+                filter(_counts, set(_TOKEN.findall(text.lower())))
+            )  # places are not needed here
 
     def weight(self, term):
         """Weight of a term, at least 1."""
@@ -402,7 +470,9 @@ def as_markdown(explanation):
     """An explanation, as `Explanation.to_dict` gives it, with its supports quoted below it."""
     lines = []
     for sentence in explanation["sentences"]:
-        lines.append(f"- {plain(sentence['text'])}{'' if sentence['checked'] else ' (not checked)'}")
+        lines.append(
+            f"- {plain(sentence['text'])}{'' if sentence['checked'] else ' (not checked)'}"
+        )
         for one in sentence["support"]:
             place = f"{one['document_id']}, {one['start']} to {one['end']}"
             lines.append(f"  - “{plain(one['quote'])}” ({plain(place)})")
@@ -412,11 +482,18 @@ def as_markdown(explanation):
 def node_markdown(node):
     """Explanations of one state of a tree's report."""
     told = [("The edit", (node["edge"] or {}).get("explanation"))]
-    told += [(f"{one['rank']}. {plain(one['case_id'])}", one.get("explanation")) for one in node["retrieval_results"]]
-    return "\n".join(f"**{title}**\n\n{as_markdown(explanation)}" for title, explanation in told if explanation)
+    told += [
+        (f"{one['rank']}. {plain(one['case_id'])}", one.get("explanation"))
+        for one in node["retrieval_results"]
+    ]
+    return "\n".join(
+        f"**{title}**\n\n{as_markdown(explanation)}" for title, explanation in told if explanation
+    )
 
 
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {mark: f"\\{mark}" for mark in "\\`*_[]#|"})
+_ESCAPED = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {mark: f"\\{mark}" for mark in "\\`*_[]#|"}
+)
 
 
 def plain(text):

@@ -55,7 +55,9 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     base, stance, config = checker.base, checker.stance, checker.config
     cells = factorial_configs(config)
     nine = documented_configs(config)
-    rows = run_configs(cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo)
+    rows = run_configs(
+        cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo
+    )
     groups = rows.drop_duplicates("id")["group"].tolist()
     options = {"n_resamples": resamples, "seed": seed}
     by_rate = {0.0: effects(right_table(rows), groups, unused=unused_factors([rows]), **options)}
@@ -71,7 +73,11 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
     rivals = [name for name in nine if name not in ("full", *COMPONENTS)]
     idle = {name: NO_OTHER_INPUT for name in rivals if not inputs_differ(rows, "full", name)}
     compared = compare_verdicts(
-        right["full"].astype(bool), right[rivals].astype(bool), clusters=groups, not_measured=idle, **options
+        right["full"].astype(bool),
+        right[rivals].astype(bool),
+        clusters=groups,
+        not_measured=idle,
+        **options,
     )
     cost = costs(rows)
     return {
@@ -81,7 +87,9 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
         "parts": left_out,
         "effects": pd.concat(by_rate, names=["rate"]).reset_index("rate").reset_index(drop=True),
         "reported": reported(left_out),
-        "crashed": rows.loc[rows["error"].notna(), ["config", "id", "error"]].reset_index(drop=True),
+        "crashed": rows.loc[rows["error"].notna(), ["config", "id", "error"]].reset_index(
+            drop=True
+        ),
     }
 
 
@@ -91,7 +99,10 @@ def verdict_input(result, rule):
     Two configurations with the same input of every claim differ in nothing that could have been measured. Parts are
     compared by their words, and weights relative to the heaviest passage of a part that takes a side.
     """
-    parts = tuple((tuple(words(part.text)), part.verifiability) for part in (*result.subclaims, *result.dropped))
+    parts = tuple(
+        (tuple(words(part.text)), part.verifiability)
+        for part in (*result.subclaims, *result.dropped)
+    )
     passages = []
     for name in result.parts:
         evidence = result.evidence_of(name)
@@ -99,7 +110,9 @@ def verdict_input(result, rule):
         heaviest = 1.0 if rule.per_item else max(map(rule.weight, counted), default=1.0)
         for item in evidence:
             weight = rule.weight(item) / heaviest if item in counted else 0.0
-            passages.append((name, item.doc_id, item.start, item.end, item.stance, round(weight, 12)))
+            passages.append(
+                (name, item.doc_id, item.start, item.end, item.stance, round(weight, 12))
+            )
     settings = (rule.upper, rule.lower, rule.per_item, rule.neutral_against, rule.documented)
     return parts, result.queries, tuple(passages), settings
 
@@ -112,7 +125,9 @@ def inputs_differ(rows, first, second):
 
 def unused_parts(rows):
     """Parts without which every claim had the same input, with the reason."""
-    unused = {part: UNUSED[part] for part, code in PARTS.items() if not inputs_differ(rows, "full", code)}
+    unused = {
+        part: UNUSED[part] for part, code in PARTS.items() if not inputs_differ(rows, "full", code)
+    }
     return dict.fromkeys(unused, NOTHING_CHECKED) if rows["verdict"].isna().all() else unused
 
 
@@ -120,7 +135,9 @@ def unused_factors(tables):
     """Factors that changed the input of no claim in any cell of any table of `run_configs`, with the reason."""
     unused = {}
     for place, factor in enumerate(FACTORS):
-        without = {cell: (*cell[:place], False, *cell[place + 1 :]) for cell in CELLS if cell[place]}
+        without = {
+            cell: (*cell[:place], False, *cell[place + 1 :]) for cell in CELLS if cell[place]
+        }
         pairs = [(NAME_OF_CELL[cell], NAME_OF_CELL[rest]) for cell, rest in without.items()]
         if not any(inputs_differ(rows, *pair) for rows in tables for pair in pairs):
             unused[factor] = UNUSED_FACTORS[factor]
@@ -153,8 +170,12 @@ def parts(right, groups, unused=None, **options):
 
 def reported(left_out):
     """The impacts that the document states, in points, beside what was measured on clean documents."""
-    ours = left_out.set_index("against").loc[[f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]]
-    points = (-100 * ours[["difference", "high", "low"]] + 0.0).set_axis(["ours", "ours low", "ours high"], axis=1)
+    ours = left_out.set_index("against").loc[
+        [f"without {part}" for part in PARTS if PARTS[part] in COMPONENTS]
+    ]
+    points = (-100 * ours[["difference", "high", "low"]] + 0.0).set_axis(
+        ["ours", "ours low", "ours high"], axis=1
+    )
     stated = [
         {
             "configuration": code,
@@ -166,7 +187,9 @@ def reported(left_out):
         }
         for code in COMPONENTS
     ]
-    measured = pd.concat([points, ours[["p_adjusted", "n", "verdict", "reason"]]], axis=1)  # + 0.0: no negative zero
+    measured = pd.concat(
+        [points, ours[["p_adjusted", "n", "verdict", "reason"]]], axis=1
+    )  # + 0.0: no negative zero
     return pd.DataFrame(stated).join(measured.reset_index(drop=True))
 
 
@@ -195,8 +218,14 @@ def documented_configs(config=None):
     changed |= {"stricter threshold": {"upper": 0.85}, "lenient threshold": {"upper": 0.55}}
     return {
         "full": config,
-        **{name: cell_config([factor != left for factor in FACTORS], config) for name, left in COMPONENTS.items()},
-        **{name: replace(config, rule=replace(config.rule, **change)) for name, change in changed.items()},
+        **{
+            name: cell_config([factor != left for factor in FACTORS], config)
+            for name, left in COMPONENTS.items()
+        },
+        **{
+            name: replace(config, rule=replace(config.rule, **change))
+            for name, change in changed.items()
+        },
         "minimal": cell_config(CELLS[0], config),
     }
 
@@ -239,9 +268,17 @@ def effect_weights():
     orders = 1 / (4 * comb(3, np.arange(4)))
     pairs = list(itertools.combinations(range(4), 2))
     columns = {f"main: {name}": signs[:, place] / 8 for place, name in enumerate(FACTORS)}
-    columns |= {f"interaction: {FACTORS[a]} x {FACTORS[b]}": signs[:, a] * signs[:, b] / 8 for a, b in pairs}
-    columns |= {f"shapley: {f}": signs[:, place] * orders[others[:, place]] for place, f in enumerate(FACTORS)}
-    columns |= {f"without: {f}": signs[:, place] * (others[:, place] == 3) for place, f in enumerate(FACTORS)}
+    columns |= {
+        f"interaction: {FACTORS[a]} x {FACTORS[b]}": signs[:, a] * signs[:, b] / 8 for a, b in pairs
+    }
+    columns |= {
+        f"shapley: {f}": signs[:, place] * orders[others[:, place]]
+        for place, f in enumerate(FACTORS)
+    }
+    columns |= {
+        f"without: {f}": signs[:, place] * (others[:, place] == 3)
+        for place, f in enumerate(FACTORS)
+    }
     return pd.DataFrame(columns, index=list(CELL_NAMES))
 
 
@@ -263,7 +300,9 @@ def effects(values, clusters=None, *, unused=None, n_resamples=10_000, seed=0):
         table = contrasts(per_claim, pairs, clusters, **options).drop(columns="against")
         table.insert(0, "kind", kind)
         tables.append(table.assign(system=table["system"].str.removeprefix(f"{kind}: ")))
-    return pd.concat(tables, ignore_index=True).rename(columns={"system": "effect", "difference": "value"})
+    return pd.concat(tables, ignore_index=True).rename(
+        columns={"system": "effect", "difference": "value"}
+    )
 
 
 def plant_noise(documents, rate, seed=0):
@@ -273,7 +312,9 @@ def plant_noise(documents, rate, seed=0):
     rng = np.random.Generator(stream(seed, "planted notes"))
     chosen = np.sort(rng.permutation(np.arange(len(documents)))[: round(rate * len(documents))])
     notes = documents.iloc[chosen].copy()
-    notes["text"] = [" ".join(contradict(text[a:b], rng) for a, b in sentences(text)) for text in notes["text"]]
+    notes["text"] = [
+        " ".join(contradict(text[a:b], rng) for a, b in sentences(text)) for text in notes["text"]
+    ]
     notes["doc_id"] = notes["doc_id"] + "~note"
     notes["kind"] = "forum"
     return pd.concat([documents, notes], ignore_index=True)
@@ -285,7 +326,11 @@ _TURNS += [
     (re.compile(r"\b(?:not|never) ", re.IGNORECASE), "", 1),
     (re.compile(r"\bexcluded\b", re.IGNORECASE), "covered", 1),
     (re.compile(r"\b(?:no|neither) ", re.IGNORECASE), "a ", 1),
-    (re.compile(r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)", re.IGNORECASE), r"\1 not", 1),
+    (
+        re.compile(r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)", re.IGNORECASE),
+        r"\1 not",
+        1,
+    ),
 ]
 
 
@@ -316,14 +361,18 @@ SIMULATOR = yaml_table("documented")["simulator"]
 
 def simulated_accuracy(configuration):
     """Probability with which the documented simulator draws a right answer for one of its nine configurations."""
-    penalties = [SIMULATOR["penalties"].get(part, 0) for part in SIMULATOR["changed"][configuration]]
+    penalties = [
+        SIMULATOR["penalties"].get(part, 0) for part in SIMULATOR["changed"][configuration]
+    ]
     return max(SIMULATOR["least"], SIMULATOR["accuracy"] - sum(penalties))
 
 
 def simulated_seconds(configuration):
     """The constant that the documented simulator reports as time."""
     changed = SIMULATOR["changed"][configuration]
-    return SIMULATOR["seconds"] * (1 + sum(n for part, n in SIMULATOR["slower"].items() if part not in changed))
+    return SIMULATOR["seconds"] * (
+        1 + sum(n for part, n in SIMULATOR["slower"].items() if part not in changed)
+    )
 
 
 def chance_of_reversal(configuration, n):

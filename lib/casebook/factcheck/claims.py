@@ -11,7 +11,14 @@ from typing import Annotated, Literal
 import nupunkt
 import pandas as pd
 import Stemmer
-from pydantic import BaseModel, BeforeValidator, Field, StrictInt, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictInt,
+    StringConstraints,
+    ValidationError,
+)
 
 from casebook import paths
 from casebook.data.cards import first_problem
@@ -50,7 +57,9 @@ class Claim:
 
 
 Filled = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
-_Told = Annotated[str, BeforeValidator(lambda value: "" if value is None or value != value else value)]
+_Told = Annotated[
+    str, BeforeValidator(lambda value: "" if value is None or value != value else value)
+]
 
 
 class Quote(BaseModel):
@@ -84,7 +93,10 @@ def fitting(path, number, record, model):
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
     found = {name: load(name, titles=False).documents.copy() for name in SHIPPED}
-    frames = [docs.assign(doc_id=f"{name}:" + docs["doc_id"], collection=name) for name, docs in found.items()]
+    frames = [
+        docs.assign(doc_id=f"{name}:" + docs["doc_id"], collection=name)
+        for name, docs in found.items()
+    ]
     columns = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
     joined = pd.concat(frames, ignore_index=True).assign(kind="primary")[columns].astype(object)
     return joined.where(joined.notna(), "")
@@ -92,12 +104,21 @@ def shipped_documents():
 
 def read_claims(documents=None, split="all"):
     """Our own claims, with the place of every quote that decides them."""
-    documents, path, found = shipped_documents() if documents is None else documents, FOLDER / "claims.jsonl", []
+    documents, path, found = (
+        shipped_documents() if documents is None else documents,
+        FOLDER / "claims.jsonl",
+        [],
+    )
     texts = documents.set_index("doc_id")["text"].to_dict()
     for number, row in read_jsonl(path, {}):
-        atoms = [_atom(path, number, a["text"], a["label"], Quote(**a["evidence"]), texts) for a in row["atoms"]]
+        atoms = [
+            _atom(path, number, a["text"], a["label"], Quote(**a["evidence"]), texts)
+            for a in row["atoms"]
+        ]
         known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
-        found.append(Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known))
+        found.append(
+            Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known)
+        )
     return [claim for claim in found if split in ("all", claim.split)]
 
 
@@ -116,29 +137,43 @@ def read_plain(path, documents=None, spellings=None):
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
     for number, row in rows:
         told = fitting(path, number, row, Record)
-        name, label = str(number if told.id is None else told.id), told.label.strip() and meaning.get(told.label)
+        name, label = (
+            str(number if told.id is None else told.id),
+            told.label.strip() and meaning.get(told.label),
+        )
         if name in found:
             raise InputError.at(path, number, f"id {name!r} stands twice")
         if label is None:
             problem = f"label {told.label!r} is none of {', '.join(LABELS)}: rename it, or say "
             raise InputError.at(path, number, f"{problem}--label {told.label}=NOT_SUPPORTED")
         label = LABELS.get(label, "")
-        atoms = tuple(_atom(path, number, told.claim, label, quote, texts) for quote in told.evidence)
-        found[name] = Claim(name, told.claim, label, told.category, group=told.group or name, atoms=atoms)
+        atoms = tuple(
+            _atom(path, number, told.claim, label, quote, texts) for quote in told.evidence
+        )
+        found[name] = Claim(
+            name, told.claim, label, told.category, group=told.group or name, atoms=atoms
+        )
     if not found:
         raise InputError(f"{path}: holds no claims")
     if unread := sorted({str(name) for _, row in rows for name in row} - set(Record.model_fields)):
         fields = ", ".join(Record.model_fields)
-        warnings.warn(f"{path}: not read: {', '.join(unread)}; fields: {fields}", MeasureNote, stacklevel=2)
+        warnings.warn(
+            f"{path}: not read: {', '.join(unread)}; fields: {fields}", MeasureNote, stacklevel=2
+        )
     return list(found.values())
 
 
 def read_labelled(path, documents=None):
     """Claims that all have a label, in groups enough for an interval: what an evaluation needs."""
     found = read_plain(path, documents)
-    groups, bare = len({claim.group for claim in found}), [claim.id for claim in found if not claim.label]
+    groups, bare = (
+        len({claim.group for claim in found}),
+        [claim.id for claim in found if not claim.label],
+    )
     if groups < FEWEST:
-        raise InputError(f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more")
+        raise InputError(
+            f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more"
+        )
     if bare:
         raise InputError(
             f"{path}: {len(bare)} of {len(found)} claims have no label (first: {bare[0]!r}): an evaluation needs "
@@ -165,7 +200,11 @@ def claims_of_answers(log):
             text = row.answer[start:end]
             if not row.abstained and content(text) and not text.endswith("?"):
                 name = f"{row.id}/{row.system}/{number}" if several else f"{row.id}/{number}"
-                found.append(Claim(name, text, category=str(row.system or ""), group=str(row.group or row.id)))
+                found.append(
+                    Claim(
+                        name, text, category=str(row.system or ""), group=str(row.group or row.id)
+                    )
+                )
     if not found:
         raise InputError("the log has no answer that states anything: there is nothing to check")
     return found
@@ -210,7 +249,9 @@ def stems(text):
 @lru_cache(maxsize=20_000)
 def content(text):
     """Distinct stems of a text that are no function words."""
-    return frozenset(stem for word, stem in zip(words(text), stems(text), strict=True) if word not in STOP)
+    return frozenset(
+        stem for word, stem in zip(words(text), stems(text), strict=True) if word not in STOP
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -275,7 +316,12 @@ def sentences(text):
 # are restored. A list of things under one verb, a condition and a reported clause stay whole. The word lists are in
 # data/factcheck/words.yml; data/factcheck/decomposition.jsonl has annotated sentences to test the rules on.
 
-VERIFIABLE, OPINION, VAGUE, PREDICTION = KINDS = "verifiable", "opinion", "vague", "future_prediction"
+VERIFIABLE, OPINION, VAGUE, PREDICTION = KINDS = (
+    "verifiable",
+    "opinion",
+    "vague",
+    "future_prediction",
+)
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
 
@@ -297,7 +343,10 @@ def decompose(claim):
     texts = split(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
-    return _numbered((text, logical_form(text), verifiability(text), names(text), _counted(text)) for text in texts)
+    return _numbered(
+        (text, logical_form(text), verifiability(text), names(text), _counted(text))
+        for text in texts
+    )
 
 
 def _numbered(parts):
@@ -380,7 +429,9 @@ Claim: {claim}
 
     def __call__(self, claim):
         prompt = self.prompt.format(kinds=", ".join(KINDS), claim=checked_claim(claim))
-        return _numbered(part.model_dump().values() for part in answered(self._model, prompt, Parts).subclaims)
+        return _numbered(
+            part.model_dump().values() for part in answered(self._model, prompt, Parts).subclaims
+        )
 
 
 def answered(model, prompt, schema):
@@ -388,7 +439,9 @@ def answered(model, prompt, schema):
     try:
         return schema.model_validate(model.complete_json(prompt, schema.model_json_schema()))
     except ValidationError as error:
-        raise InputError(f"the language model's answer does not fit: {first_problem(error)}") from error
+        raise InputError(
+            f"the language model's answer does not fit: {first_problem(error)}"
+        ) from error
 
 
 class PluginDecomposer:
@@ -399,10 +452,16 @@ class PluginDecomposer:
 
     def __call__(self, claim):
         parts = called(self._name, self._split, checked_claim(claim))
-        if isinstance(parts, str) or not parts or not all(isinstance(part, str | SubClaim) for part in parts):
+        if (
+            isinstance(parts, str)
+            or not parts
+            or not all(isinstance(part, str | SubClaim) for part in parts)
+        ):
             raise InputError(f"{self._name} gave {parts!r}: give the texts of one part or more")
         return tuple(
-            part if isinstance(part, SubClaim) else SubClaim(f"SC{n}", part, f"claim({part})", VERIFIABLE, names(part))
+            part
+            if isinstance(part, SubClaim)
+            else SubClaim(f"SC{n}", part, f"claim({part})", VERIFIABLE, names(part))
             for n, part in enumerate(parts, 1)
         )
 
@@ -421,7 +480,9 @@ def decomposer_of(name):
 
 
 JUDGEMENT, VAGUE_WORDS = listed(WORDS["judgement"]), listed(WORDS["vague"])
-PATTERNS = {kind: re.compile("|".join(found), re.IGNORECASE) for kind, found in WORDS["patterns"].items()}
+PATTERNS = {
+    kind: re.compile("|".join(found), re.IGNORECASE) for kind, found in WORDS["patterns"].items()
+}
 
 
 def verifiability(text):
@@ -454,8 +515,12 @@ def _inflected(verb, after_e, ending):
 
 
 BASE = GRAMMAR["verbs"] | {"be", "have", "do"}
-THIRD = {_inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]}
-PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR["participles"]
+THIRD = {
+    _inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]
+}
+PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR[
+    "participles"
+]
 FINITE = THIRD | GRAMMAR["pasts"]
 VERBS = BASE | FINITE | PAST
 PARTICIPLE = re.compile(r"[a-z]*[aeiouy][a-z]*[^e\W]ed")
@@ -563,7 +628,9 @@ def _coordinated(text):
 
 def _in_series(text, place):
     """Whether a comma stands in a series that a connector with a word ends."""
-    return any(match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, place))
+    return any(
+        match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, place)
+    )
 
 
 def _is_complete(clause):
@@ -633,7 +700,9 @@ def _is_finite(spelled, place):
 
 def _may_be_participle(token):
     """Whether a past could be a participle as well: "sold", "planted"."""
-    return token in PAST or (PARTICIPLE.fullmatch(token) is not None and token not in GRAMMAR["no verbs"])
+    return token in PAST or (
+        PARTICIPLE.fullmatch(token) is not None and token not in GRAMMAR["no verbs"]
+    )
 
 
 def _helper_follows(found):

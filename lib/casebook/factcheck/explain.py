@@ -14,7 +14,14 @@ import pandas as pd
 
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.claims import sentences
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, NOT_SUPPORTED, REFUTES, SUPPORTED, SUPPORTS
+from casebook.factcheck.verdict import (
+    INSUFFICIENT,
+    NEUTRAL,
+    NOT_SUPPORTED,
+    REFUTES,
+    SUPPORTED,
+    SUPPORTS,
+)
 from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 
@@ -36,7 +43,9 @@ def explain(result, rule):
         if result.verdict == NOT_SUPPORTED and verdict != NOT_SUPPORTED:
             continue
         # By weight, then by sureness, then as found; two of each side.
-        heaviest = sorted(result.evidence_of(name), key=lambda item: (-rule.weight(item), -_sureness(item)))
+        heaviest = sorted(
+            result.evidence_of(name), key=lambda item: (-rule.weight(item), -_sureness(item))
+        )
         for side in _SIDES[verdict]:
             cited += [item for item in heaviest if item.stance == side][:2]
     removal, found = minimal_removal(result, rule), conflicts(result)
@@ -51,7 +60,9 @@ def explain(result, rule):
     if found:
         lines.append(f"Evidence is in conflict on {', '.join(found)}.")
     if removal is not None:
-        lines.append(f"Without {', '.join(removal.ids) or 'anything'} the verdict would be {removal.after}.")
+        lines.append(
+            f"Without {', '.join(removal.ids) or 'anything'} the verdict would be {removal.after}."
+        )
     return Explanation(stated, tuple(cited), removal, found, "\n".join(lines))
 
 
@@ -73,7 +84,9 @@ def _sureness(item):
 def conflicts(result):
     """Sub-claims with evidence for and against."""
     sides = {SUPPORTS, REFUTES}
-    return tuple(name for name in result.parts if sides <= {item.stance for item in result.evidence_of(name)})
+    return tuple(
+        name for name in result.parts if sides <= {item.stance for item in result.evidence_of(name)}
+    )
 
 
 def minimal_removal(result, rule):
@@ -123,13 +136,17 @@ def _fewest(evidence, name, rule, verdict, becomes):
 def _orders(items, rule):
     """Orders of removal that lower the score of a part most, and raise it most."""
     worth = {
-        place: rule.weight(item) * (item.stance == SUPPORTS) for place, item in items.items() if rule.counted([item])
+        place: rule.weight(item) * (item.stance == SUPPORTS)
+        for place, item in items.items()
+        if rule.counted([item])
     }
     if rule.per_item:
         return sorted(worth, key=worth.get, reverse=True), sorted(worth, key=worth.get)
     heaviest = sorted(worth, key=lambda place: -rule.weight(items[place]))
     # When nothing of the other side is left, what remains can only vanish altogether.
-    return [sorted(heaviest, key=lambda place: (worth[place] > 0) == last) for last in (False, True)]
+    return [
+        sorted(heaviest, key=lambda place: (worth[place] > 0) == last) for last in (False, True)
+    ]
 
 
 def explain_documented(result):
@@ -150,18 +167,32 @@ def explain_documented(result):
     if result.verdict == SUPPORTED:
         reached = np.cumsum([importance[name] for name in ranked])
         flipping = min(int((reached <= 0.6).sum()) + 1, len(ranked))
-    mixed = tuple(name for name in result.parts if len({item.level for item in result.evidence_of(name)}) > 1)
-    return {"importance": importance, "critical": ranked[:3], "counterfactual": flipping, "conflicts": mixed}
+    mixed = tuple(
+        name for name in result.parts if len({item.level for item in result.evidence_of(name)}) > 1
+    )
+    return {
+        "importance": importance,
+        "critical": ranked[:3],
+        "counterfactual": flipping,
+        "conflicts": mixed,
+    }
 
 
 def documented_quality(importance_ids, evidence, subclaim_ids, text):
     """The documented coverage, soundness, readability and overall score, each in [0, 1]."""
     covered = {item.subclaim_id for item in evidence}
     coverage = len(set(importance_ids)) / len(evidence) if evidence else 0.0
-    soundness = sum(name in covered for name in subclaim_ids) / len(subclaim_ids) if subclaim_ids else 0.0
+    soundness = (
+        sum(name in covered for name in subclaim_ids) / len(subclaim_ids) if subclaim_ids else 0.0
+    )
     readability = min(len(text) / 1000, 1.0)
     overall = (coverage + soundness + readability) / 3
-    return {"coverage": coverage, "soundness": soundness, "readability": readability, "overall": overall}
+    return {
+        "coverage": coverage,
+        "soundness": soundness,
+        "readability": readability,
+        "overall": overall,
+    }
 
 
 def automated_readability_index(text):
@@ -170,7 +201,9 @@ def automated_readability_index(text):
     if not spoken:
         return None
     characters = len(re.findall(r"[^\W_]", " ".join(spoken)))
-    return 4.71 * characters / len(spoken) + 0.5 * len(spoken) / max(1, len(sentences(text))) - 21.43
+    return (
+        4.71 * characters / len(spoken) + 0.5 * len(spoken) / max(1, len(sentences(text))) - 21.43
+    )
 
 
 def quality(result, explanation, rule, seed=0):
@@ -200,12 +233,16 @@ def quality(result, explanation, rule, seed=0):
             follows.append(rules.judge_subclaim(name, own, rule).verdict == verdict)
     found = {
         "coverage": float(np.mean([place in cited for place in decisive])) if decisive else None,
-        "influence_coverage": float(influence[cited].sum() / influence.sum()) if influence.sum() > 0 else None,
+        "influence_coverage": float(influence[cited].sum() / influence.sum())
+        if influence.sum() > 0
+        else None,
         "soundness": float(np.mean(follows)) if follows else None,
         "readability": automated_readability_index(explanation.text),
     }
     if not cited:
-        return found | dict.fromkeys(("deletion", "deletion_random", "insertion", "insertion_random"))
+        return found | dict.fromkeys(
+            ("deletion", "deletion_random", "insertion", "insertion_random")
+        )
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
     sets = [rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(50)]
     for name, test in (("deletion", changes), ("insertion", stays)):
@@ -242,6 +279,20 @@ def quality_table(rows, groups, n_boot=2_000, seed=0):
     for name in rows.columns.drop("id", errors="ignore"):
         defined = rows[rows[name].notna()]
         together = defined["id"].map(groups)
-        mean = bootstrap_mean(defined[name].astype(float), clusters=together, n_boot=n_boot, seed=seed)
-        found.append((name, mean.estimate, mean.low, mean.high, mean.n, len(rows) - len(defined), mean.reason))
-    return pd.DataFrame(found, columns=["measure", "value", "low", "high", "n", "undefined", "reason"])
+        mean = bootstrap_mean(
+            defined[name].astype(float), clusters=together, n_boot=n_boot, seed=seed
+        )
+        found.append(
+            (
+                name,
+                mean.estimate,
+                mean.low,
+                mean.high,
+                mean.n,
+                len(rows) - len(defined),
+                mean.reason,
+            )
+        )
+    return pd.DataFrame(
+        found, columns=["measure", "value", "low", "high", "n", "undefined", "reason"]
+    )

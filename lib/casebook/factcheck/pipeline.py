@@ -59,7 +59,9 @@ def documented_queries(subclaim, k=3):
         question = text.replace(".", "?")
     else:
         question = f"When {text}" if "was" in text.lower() else f"What about {text}"
-    keywords = {word for word in text.lower().split() if len(word) > 3} - set(yaml_table("documented")["query_stop"])
+    keywords = {word for word in text.lower().split() if len(word) > 3} - set(
+        yaml_table("documented")["query_stop"]
+    )
     found = [" ".join([*entities, text]), question, " ".join(sorted(keywords | set(entities))[:8])]
     year = next((number for number in numbers(text) if 1000 <= number.value <= 9999), None)
     if k > 3 and year is not None:
@@ -118,7 +120,9 @@ class EvidenceBase:
         self._rating_table = rating_table
         self.texts, self.doc_ids = documents["text"].tolist(), documents["doc_id"].tolist()
         self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
-        told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(object)
+        told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(
+            object
+        )
         told = told.where(told.notna(), "").astype(str).apply(lambda column: column.str.strip())
         self.urls, self._kinds = told["url"].tolist(), told["kind"].tolist()
         named = told[["agreement", "insurer", "title"]].to_numpy().tolist()
@@ -137,13 +141,18 @@ class EvidenceBase:
 
     @cached_property
     def ratings(self):
-        return [rate(url, kind or None, self._rating_table) for url, kind in zip(self.urls, self._kinds, strict=True)]
+        return [
+            rate(url, kind or None, self._rating_table)
+            for url, kind in zip(self.urls, self._kinds, strict=True)
+        ]
 
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
         counts = Counter(stem for text in self._searched for stem in content(text))
-        return {stem: math.log1p(len(self) / n) for stem, n in counts.items()} | {"": math.log1p(len(self))}
+        return {stem: math.log1p(len(self) / n) for stem, n in counts.items()} | {
+            "": math.log1p(len(self))
+        }
 
     def search(self, query):
         """Rows of the documents for one query, best first."""
@@ -167,7 +176,9 @@ class EvidenceBase:
 
     def deciding(self, claim):
         """The sentences that decide a claim."""
-        return list(dict.fromkeys(passage for atom in claim.atoms for passage in self.holding(atom)))
+        return list(
+            dict.fromkeys(passage for atom in claim.atoms for passage in self.holding(atom))
+        )
 
     def extract(self, row, text, most=2):
         """Sentences of a document by the summed rarity of the content stems shared with a text.
@@ -178,15 +189,21 @@ class EvidenceBase:
         wanted = content(text) - content(self.headers[row])
 
         def weight(span):
-            return math.fsum(self.rarity[stem] for stem in wanted & content(self.texts[row][slice(*span)]))
+            return math.fsum(
+                self.rarity[stem] for stem in wanted & content(self.texts[row][slice(*span)])
+            )
 
-        return self._heaviest(row, ((weight(span), span) for span in sentences(self.texts[row])), most)
+        return self._heaviest(
+            row, ((weight(span), span) for span in sentences(self.texts[row])), most
+        )
 
     def extract_documented(self, row, text, most=3):
         """Paragraphs of at least 50 characters by the number of shared tokens, function words included."""
         wanted = set(text.lower().split())
         paragraphs = re.finditer(r"[^\n]{50,}", self.texts[row])
-        weighed = ((len(wanted & set(match.group().lower().split())), match.span()) for match in paragraphs)
+        weighed = (
+            (len(wanted & set(match.group().lower().split())), match.span()) for match in paragraphs
+        )
         return self._heaviest(row, weighed, most)
 
     def _heaviest(self, row, weighed, most):
@@ -211,7 +228,9 @@ def rate(url="", kind=None, ratings=None):
     """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
     ratings = read_ratings() if ratings is None else ratings
     score = _score(str(url or "").strip(), str(kind or "").lower(), ratings)
-    return Rating(score, next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low"))
+    return Rating(
+        score, next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low")
+    )
 
 
 def _score(url, kind, ratings):
@@ -246,7 +265,10 @@ def _scores(rows):
     """Scores by lower-case name; an entry is a score or an object with one."""
     if not isinstance(rows, dict):
         return rows
-    return {str(name).lower(): one.get("score") if isinstance(one, dict) else one for name, one in rows.items()}
+    return {
+        str(name).lower(): one.get("score") if isinstance(one, dict) else one
+        for name, one in rows.items()
+    }
 
 
 _Share = Annotated[float, Field(strict=True, ge=0, le=1)]
@@ -280,7 +302,9 @@ def _extractor():
     """Public suffix list of the package; nothing is downloaded."""
     import tldextract
 
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+    return tldextract.TLDExtract(
+        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
+    )
 
 
 _INNER = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
@@ -397,38 +421,57 @@ class FactChecker:
         try:
             return self._check(stages, claim, claim_id)
         except Exception as error:
-            cause = f"{stages.now}: {getattr(error, 'cause', None) or type(error).__name__}: {error}"
-            return VerdictResult(claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500])
+            cause = (
+                f"{stages.now}: {getattr(error, 'cause', None) or type(error).__name__}: {error}"
+            )
+            return VerdictResult(
+                claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500]
+            )
 
     def _check(self, stages, claim, claim_id):
         config, rule = self.config, self.config.rule
-        parts = stages.run(("decomposition", config.decomposition, claim), lambda: self._decompose(claim))
+        parts = stages.run(
+            ("decomposition", config.decomposition, claim), lambda: self._decompose(claim)
+        )
         kept = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
         dropped = tuple(part for part in parts if part not in kept)
-        result = VerdictResult(claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds)
+        result = VerdictResult(
+            claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds
+        )
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
         if not kept or (dropped and not rule.documented):
             _, verdict, confidence = rules.decide([], [], rule)
-            return replace(result, verdict=verdict, confidence=confidence, reason="no_verifiable_part")
+            return replace(
+                result, verdict=verdict, confidence=confidence, reason="no_verifiable_part"
+            )
         write, asked, evidence = documented_queries if config.parity else queries, [], []
         for part in kept:
-            found = stages.run(("queries", config.parity, part), lambda part=part: write(part, MOST_QUERIES))
+            found = stages.run(
+                ("queries", config.parity, part), lambda part=part: write(part, MOST_QUERIES)
+            )
             asked += found[: config.k]
             first = 1 if config.parity else len(evidence) + 1
             evidence += self._evidence(stages, part, found[: config.k], first)
         result = replace(result, queries=tuple(asked), evidence=tuple(evidence))
-        subverdicts, verdict, confidence = stages.run(("verdict",), lambda: rules.decide(result.parts, evidence, rule))
+        subverdicts, verdict, confidence = stages.run(
+            ("verdict",), lambda: rules.decide(result.parts, evidence, rule)
+        )
         support, reason = rules.degree_of_support(result.parts, evidence, rule), None
         if verdict == INSUFFICIENT:
-            reason = ", ".join(sorted({part.reason for part in subverdicts} - {None})) or "mixed_evidence"
+            reason = (
+                ", ".join(sorted({part.reason for part in subverdicts} - {None}))
+                or "mixed_evidence"
+            )
         told = {"verdict": verdict, "confidence": confidence, "support": support, "reason": reason}
         return replace(result, subverdicts=subverdicts, **told)
 
     def _evidence(self, stages, part, asked, first):
         """Search, rate, extract and judge for one part."""
         config, base = self.config, self.base
-        rankings = [stages.run(("search", text), lambda text=text: base.search(text)) for text in asked]
+        rankings = [
+            stages.run(("search", text), lambda text=text: base.search(text)) for text in asked
+        ]
         rows = fuse_queries(rankings, config.documents or len(base))
         passages = []
         if config.three_stage:
@@ -436,19 +479,29 @@ class FactChecker:
             extract = base.extract_documented if config.parity else base.extract
             for row in rows:
                 key = ("extraction", config.parity, config.passages, row, part.text)
-                passages += stages.run(key, lambda row=row: extract(row, part.text, config.passages))
+                passages += stages.run(
+                    key, lambda row=row: extract(row, part.text, config.passages)
+                )
         else:
             passages = [base.whole(row) for row in rows]
         # Passages are judged together: what one says can depend on the others.
         key = ("stance", part.text, tuple(passages))
         stances = stages.run(key, lambda: self.stance.judge(part.text, passages))
         items = []
-        for number, (passage, stance) in enumerate(zip(passages, stances, strict=True), start=first):
+        for number, (passage, stance) in enumerate(
+            zip(passages, stances, strict=True), start=first
+        ):
             doc_id = base.doc_ids[passage.row]
             source = (doc_id, passage.header or doc_id, base.urls[passage.row])
             place = (passage.text, passage.start, passage.end)
-            items.append(Evidence(f"EV{number}", part.id, *source, *place, *self._rating(passage.row), *stance))
-        return rules.read_together(items) if getattr(self.stance, "reads_together", False) else items
+            items.append(
+                Evidence(
+                    f"EV{number}", part.id, *source, *place, *self._rating(passage.row), *stance
+                )
+            )
+        return (
+            rules.read_together(items) if getattr(self.stance, "reads_together", False) else items
+        )
 
     def _rating(self, row):
         return self.base.documented_ratings[row] if self.config.parity else self.base.ratings[row]
@@ -542,9 +595,15 @@ def check_stance(name):
         judge_of(name, None)
 
 
-def checker_of(documents, *, mode="bm25_stemmed", stance="public", documented=False, ratings=None, **settings):
+def checker_of(
+    documents, *, mode="bm25_stemmed", stance="public", documented=False, ratings=None, **settings
+):
     """A fact-checker by the names that commands and notebooks know; the documented one sets most by itself."""
-    base = EvidenceBase(documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None)
+    base = EvidenceBase(
+        documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None
+    )
     if documented:
-        return FactChecker(base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=settings["k"]))
+        return FactChecker(
+            base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=settings["k"])
+        )
     return FactChecker(base, judge_of(stance, base), PipelineConfig(**settings))

@@ -24,7 +24,16 @@ from casebook.stats.tests import mcnemar
 SHOWN = 10  # ids listed by name
 COMPARED = [
     *("rival", "n", "groups", "accuracy", "rival accuracy", "system_only", "rival_only"),
-    *("difference", "difference low", "difference high", "p", "p_adjusted", "verdict", "mcnemar", "reason"),
+    *(
+        "difference",
+        "difference low",
+        "difference high",
+        "p",
+        "p_adjusted",
+        "verdict",
+        "mcnemar",
+        "reason",
+    ),
 ]
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a missing "
@@ -120,9 +129,14 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     position.
     """
     rows, told = (_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True))
-    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore").rename(columns={"label": "gold"})
+    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore").rename(
+        columns={"label": "gold"}
+    )
     told = told.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
-    missing, extra = rows["id"][~rows["id"].isin(told["id"])], told["id"][~told["id"].isin(rows["id"])]
+    missing, extra = (
+        rows["id"][~rows["id"].isin(told["id"])],
+        told["id"][~told["id"].isin(rows["id"])],
+    )
     if len(missing) == len(rows):
         raise InputError(
             f"{names[0]} and {names[1]} have no id in common (first: "
@@ -132,25 +146,40 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     rows["predicted"] = rows["predicted"].where(rows["predicted"].notna(), None)
     if "confidence" in rows:
         said = rows["confidence"].astype(object).replace("", None)
-        rows["confidence"] = pd.to_numeric(said.where(said.map(np.isscalar), np.inf), errors="coerce").astype(float)
+        rows["confidence"] = pd.to_numeric(
+            said.where(said.map(np.isscalar), np.inf), errors="coerce"
+        ).astype(float)
         wrong = rows["id"][said.notna() & ~rows["confidence"].between(0, 1)]
         if len(wrong):
             raise InputError(
                 f"{names[1]}: {len(wrong)} values of 'confidence' are not from 0 to 1 (id {wrong.iloc[0]})"
             )
     doubled = [frame["id"][frame["id"].duplicated()].unique() for frame in (gold, predicted)]
-    listed = {"missing": missing, "extra": extra, "doubled_gold": doubled[0], "doubled_predictions": doubled[1]}
-    account = {"gold": len(gold), "predictions": len(predicted), "matched": len(rows) - len(missing)}
+    listed = {
+        "missing": missing,
+        "extra": extra,
+        "doubled_gold": doubled[0],
+        "doubled_predictions": doubled[1],
+    }
+    account = {
+        "gold": len(gold),
+        "predictions": len(predicted),
+        "matched": len(rows) - len(missing),
+    }
     account |= {name: len(ids) for name, ids in listed.items()}
     account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
     size = min(len(gold), len(predicted))
-    account["zipped"] = documented_metrics(gold["label"].tolist()[:size], predicted["label"].tolist()[:size])
+    account["zipped"] = documented_metrics(
+        gold["label"].tolist()[:size], predicted["label"].tolist()[:size]
+    )
     return rows, account
 
 
 def _once(frame, name):
     """One row per id, with what was ``said``: None where nothing was; contradictions are refused."""
-    said = frame["label"].map(lambda label: None if pd.isna(label) or not str(label).strip() else str(label))
+    said = frame["label"].map(
+        lambda label: None if pd.isna(label) or not str(label).strip() else str(label)
+    )
     once = frame.assign(said=said.astype(object)).drop_duplicates(["id", "said"])
     unlike = once["id"][once["id"].duplicated()].unique()
     if len(unlike):
@@ -162,13 +191,26 @@ def _once(frame, name):
 
 
 def score_joined(
-    rows, account, *, policy=None, baselines=None, groups=(), cluster=None, labels=None, n_boot=1000, seed=0
+    rows,
+    account,
+    *,
+    policy=None,
+    baselines=None,
+    groups=(),
+    cluster=None,
+    labels=None,
+    n_boot=1000,
+    seed=0,
 ):
     """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
     clusters, gold = rows[cluster] if cluster else None, rows["gold"]
-    options = {"labels": labels, "clusters": clusters, "n_boot": n_boot, "seed": seed} | (policy or {})
+    options = {"labels": labels, "clusters": clusters, "n_boot": n_boot, "seed": seed} | (
+        policy or {}
+    )
     parts = {name: rows[name] for name in groups}
-    scores = classification.score_predictions(gold, rows["predicted"], groups=parts, baselines=baselines, **options)
+    scores = classification.score_predictions(
+        gold, rows["predicted"], groups=parts, baselines=baselines, **options
+    )
     right = is_right(gold, rows["predicted"], labels, scores.policy)
     kept = right.notna()
     # Rows that the system's answers drop are dropped for all; no others are.
@@ -192,16 +234,22 @@ def is_right(gold, predicted, labels=None, policy=None):
     right = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
     right[~tables.any((1, 2))] = None
     index = gold.index if isinstance(gold, pd.Series) else None
-    return pd.Series(right[rows * len(classification.OUTCOMES) + columns], index=index, dtype=object)
+    return pd.Series(
+        right[rows * len(classification.OUTCOMES) + columns], index=index, dtype=object
+    )
 
 
 def majority(gold, labels=None, policy=None):
     """The label whose constant answer is right most often under the policies."""
-    hits = {label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD}
+    hits = {
+        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD
+    }
     return max(hits, key=hits.get)
 
 
-def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0, not_measured=None):
+def compare_verdicts(
+    right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0, not_measured=None
+):
     """Compare a system with others on the same claims, as one family of contrasts; None leaves a claim out.
 
     ``not_measured`` names rivals that had no input, or the same one, with the reason. McNemar's exact p stands beside
@@ -216,8 +264,17 @@ def compare_verdicts(right, rivals, *, clusters=None, margin=0.0, n_resamples=10
     if not names or table.empty:
         return pd.DataFrame(columns=COMPARED)
     groups = None if clusters is None else pd.Series(list(clusters))[kept]
-    unmeasured = {(0, names.index(name) + 1): why for name, why in (not_measured or {}).items() if name in names}
-    options = {"margin": margin, "n_resamples": n_resamples, "seed": seed, "not_measured": unmeasured}
+    unmeasured = {
+        (0, names.index(name) + 1): why
+        for name, why in (not_measured or {}).items()
+        if name in names
+    }
+    options = {
+        "margin": margin,
+        "n_resamples": n_resamples,
+        "seed": seed,
+        "not_measured": unmeasured,
+    }
     found = contrasts(table, [(0, place) for place in table.columns[1:]], groups, **options)
     found = found.rename(columns={"low": "difference low", "high": "difference high"})
     ours = table[0]
@@ -245,7 +302,11 @@ class FactcheckReport:
     def as_dict(self):
         """The sections ``parity`` and ``corrected`` as plain values for JSON."""
         scores, stated = self.scores, self.calibration
-        parity = scores.parity["S"] | scores.parity | {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
+        parity = (
+            scores.parity["S"]
+            | scores.parity
+            | {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
+        )
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
@@ -271,16 +332,32 @@ class FactcheckReport:
         counts = {name: account[name] for name in ("gold", "matched", "missing", "extra")}
         counts |= {"doubled ids": account["doubled_gold"] + account["doubled_predictions"]}
         original = {name: round(value, 4) for name, value in scores.parity["S"].items()}
-        told = {"rows": counts} | {name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids}
+        told = {"rows": counts} | {
+            name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids
+        }
         told |= {"original definition (version S)": original, "standard definition": scores.policy}
-        told |= {"excluded": scores.excluded, "off-label answers": dict([*scores.foreign.items()][:SHOWN])}
+        told |= {
+            "excluded": scores.excluded,
+            "off-label answers": dict([*scores.foreign.items()][:SHOWN]),
+        }
         lines = []
         for title, values in told.items():
             if values:
-                lines.append(f"{title}: " + ", ".join(f"{name} {value}".strip() for name, value in values.items()))
+                lines.append(
+                    f"{title}: "
+                    + ", ".join(f"{name} {value}".strip() for name, value in values.items())
+                )
         found = [
-            {"measure": name, "value": one.estimate, "95 % interval": bounds_text(one.low, one.high), "n": one.n}
-            | {"majority": control[name].estimate if name in control else None, "reason": one.reason or ""}
+            {
+                "measure": name,
+                "value": one.estimate,
+                "95 % interval": bounds_text(one.low, one.high),
+                "n": one.n,
+            }
+            | {
+                "majority": control[name].estimate if name in control else None,
+                "reason": one.reason or "",
+            }
             for name, one in {"parse rate": scores.parse_rate, **scores.measures}.items()
         ]
         table = pd.DataFrame(found).astype({"value": float, "majority": float})
@@ -294,7 +371,12 @@ def _plain(found):
         return found.astype(object).where(found.notna(), None).to_dict("records")
     if isinstance(found, dict):
         return {name: _plain(one) for name, one in found.items()}
-    return {"value": found.estimate, "ci": [found.low, found.high], "n": found.n, "reason": found.reason}
+    return {
+        "value": found.estimate,
+        "ci": [found.low, found.high],
+        "n": found.n,
+        "reason": found.reason,
+    }
 
 
 # --- what checking costs, and the log of a run
@@ -370,7 +452,10 @@ def _verdict_seconds(results):
 
 def performance(results):
     """Cost of a claim, one row a measure: as the document defines it, and in its code."""
-    columns = {"original": documented_performance(results), "in its code": documented_performance_in_code(results)}
+    columns = {
+        "original": documented_performance(results),
+        "in its code": documented_performance_in_code(results),
+    }
     table = pd.DataFrame(columns).drop("total_processing_time")
     return table.rename_axis("measure").reset_index()
 
@@ -379,7 +464,14 @@ def timings(results):
     """Seconds of every stage and of all together: mean, median, 95th percentile and n."""
     table = pd.DataFrame([result.timings for result in results], dtype=float).fillna(0.0)
     table["total"] = table.sum(axis=1)
-    found = pd.DataFrame({"mean": table.mean(), "median": table.median(), "p95": table.quantile(0.95), "n": len(table)})
+    found = pd.DataFrame(
+        {
+            "mean": table.mean(),
+            "median": table.median(),
+            "p95": table.quantile(0.95),
+            "n": len(table),
+        }
+    )
     return found.rename_axis("stage").reset_index()
 
 
@@ -436,7 +528,10 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
             text = explained.text
             removal = explained.removal and list(explained.removal.ids)
         told.append(asdict(result) | {"explanation": text, "removal": removal})
-    groups, log = {claim.id: claim.group for claim in claims}, run_log(results, [claim.label for claim in claims])
+    groups, log = (
+        {claim.id: claim.group for claim in claims},
+        run_log(results, [claim.label for claim in claims]),
+    )
     scored = score_labelled(claims, results, n_boot, seed) if log["labelled"].any() else None
     documented = documented_performance(results)
     report = {
@@ -449,7 +544,9 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
             "all_stages": documented,
             "stages": timings(results),
         },
-        "explanations": quality_table(quality_rows(results, config.rule, seed), groups, n_boot, seed),
+        "explanations": quality_table(
+            quality_rows(results, config.rule, seed), groups, n_boot, seed
+        ),
         "systems": shares(claims, results, n_boot=n_boot, seed=seed),
         "labels": scored and scored.as_dict(),
         "claims": told,
@@ -475,11 +572,16 @@ def shares(claims, results, *, n_boot=1000, seed=0):
         for verdict in VERDICTS:
             given = (mine["verdict"] == verdict).astype(float)
             mean = bootstrap_mean(given, clusters=mine["group"], n_boot=n_boot, seed=seed)
-            rows.append({"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean))
+            rows.append(
+                {"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean)
+            )
     return pd.DataFrame(rows)
 
 
 def outcomes(results):
     """How often checking ended with each verdict, or crashed where and why."""
-    ends = ["crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict for r in results]
+    ends = [
+        "crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict
+        for r in results
+    ]
     return dict(Counter(ends).most_common())

@@ -29,7 +29,15 @@ from casebook.factcheck.claims import (
     stems,
     words,
 )
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, REFUTES, STANCES, SUPPORTED, SUPPORTS, overlap
+from casebook.factcheck.verdict import (
+    INSUFFICIENT,
+    NEUTRAL,
+    REFUTES,
+    STANCES,
+    SUPPORTED,
+    SUPPORTS,
+    overlap,
+)
 from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import called, plugin
 from casebook.readers import read_yaml
@@ -47,7 +55,14 @@ SIGNS = {
 }
 #: Features of one passage, of the judge that is fitted on our claims.
 NAMES = (
-    *("coverage", "source", "coverage x source", "numbers found", "numbers in conflict", "numbers absent"),
+    *(
+        "coverage",
+        "source",
+        "coverage x source",
+        "numbers found",
+        "numbers in conflict",
+        "numbers absent",
+    ),
     *("polarity differs", "polarity differs x coverage", "log length", "maxsim"),
 )
 DIGITS = frozenset("0123456789")
@@ -79,7 +94,9 @@ class PublicJudge:
         """Probability of support against refutation, in (0, 1)."""
         features = dict(zip(SIGNS, joint_features(claim, texts), strict=True))
         weights = self._weights["features"]
-        score = self._weights["intercept"] + math.fsum(weights[name] * value for name, value in features.items())
+        score = self._weights["intercept"] + math.fsum(
+            weights[name] * value for name, value in features.items()
+        )
         if any(exchange.excluded for exchange in exchanged(claim, tuple(texts))):
             score += judge_table()["exchanged"]
         return round(1 / (1 + math.exp(-score)), 9)
@@ -97,14 +114,18 @@ class PublicJudge:
         # Another number is a contradiction, and no other subject.
         wanted = frozenset(stem for stem in content(claim) if not stem[0].isdigit())
         gate = judge_table()["relevance"]
-        shares = {name: _share(wanted, content(" ".join(texts))) for name, texts in documents.items()}
+        shares = {
+            name: _share(wanted, content(" ".join(texts))) for name, texts in documents.items()
+        }
         bar = max(gate["least"], gate["beside"] * max(shares.values(), default=0.0))
         relevant = [name for name in documents if shares[name] >= bar]
         together = [text for name in relevant for text in documents[name]]
         alone = gate["alone"] * _share(wanted, content(" ".join(together)))
         judged = {}
         for name in relevant:
-            judged[name] = self._stance(claim, documents[name] if shares[name] >= alone else together)
+            judged[name] = self._stance(
+                claim, documents[name] if shares[name] >= alone else together
+            )
         return [judged.get((passage.header, passage.row), (NEUTRAL, None)) for passage in passages]
 
 
@@ -136,7 +157,10 @@ def joint_features(claim, texts):
     added = (frozenset(stems(claim)) & stronger) - frozenset(stems(whole))
     counted = compared_numbers(numbers(claim), numbers(whole))
     differs = _polarity_differs(claim, nearest_clause(nearest, plain))
-    return np.array([_share(named, there), _share(plain, there), *counted, differs, turned, len(added)], dtype=float)
+    return np.array(
+        [_share(named, there), _share(plain, there), *counted, differs, turned, len(added)],
+        dtype=float,
+    )
 
 
 def _share(wanted, there):
@@ -181,7 +205,9 @@ def _exchanges(claim, sentence, there):
     for word, other in _same_place(_tokens(claim), _tokens(sentence)):
         rest = wanted - {word.stem}
         new = word.stem not in there and other.stem not in wanted
-        excluded = _excludes(word, other, _share(rest, inside), verbatim=len(rest) >= 3 and rest <= inside, new=new)
+        excluded = _excludes(
+            word, other, _share(rest, inside), verbatim=len(rest) >= 3 and rest <= inside, new=new
+        )
         if excluded is not None:
             exchanges.append(Exchange(word.word, other.word, excluded))
     return tuple(exchanges)
@@ -207,7 +233,9 @@ def _excludes(word, other, share, *, verbatim, new):
 
 def _same_place(asked, read):
     """Tokens of a claim and of a sentence that stand between the same words."""
-    matcher = SequenceMatcher(None, [token.stem for token in asked], [token.stem for token in read], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [token.stem for token in asked], [token.stem for token in read], autojunk=False
+    )
     for kind, first, last, start, end in matcher.get_opcodes():
         lone = last - first == 1 and last == len(asked) and first > 0
         if kind == "replace" and (lone or last - first == end - start):
@@ -224,7 +252,9 @@ def _tokens(text):
 
 def _is_form_of(word, other):
     """Whether two words are forms or spellings of one; numbers never are."""
-    return word[0] not in DIGITS and SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.7
+    return (
+        word[0] not in DIGITS and SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.7
+    )
 
 
 def _share_a_list(name, one, other):
@@ -249,15 +279,29 @@ def features(claim, passage, header="", rarity=None, maxsim=None):
     there = content(passage)
     body = frozenset(stem for stem in content(claim) - named if not stem[0].isdigit())
     # fsum is exact: the order of a set, another in every process, cannot show.
-    weight, shared = (math.fsum(rarity.get(stem, rarity.get("", 1.0)) for stem in s) for s in (body, body & there))
+    weight, shared = (
+        math.fsum(rarity.get(stem, rarity.get("", 1.0)) for stem in s) for s in (body, body & there)
+    )
     coverage = shared / weight if weight else 0.0
     source = len(named & (content(header) | there)) / len(named) if named else 1.0
     # "Pay-by-Mile 2": a number of a name is no number.
     in_names = {word for name in names(claim) for word in words(name)}
     counted = [number for number in numbers(claim) if f"{number.value:g}" not in in_names]
     compared = compared_numbers(counted, numbers(passage))
-    differs, length = _polarity_differs(claim, nearest_clause(passage, body)), np.log1p(len(words(passage)))
-    found = [coverage, source, coverage * source, *compared, differs, differs * coverage, length, maxsim or 0.0]
+    differs, length = (
+        _polarity_differs(claim, nearest_clause(passage, body)),
+        np.log1p(len(words(passage))),
+    )
+    found = [
+        coverage,
+        source,
+        coverage * source,
+        *compared,
+        differs,
+        differs * coverage,
+        length,
+        maxsim or 0.0,
+    ]
     return np.array(found)
 
 
@@ -265,7 +309,9 @@ class PlaceholderStance:
     """The documented placeholder: any passage of more than 50 characters supports."""
 
     def judge(self, claim, passages):
-        return [(SUPPORTS, None) if len(passage.text) > 50 else (NEUTRAL, None) for passage in passages]
+        return [
+            (SUPPORTS, None) if len(passage.text) > 50 else (NEUTRAL, None) for passage in passages
+        ]
 
 
 class FeatureStance:
@@ -284,7 +330,9 @@ class FeatureStance:
         if self._similarity is not None:
             similar = self._similarity.similarities(claim, [passage.text for passage in passages])
         pairs = zip(passages, similar, strict=True)
-        return np.array([features(claim, one.text, one.header, self._rarity, value) for one, value in pairs])
+        return np.array(
+            [features(claim, one.text, one.header, self._rarity, value) for one, value in pairs]
+        )
 
     def fit(self, X, stances):
         self.model = features_model().fit(X, stances)
@@ -312,7 +360,11 @@ def features_model():
 def judged(shares):
     """Stance and probability from probabilities in the order of ``STANCES``."""
     stance = STANCES[int(np.argmax(shares))]
-    return (NEUTRAL, None) if stance == NEUTRAL else (stance, float(shares[0] / (shares[0] + shares[1])))
+    return (
+        (NEUTRAL, None)
+        if stance == NEUTRAL
+        else (stance, float(shares[0] / (shares[0] + shares[1])))
+    )
 
 
 class MaxSimilarity:
@@ -332,8 +384,14 @@ class MaxSimilarity:
     def similarities(self, claim, passages):
         self.prepare([claim], "query")
         self.prepare(passages)
-        asked, found = self._known["query", claim], [self._known["document", text] for text in passages]
-        return [round((asked @ one.T).max(axis=1).mean().item(), 6) if len(asked) * len(one) else 0.0 for one in found]
+        asked, found = (
+            self._known["query", claim],
+            [self._known["document", text] for text in passages],
+        )
+        return [
+            round((asked @ one.T).max(axis=1).mean().item(), 6) if len(asked) * len(one) else 0.0
+            for one in found
+        ]
 
 
 class EntailmentStance:
@@ -345,7 +403,9 @@ class EntailmentStance:
     def judge(self, claim, passages):
         if not passages:
             return []
-        shares = self._model.probabilities([_headed(passage) for passage in passages], [claim] * len(passages))
+        shares = self._model.probabilities(
+            [_headed(passage) for passage in passages], [claim] * len(passages)
+        )
         return [judged(row) for row in shares]
 
 
@@ -387,7 +447,9 @@ class PluginStance:
         found = called(name, found) if isinstance(found, type) else found
         self._name, self._judge = name, getattr(found, "judge", found)
         if not callable(self._judge):
-            raise InputError(f"{name} is no judge: give a function (claim, passages) or an object with 'judge'")
+            raise InputError(
+                f"{name} is no judge: give a function (claim, passages) or an object with 'judge'"
+            )
 
     def judge(self, claim, passages):
         if not passages:
@@ -395,12 +457,16 @@ class PluginStance:
         given = called(self._name, self._judge, claim, passages)
         answers = [(one, None) if isinstance(one, str) else tuple(one) for one in given]
         if len(answers) != len(passages):
-            raise InputError(f"{self._name} gave {len(answers)} answers for {len(passages)} passages")
+            raise InputError(
+                f"{self._name} gave {len(answers)} answers for {len(passages)} passages"
+            )
         for one in answers:
             stance, p = one if len(one) == 2 else (None, None)
             if stance not in STANCES or not (p is None or 0 <= p <= 1):
                 known = ", ".join(STANCES)
-                raise InputError(f"{self._name} gave {one!r}: give one of {known}, and a probability or None")
+                raise InputError(
+                    f"{self._name} gave {one!r}: give one of {known}, and a probability or None"
+                )
         return answers
 
 
@@ -414,7 +480,9 @@ def training_pairs(labelled, base):
     for claim in labelled:
         for atom in claim.atoms:
             row = base.rows[atom.doc_id]
-            beside = [passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)]
+            beside = [
+                passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)
+            ]
             beside += _elsewhere(base, atom.text, row)
             stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
             decisive = [*base.holding(atom), base.whole(row)]
@@ -429,7 +497,9 @@ def training_pairs(labelled, base):
 def _elsewhere(base, text, gold):
     """Passages of the two nearest other documents."""
     others = [row for row in base.search(text) if row != gold][:2]
-    return [p for row in others for p in base.extract(row, text, 1)] + [base.whole(row) for row in others]
+    return [p for row in others for p in base.extract(row, text, 1)] + [
+        base.whole(row) for row in others
+    ]
 
 
 def fitted_stance(base, labelled, encoder=None):

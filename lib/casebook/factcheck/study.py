@@ -16,9 +16,22 @@ from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.ablation import MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, checker_of, documents_of
+from casebook.factcheck.pipeline import (
+    DOCUMENTED_CONFIG,
+    EvidenceBase,
+    FactChecker,
+    checker_of,
+    documents_of,
+)
 from casebook.factcheck.score import compare_verdicts, is_right, majority, of_results
-from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features, features_model, fitted_stance, negations
+from casebook.factcheck.stance import (
+    PlaceholderStance,
+    PublicJudge,
+    features,
+    features_model,
+    fitted_stance,
+    negations,
+)
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
 from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, overlap
 from casebook.factcheck.verdict import NOT_SUPPORTED as N
@@ -86,7 +99,10 @@ class VerdictStudy:
         if self.cited is None or not any(self.decisive):
             return None
         pairs = zip(self.decisive, self.cited, strict=True)
-        return [all(any(touches(a, e) for e in cited) for a in gold) if gold else None for gold, cited in pairs]
+        return [
+            all(any(touches(a, e) for e in cited) for a in gold) if gold else None
+            for gold, cited in pairs
+        ]
 
     def scores(self, *, n_boot=1000, seed=0, **policy):
         """Scores of every system; slices of the first."""
@@ -108,7 +124,9 @@ class VerdictStudy:
 
     def comparisons(self, *, n_boot=10_000, seed=0):
         """The first system against every other and the majority class on the same claims."""
-        others = {name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main}
+        others = {
+            name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main
+        }
         unread = self.unread
         if self.main in unread:
             unread = dict.fromkeys(others, unread[self.main])
@@ -124,14 +142,18 @@ class VerdictStudy:
         """Claims for which the first system that states a probability states one: right, probability and group."""
         system = next(iter(self.confidence))
         probability = pd.Series(self.confidence[system], index=self.rows.index, dtype=float)
-        table = pd.DataFrame({"right": self.right(system), "probability": probability, "group": self.rows["group"]})
+        table = pd.DataFrame(
+            {"right": self.right(system), "probability": probability, "group": self.rows["group"]}
+        )
         return table.dropna(subset="right").astype({"right": float})
 
     def calibrated(self, *, n_boot=1000, seed=0):
         """Stated confidence of the first system that states any against what came true."""
         table = self.stated()
         clusters = None if self.clusters is None else table["group"]
-        return calibration(table["right"] == 1, table["probability"], clusters=clusters, n_boot=n_boot, seed=seed)
+        return calibration(
+            table["right"] == 1, table["probability"], clusters=clusters, n_boot=n_boot, seed=seed
+        )
 
     def brier_contrast(self, *, n_boot=10_000, seed=0):
         """How much lower the Brier score of the stated probabilities is than that of always stating the base rate.
@@ -147,9 +169,13 @@ class VerdictStudy:
         pair = ("stated", "base")
         certain = {}
         if right.all() or not right.any():
-            certain[pair] = f"every verdict is {'right' if right.all() else 'wrong'}, so the base rate is certain"
+            certain[pair] = (
+                f"every verdict is {'right' if right.all() else 'wrong'}, so the base rate is certain"
+            )
         clusters = None if self.clusters is None else table["group"]
-        return contrasts(scores, [pair], clusters, n_resamples=n_boot, seed=seed, not_measured=certain).iloc[0]
+        return contrasts(
+            scores, [pair], clusters, n_resamples=n_boot, seed=seed, not_measured=certain
+        ).iloc[0]
 
 
 def run_study(
@@ -171,12 +197,19 @@ def run_study(
     set, which keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`.
     """
     if (claims is None) != (corpus is None):
-        raise InputError("your own claims need the folder to check them against: give claims and corpus")
+        raise InputError(
+            "your own claims need the folder to check them against: give claims and corpus"
+        )
     if dataset == OWN or claims is not None:
         own = OwnClaims(claims, corpus, stance, decomposition)
         ablated = None
         if ablation:
-            options = {"rates": noise_rates, "seeds": range(seed, seed + 3), "seed": seed, "resamples": resamples}
+            options = {
+                "rates": noise_rates,
+                "seeds": range(seed, seed + 3),
+                "seed": seed,
+                "resamples": resamples,
+            }
             ablated = ablate(own.checker, own.test, memo=own.memo, **options)
         return _own_claims(own, ablated, folds, seed)
     check_choice("dataset", dataset, (OWN, *BUILDERS))
@@ -196,7 +229,9 @@ def check_parameters(values):
 
 #: One passage of a document behind a verdict; ``together``: how many passages its stance was read from.
 Cited = namedtuple(
-    "Cited", "doc_id text start end about stance probability level together", defaults=(0, 0, "", *[None] * 3, 1)
+    "Cited",
+    "doc_id text start end about stance probability level together",
+    defaults=(0, 0, "", *[None] * 3, 1),
 )
 
 
@@ -212,8 +247,12 @@ class OwnClaims:
         # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
         self.name = OWN if claims is None else re.sub(r"[^\w.-]+", "-", Path(claims).stem)
         documents = shipped_documents() if claims is None else documents_of([corpus])
-        found = read_claims(documents=documents) if claims is None else read_labelled(claims, documents)
-        self.train, self.test = ([claim for claim in found if claim.split == split] for split in ("train", "test"))
+        found = (
+            read_claims(documents=documents) if claims is None else read_labelled(claims, documents)
+        )
+        self.train, self.test = (
+            [claim for claim in found if claim.split == split] for split in ("train", "test")
+        )
         self.checker = checker_of(documents, stance=stance, decomposition=decomposition)
         self.base, self.config, self.memo = self.checker.base, self.checker.config, {}
         self.groups, self.stance = [claim.group for claim in self.test], stance
@@ -237,21 +276,34 @@ class OwnClaims:
             # No weights saw what a user brings, whatever its name.
             seen = key in transfer.SETS and (self.train or key != self.name)
             judge = PublicJudge(left_out=key if seen else None)
-        return {DEFAULT: judge} | ({FITTED_ON_OWN: self.fitted} if self.train and key != OWN else {})
+        return {DEFAULT: judge} | (
+            {FITTED_ON_OWN: self.fitted} if self.train and key != OWN else {}
+        )
 
     def on(self, evidence):
         """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
-        parts = [{} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results]
-        return transfer.given(self.checker.stance, parts, evidence, self.config.rule)["verdict"].tolist()
+        parts = [
+            {} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results
+        ]
+        return transfer.given(self.checker.stance, parts, evidence, self.config.rule)[
+            "verdict"
+        ].tolist()
 
     def shuffled(self, seed):
         """The passages that the pipeline found for a claim of another group."""
         base = self.base
         found = [
-            list(dict.fromkeys(base.passage(base.rows[item.doc_id], item.start, item.end) for item in result.evidence))
+            list(
+                dict.fromkeys(
+                    base.passage(base.rows[item.doc_id], item.start, item.end)
+                    for item in result.evidence
+                )
+            )
             for result in self.results
         ]
-        return [found[row] for row in transfer.of_another_group(self.groups, seed, "shuffled evidence")]
+        return [
+            found[row] for row in transfer.of_another_group(self.groups, seed, "shuffled evidence")
+        ]
 
 
 def _own_claims(own, ablated, folds, seed):
@@ -267,27 +319,56 @@ def _own_claims(own, ablated, folds, seed):
         verdicts[GOLD_EVIDENCE] = own.on([own.base.deciding(claim) for claim in test])
     if own.train:
         verdicts[FITTED_ON_OWN] = of_results(own.check(own.fitted, own.config), "verdict").tolist()
-    verdicts["documented"] = of_results(own.check(original.stance, original.config), "verdict").tolist()
+    verdicts["documented"] = of_results(
+        own.check(original.stance, original.config), "verdict"
+    ).tolist()
     verdicts[SHUFFLED] = own.on(own.shuffled(seed))
     if own.train:
         train = pd.DataFrame(own.train)
         model = transfer.words_model().fit(train["text"], train["label"])
         verdicts[CLAIM_ONLY] = model.predict(claims["text"]).tolist()
     else:
-        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(claims["text"], claims["label"], own.groups, folds, seed)
-    rows = claims[["id", "label", "group", "category", "hops"]].astype(str).replace({"label": {INSUFFICIENT: NEI}})
+        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(
+            claims["text"], claims["label"], own.groups, folds, seed
+        )
+    rows = (
+        claims[["id", "label", "group", "category", "hops"]]
+        .astype(str)
+        .replace({"label": {INSUFFICIENT: NEI}})
+    )
     decisive = [
-        [Cited(a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label) for a in claim.atoms]
+        [
+            Cited(
+                a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label
+            )
+            for a in claim.atoms
+        ]
         for claim in test
     ]
-    about = attrgetter("doc_id", "passage", "start", "end", "subclaim_id", "stance", "probability", "level", "together")
+    about = attrgetter(
+        "doc_id",
+        "passage",
+        "start",
+        "end",
+        "subclaim_id",
+        "stance",
+        "probability",
+        "level",
+        "together",
+    )
     cited = [[Cited(*about(item)) for item in result.evidence] for result in results]
     # Probability that the verdict is right, from the degree of support.
     stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
     facts = {"training claims": len(own.train)} if own.train else {}
     facts |= {"claims that name their gold evidence": sum(bool(claim.atoms) for claim in test)}
-    facts |= {"documents": len(own.base), "documents that pass the documented gate": original.passing}
-    titles = {CLAIM_ONLY: "Claim-only model, " + ("fitted on our training claims" if own.train else "out of fold")}
+    facts |= {
+        "documents": len(own.base),
+        "documents that pass the documented gate": original.passing,
+    }
+    titles = {
+        CLAIM_ONLY: "Claim-only model, "
+        + ("fitted on our training claims" if own.train else "out of fold")
+    }
     if own.stance != "public":
         titles |= {DEFAULT: "Judge of this run"}
     return VerdictStudy(
@@ -340,11 +421,16 @@ def _contracts(dataset, folds, seed):
     read = transfer.cross_fitted(features_model(), X, yes, groups, folds, seed, also)
     words = transfer.claim_only(asked["text"], yes, groups, folds, seed)
     places = zip(gold, hits, strict=True)
-    at = ["never" if row not in found else "rank 1" if found[0] == row else "later" for row, found in places]
+    at = [
+        "never" if row not in found else "rank 1" if found[0] == row else "later"
+        for row, found in places
+    ]
     labels = np.where(yes, S, N)
     return _by_probability(
         dataset.name,
-        pd.DataFrame({"id": asked["query_id"], "label": labels, "group": groups, "clause found at": at}),
+        pd.DataFrame(
+            {"id": asked["query_id"], "label": labels, "group": groups, "clause found at": at}
+        ),
         {"pipeline": read[1], GOLD_CLAUSE: read[0], SHUFFLED_CLAUSE: read[2], CLAIM_ONLY: words},
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
@@ -381,11 +467,15 @@ def _gold_evidence(dataset, folds, seed):
     claims, groups = gold["claim"], gold["group"].tolist()
     passages = [[passage.text for passage in found] for found in gold["evidence"]]
     supported = (gold["label"] == S).to_numpy()
-    shuffled = [passages[row] for row in transfer.of_another_group(groups, seed, "shuffled evidence")]
+    shuffled = [
+        passages[row] for row in transfer.of_another_group(groups, seed, "shuffled evidence")
+    ]
     X, mixed = (_described(claims, texts) for texts in (passages, shuffled))
     read = transfer.cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
     words = transfer.claim_only(claims, supported, groups, folds, seed)
-    category = dataset.claims.set_index("claim_id")["category"].reindex(gold["id"]).fillna("unknown")
+    category = (
+        dataset.claims.set_index("claim_id")["category"].reindex(gold["id"]).fillna("unknown")
+    )
     return _by_probability(
         dataset.name,
         gold[["id", "label", "group"]].assign(category=category.tolist()),
@@ -400,7 +490,9 @@ def _gold_evidence(dataset, folds, seed):
         question=QUESTION.format("a reader of the gold evidence"),
         facts={"sentences of evidence": sum(map(len, passages))},
         texts=claims.tolist(),
-        decisive=[[Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]],
+        decisive=[
+            [Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]
+        ],
     )
 
 
@@ -409,7 +501,11 @@ def _described(claims, passages):
     rows = []
     for claim, texts in zip(claims, passages, strict=True):
         table = np.array([features(claim, text) for text in texts])
-        rows.append(np.concatenate([table.mean(axis=0), table.max(axis=0), features(claim, " ".join(texts))]))
+        rows.append(
+            np.concatenate(
+                [table.mean(axis=0), table.max(axis=0), features(claim, " ".join(texts))]
+            )
+        )
     return np.array(rows)
 
 
@@ -429,14 +525,18 @@ def _aggregation(dataset, folds, seed):
     verdicts = {
         "documented vote": documented,
         "vote without neutral": _thresholds(among),
-        "any/any": np.select([(pro > 0) & (against > 0), pro > 0, against > 0], [CONFLICTING, S, N], NEI),
+        "any/any": np.select(
+            [(pro > 0) & (against > 0), pro > 0, against > 0], [CONFLICTING, S, N], NEI
+        ),
     }
     stated = np.select([documented == S, documented == N], [share, 1 - share], np.nan)
     read = {name: [] for name in claims["claim_id"]}
     for row in evidence.itertuples():
         read[row.claim_id].append(Cited(row.source, row.text, stance=stances.get(row.label)))
     rows = claims[["claim_id", "label"]].rename(columns={"claim_id": "id"})
-    rows = rows.assign(**{"group": rows["id"], "sided evidence": [f"{count} of 5" for count in sided]})
+    rows = rows.assign(
+        **{"group": rows["id"], "sided evidence": [f"{count} of 5" for count in sided]}
+    )
     return VerdictStudy(
         dataset.name,
         rows,
@@ -495,7 +595,8 @@ def drill_down(study, most_bytes=MOST_BYTES):
         for row in chosen:
             placed = {
                 role: [
-                    one | {"passage": passages.setdefault(one["passage"], len(passages))} for one in items[row][role]
+                    one | {"passage": passages.setdefault(one["passage"], len(passages))}
+                    for one in items[row][role]
                 ]
                 for role in ("decisive", "cited")
             }
@@ -526,7 +627,10 @@ def _items(study, texts):
             "slices": {name: str(claim[name]) for name in study.slices},
             "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
             "right": [values[row] for values in right],
-            "stated": [_short(study.confidence[n][row]) if n in study.confidence else None for n in study.verdicts],
+            "stated": [
+                _short(study.confidence[n][row]) if n in study.confidence else None
+                for n in study.verdicts
+            ],
             "missed": None if not study.found or study.found[row] is None else not study.found[row],
             "decisive": [_role(one, cited, texts) for one in decisive],
             "cited": [_role(one, decisive, texts) for one in cited],
@@ -547,7 +651,10 @@ def _role(one, others, texts):
     if one.together > 1 and stance != NEUTRAL:
         stance = f"{stance}, together with {one.together - 1} more"
     told = {"about": one.about if texts else "", "stance": stance, "level": one.level, "met": met}
-    return told | {"passage": (one.doc_id, one.start, one.end, one.text), "probability": _short(one.probability)}
+    return told | {
+        "passage": (one.doc_id, one.start, one.end, one.text),
+        "probability": _short(one.probability),
+    }
 
 
 def _parts(result, texts):
@@ -559,7 +666,11 @@ def _parts(result, texts):
         row |= {"verdict": f"not judged: {part.verifiability}", "score": None, "evidence": 0}
         if part.id in judged:
             found = judged[part.id]
-            row |= {"verdict": found.verdict, "score": _short(found.score), "evidence": found.evidence_count}
+            row |= {
+                "verdict": found.verdict,
+                "score": _short(found.score),
+                "evidence": found.evidence_count,
+            }
         parts.append(row)
     return parts
 

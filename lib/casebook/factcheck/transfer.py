@@ -26,7 +26,12 @@ OWN = "factcheck_claims"
 MAJORITY, CLAIM_ONLY = "majority", "claim only"
 DEFAULT, FITTED_ON_OWN = "default judge", "judge fitted on our claims"
 #: Sets that the features of the default judge were chosen on, and what ties their claims together.
-SETS = {"feverous_s": "source", "climate_fever_claims": "claim_id", "consumer_contracts_qa": "clause", OWN: "group"}
+SETS = {
+    "feverous_s": "source",
+    "climate_fever_claims": "claim_id",
+    "consumer_contracts_qa": "clause",
+    OWN: "group",
+}
 GOLD = ["id", "claim", "label", "group", "evidence"]
 #: Claims of a user's own below which nothing is said of a judge.
 FEWEST_CLAIMS = 6
@@ -57,7 +62,9 @@ def of_claim_set(dataset, together="cluster"):
     claims = dataset.claims
     claims = claims[claims["label"].isin([S, N]) & claims["claim_id"].isin(evidence["claim_id"])]
     if together == "source":
-        groups = claims["claim_id"].map(evidence.drop_duplicates("claim_id").set_index("claim_id")["source"])
+        groups = claims["claim_id"].map(
+            evidence.drop_duplicates("claim_id").set_index("claim_id")["source"]
+        )
     else:
         groups = claims[together if together in claims else "claim_id"]
     found = {name: [] for name in claims["claim_id"]}
@@ -76,9 +83,17 @@ def _contract_gold(dataset):
         clause = next(iter(dataset.qrels[question.query_id]))
         claim, text = question.text.rstrip("?") + ".", texts[clause]
         parts = [text[start:end] for start, end in sentences(text)]
-        nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[:4]
+        nearest = sorted(parts, key=lambda part, claim=claim: -len(content(claim) & content(part)))[
+            :4
+        ]
         passages = [Passage(0, 0, len(part), part, "") for part in nearest]
-        yield question.query_id, claim, S if question.answer else N, dataset.groups[question.query_id], passages
+        yield (
+            question.query_id,
+            claim,
+            S if question.answer else N,
+            dataset.groups[question.query_id],
+            passages,
+        )
 
 
 def given(judge, claims, evidence, rule=None):
@@ -129,7 +144,9 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     key, table, compared = gold["dataset"].iloc[0], [], []
     for name, answers in found.items():
         scores = score_predictions(gold["label"], answers["verdict"], n_boot=n_boot, **options)
-        abstained = bootstrap_mean((answers["verdict"] == INSUFFICIENT).astype(float), n_boot=n_boot, **options)
+        abstained = bootstrap_mean(
+            (answers["verdict"] == INSUFFICIENT).astype(float), n_boot=n_boot, **options
+        )
         row = {"dataset": key, "system": name, "n": len(gold), "groups": gold["group"].nunique()}
         row |= bounded("accuracy", scores["accuracy"]) | bounded("macro F1", scores["f1_macro"])
         row |= bounded("AUROC", auroc(supported, answers["support"], clusters=options["clusters"]))
@@ -137,12 +154,16 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     right = {name: is_right(gold["label"], answers["verdict"]) for name, answers in found.items()}
     baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
     for name in judges:
-        rows = compare_verdicts(right[name], baselines, margin=MARGIN, n_resamples=n_boot, **options)
+        rows = compare_verdicts(
+            right[name], baselines, margin=MARGIN, n_resamples=n_boot, **options
+        )
         rows.insert(0, "dataset", key)
         rows.insert(1, "system", name)
         compared.append(rows)
     frame = pd.DataFrame(table)
-    return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(compared, ignore_index=True)
+    return frame.astype(dict.fromkeys(frame.columns[4:], float)), pd.concat(
+        compared, ignore_index=True
+    )
 
 
 def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
@@ -169,9 +190,13 @@ def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
             missing[key] = "not on this machine"
             continue
         if len(gold) < FEWEST_CLAIMS or gold["group"].nunique() < 2:
-            missing[key] = f"gold evidence for {len(gold)} claims in {gold['group'].nunique()} groups: it takes 6 in 2"
+            missing[key] = (
+                f"gold evidence for {len(gold)} claims in {gold['group'].nunique()} groups: it takes 6 in 2"
+            )
         else:
-            table, compared = evaluate(gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed)
+            table, compared = evaluate(
+                gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed
+            )
             tables.append(table.assign(**{"chosen on": key in SETS and not brought}))
             contrasts.append(compared)
     if not tables:
@@ -191,7 +216,9 @@ def _folds(X, y, groups, folds, seed):
     """Places to fit and to predict, groups kept together."""
     from sklearn.model_selection import GroupKFold
 
-    return GroupKFold(min(folds, len(set(groups))), shuffle=True, random_state=seed).split(X, y, groups)
+    return GroupKFold(min(folds, len(set(groups))), shuffle=True, random_state=seed).split(
+        X, y, groups
+    )
 
 
 def cross_fitted(model, X, supported, groups, folds, seed, also=()):
@@ -211,7 +238,9 @@ def cross_fitted(model, X, supported, groups, folds, seed, also=()):
 
 def claim_only(texts, supported, groups, folds, seed):
     """The claim-only model's probability of SUPPORTED, out of fold."""
-    return cross_fitted(words_model(), np.asarray(texts, dtype=object), supported, groups, folds, seed)[0]
+    return cross_fitted(
+        words_model(), np.asarray(texts, dtype=object), supported, groups, folds, seed
+    )[0]
 
 
 def claim_only_labels(texts, labels, groups, folds, seed):

@@ -5,7 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from casebook.errors import InputError
 
-SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = VERDICTS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT_EVIDENCE")
+SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = VERDICTS = (
+    "SUPPORTED",
+    "NOT_SUPPORTED",
+    "INSUFFICIENT_EVIDENCE",
+)
 SUPPORTS, REFUTES, NEUTRAL = STANCES = ("supports", "refutes", "neutral")
 LEVELS = ("high", "medium", "low")
 WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
@@ -41,7 +45,9 @@ def overlap(one, other):
 
 def read_together(items):
     """Evidence of one part by a judge that reads passages jointly: those that it read as one have one probability."""
-    counts = Counter((item.stance, item.probability) for item in items if item.probability is not None)
+    counts = Counter(
+        (item.stance, item.probability) for item in items if item.probability is not None
+    )
     return [replace(item, together=counts[item.stance, item.probability] or 1) for item in items]
 
 
@@ -99,7 +105,9 @@ class Rule:
 
     def __post_init__(self):
         if not 0 <= self.lower < self.upper <= 1:
-            raise InputError(f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}")
+            raise InputError(
+                f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}"
+            )
 
     def weight(self, item):
         return self.weights[item.level]
@@ -113,7 +121,10 @@ DOCUMENTED = Rule(neutral_against=True, documented=True)
 
 def decide(subclaim_ids, evidence, rule):
     """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
-    parts = tuple(judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule) for name in subclaim_ids)
+    parts = tuple(
+        judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule)
+        for name in subclaim_ids
+    )
     return parts, *_judge_claim(parts, rule)
 
 
@@ -150,7 +161,9 @@ def _judge_claim(parts, rule):
     if rule.documented:
         return NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
     if NOT_SUPPORTED in verdicts:
-        return NOT_SUPPORTED, max(part.confidence for part in parts if part.verdict == NOT_SUPPORTED)
+        return NOT_SUPPORTED, max(
+            part.confidence for part in parts if part.verdict == NOT_SUPPORTED
+        )
     return INSUFFICIENT, None
 
 
@@ -158,7 +171,9 @@ def degree_of_support(subclaim_ids, evidence, rule):
     """How far the evidence supports a claim, for calibration: the least weighted mean probability of its parts."""
     degrees = []
     for name in subclaim_ids:
-        sided = [item for item in evidence if item.subclaim_id == name and item.probability is not None]
+        sided = [
+            item for item in evidence if item.subclaim_id == name and item.probability is not None
+        ]
         if not sided:
             return None
         weighted = sum(rule.weight(item) * item.probability for item in sided)

@@ -31,12 +31,27 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.measures.coefficients import FORMS, LEVELS, IntraclassCorrelation, Kappa, KendallW, LightKappa, alpha
+from casebook.measures.coefficients import (
+    FORMS,
+    LEVELS,
+    IntraclassCorrelation,
+    Kappa,
+    KendallW,
+    LightKappa,
+    alpha,
+)
 from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
-LABELS = {"almost perfect": 0.8, "substantial": 0.6, "moderate": 0.4, "fair": 0.2, "slight": 0, "poor": -1}
+LABELS = {
+    "almost perfect": 0.8,
+    "substantial": 0.6,
+    "moderate": 0.4,
+    "fair": 0.2,
+    "slight": 0,
+    "poor": -1,
+}
 """Landis and Koch's words, each from this value on."""
 
 
@@ -267,7 +282,9 @@ def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=Non
         value, reason = rest.estimate()
         change = None if whole is None or value is None else value - whole
         rows.append((rater, value, change, rest.panel.n_items, rest.panel.n_raters, reason))
-    return pd.DataFrame(rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"])
+    return pd.DataFrame(
+        rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"]
+    )
 
 
 # The coefficients by name.
@@ -283,14 +300,30 @@ COEFFICIENTS = {
     "brennan_prediger": ("Brennan-Prediger", Kappa, {"chance": "even"}, ("weights",)),
     "gwet_ac1": ("Gwet's AC1", Kappa, {"chance": "gwet"}, ()),
     "gwet_ac2": ("Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)),
-    "krippendorff_alpha": ("Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level", "weights")),
+    "krippendorff_alpha": (
+        "Krippendorff's alpha",
+        alpha,
+        {"level": "ordinal"},
+        ("level", "weights"),
+    ),
     "kendall_w": ("Kendall's W", KendallW, {}, ()),
     **{
-        f"cohen_kappa_{x}": (f"Cohen's kappa, {x} weights", Kappa, {"chance": "own", "two": True, "weights": x}, ())
+        f"cohen_kappa_{x}": (
+            f"Cohen's kappa, {x} weights",
+            Kappa,
+            {"chance": "own", "two": True, "weights": x},
+            (),
+        )
         for x in ("linear", "quadratic")
     },
-    **{f"krippendorff_alpha_{x}": (f"Krippendorff's alpha, {x}", alpha, {"level": x}, ()) for x in LEVELS},
-    **{f"icc_{x.replace(',', '_')}": (f"ICC({x})", IntraclassCorrelation, {"form": x}, ()) for x in FORMS},
+    **{
+        f"krippendorff_alpha_{x}": (f"Krippendorff's alpha, {x}", alpha, {"level": x}, ())
+        for x in LEVELS
+    },
+    **{
+        f"icc_{x.replace(',', '_')}": (f"ICC({x})", IntraclassCorrelation, {"form": x}, ())
+        for x in FORMS
+    },
 }
 NAMES = tuple(COEFFICIENTS)
 TITLES = {name: entry[0] for name, entry in COEFFICIENTS.items()}
@@ -330,7 +363,9 @@ def _builder(name, chosen):
     return partial(kind, **options | dict(chosen))
 
 
-def _measure_one(name, ratings, categories=None, wide=False, n_boot=1000, seed=0, confidence=0.95, **chosen):
+def _measure_one(
+    name, ratings, categories=None, wide=False, n_boot=1000, seed=0, confidence=0.95, **chosen
+):
     panel = as_panel(ratings, categories, wide)
     return _measure({name: _builder(name, chosen)}, panel, n_boot, seed, confidence)[name]
 
@@ -355,7 +390,9 @@ def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
             groups.setdefault(built[name].kept.tobytes(), []).append(name)
     for names in groups.values():
         resamples = resample_counts(built[names[0]].panel.n_items, n_boot, seed)
-        blocks = [np.stack([built[name].values(weights) for name in names]) for weights in resamples]
+        blocks = [
+            np.stack([built[name].values(weights) for name in names]) for weights in resamples
+        ]
         draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
     for name, (estimate, reason) in values.items():
         held = built[name].panel if name in built else panel
@@ -363,7 +400,9 @@ def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
         reasons = {"estimate": reason}
         if reason is None:
             tail = (1 + confidence) / 2
-            fields, reasons = _uncertainty(builders[name], built[name], panel, estimate, draws.get(name), tail)
+            fields, reasons = _uncertainty(
+                builders[name], built[name], panel, estimate, draws.get(name), tail
+            )
             fields["expected"] = built[name].expected()
         shown = panel if reason else held
         found[name] = Agreement(
@@ -387,7 +426,9 @@ def _uncertainty(build, coefficient, panel, estimate, draws, tail):
     fields = coefficient.formula(tail)
     reasons = {}
     if not model:
-        fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(draws, estimate, n, tail, influence)
+        fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(
+            draws, estimate, n, tail, influence
+        )
     if influence is not None:
         spread = np.sum((influence - influence.mean()) ** 2)
         fields["se"] = math.sqrt(spread / (n * (n if coefficient.panel.large_sample else n - 1)))
@@ -399,7 +440,11 @@ def _uncertainty(build, coefficient, panel, estimate, draws, tail):
     if model:  # the F interval speaks of other raters only where the model draws them
         own, other = ("new_panel_ci", "panel_ci") if model == 2 else ("panel_ci", "new_panel_ci")
         fields[own] = fields.get("interval")
-        reasons[other] = {1: "raters_nested_in_items", 2: "raters_are_drawn", 3: "raters_are_fixed"}[model]
+        reasons[other] = {
+            1: "raters_nested_in_items",
+            2: "raters_are_drawn",
+            3: "raters_are_fixed",
+        }[model]
         reasons[own] = None if fields[own] else "no_variation"
     else:
         found = _new_panel(build, coefficient, panel, estimate, fields, reasons, tail)
@@ -427,7 +472,11 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
         return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
     missing = np.isnan(draws)
     known = draws[~missing]
-    quantiles = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail) * np.array([-1.0, 1.0])
+    quantiles = (
+        math.sqrt(n_items / (n_items - 1))
+        * special.stdtrit(n_items - 1, tail)
+        * np.array([-1.0, 1.0])
+    )
     near = np.abs(known - estimate) <= 1e-12
     below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
     # With all draws on one side nothing is known about the bias.
@@ -436,7 +485,9 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     tails = bca_tails(quantiles, bias, influence - influence.mean() if skewed else np.zeros(1))
     with np.errstate(invalid="ignore"):
         sides = zip((-np.inf, np.inf), tails, strict=True)
-        low, high = (float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides)
+        low, high = (
+            float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides
+        )
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
@@ -518,9 +569,15 @@ class Panel:
             return self.tally
         if self.too_many:
             many = f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
-            raise UnfitRatings("too_many_categories", f"{many}; use the intraclass correlation, or round them")
+            raise UnfitRatings(
+                "too_many_categories", f"{many}; use the intraclass correlation, or round them"
+            )
         flat = (np.arange(self.n_items)[:, None] * size + self.codes)[self.codes >= 0]
-        return np.bincount(flat, minlength=self.n_items * size).astype(float).reshape(self.n_items, size)
+        return (
+            np.bincount(flat, minlength=self.n_items * size)
+            .astype(float)
+            .reshape(self.n_items, size)
+        )
 
     @property
     def n_raters(self):
@@ -530,7 +587,11 @@ class Panel:
     @cached_property
     def per_item(self):
         """Ratings per item, shape [items]."""
-        return self.tally.sum(axis=1) if self.codes is None else (self.codes >= 0).sum(axis=1).astype(float)
+        return (
+            self.tally.sum(axis=1)
+            if self.codes is None
+            else (self.codes >= 0).sum(axis=1).astype(float)
+        )
 
     @property
     def vary(self):
@@ -589,7 +650,9 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     raters = tuple(frame.columns[used])
     codes = codes[:, used]
     codes = codes[(codes >= 0).any(axis=1)]
-    return Panel(scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None)
+    return Panel(
+        scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None
+    )
 
 
 def from_counts(counts, categories=None):
@@ -598,18 +661,29 @@ def from_counts(counts, categories=None):
     if table.ndim != 2 or not np.isfinite(table).all() or (table < 0).any():
         raise InputError("counts must be items x categories, finite and not negative")
     if (table > MOST_RATINGS).any() or (table.sum(axis=1) > MOST_RATINGS).any():
-        raise InputError(f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?")
+        raise InputError(
+            f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?"
+        )
     rated = table.sum(axis=1) > 0
-    return Panel(_scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum()))
+    return Panel(
+        _scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum())
+    )
 
 
 def from_table(table, categories=None):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
-    if cells.ndim != 2 or cells.shape[0] != cells.shape[1] or (cells < 0).any() or (cells % 1).any():
+    if (
+        cells.ndim != 2
+        or cells.shape[0] != cells.shape[1]
+        or (cells < 0).any()
+        or (cells % 1).any()
+    ):
         raise InputError("a contingency table must be square and hold whole numbers of items")
     if (cells > MOST_ITEMS).any() or cells.sum() > MOST_ITEMS:
-        raise InputError(f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them")
+        raise InputError(
+            f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them"
+        )
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     scale = _scale(categories, len(cells))
     n = len(codes)
@@ -624,11 +698,15 @@ def _refuse_other_tables(frame, wide, ids_allowed):
     items, raters = frame.shape
     if raters > items and not wide:
         size = f"{items} items (rows), {raters} raters (columns)"
-        raise InputError(f"{size}: more raters than items; transpose the table, or allow wide tables if that is meant")
+        raise InputError(
+            f"{size}: more raters than items; transpose the table, or allow wide tables if that is meant"
+        )
     columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
     for name, values in columns.items():
         if names_items(name, values, [columns[other] for other in columns if other != name]):
-            raise InputError(f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out")
+            raise InputError(
+                f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out"
+            )
 
 
 def _matrix(frame):
@@ -649,7 +727,11 @@ def _encode(scores, numeric, categories):
     """Give the number of each rating's category, -1 where missing, and the scale."""
     flat = pd.Series(scores.ravel())
     known = flat.dropna()
-    scale = np.unique(known.to_numpy(float if numeric else str)) if categories is None else _scale(categories)
+    scale = (
+        np.unique(known.to_numpy(float if numeric else str))
+        if categories is None
+        else _scale(categories)
+    )
     unknown = np.unique(known[~known.isin(scale)]).tolist()
     if unknown:
         raise InputError(f"ratings outside of the categories: {unknown[:5]}")

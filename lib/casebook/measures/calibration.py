@@ -12,7 +12,13 @@ import pandas as pd
 from scipy import special
 
 from casebook.measures.classification import auroc, mid_ranks
-from casebook.stats.intervals import Interval, bootstrap_mean, cluster_codes, resample_counts, wilson
+from casebook.stats.intervals import (
+    Interval,
+    bootstrap_mean,
+    cluster_codes,
+    resample_counts,
+    wilson,
+)
 from casebook.stats.samples import stream
 
 BLOCK = 2**21
@@ -72,7 +78,9 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     if stated.all():
         measures["log_loss"] = bootstrap_mean(-np.log(stated), n_boot=n_boot, seed=seed, **options)
     else:
-        measures["log_loss"] = Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
+        measures["log_loss"] = Interval(
+            None, None, None, level, len(y), "percentile", "certain_and_wrong"
+        )
     measures["auroc"] = auroc(y, p, **options)
     tables = _bin_table(y, p, bins, level), _coverage_curve(y, p, missing)
     return Calibration(measures, controls, *tables, len(y), missing)
@@ -81,7 +89,12 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
 def _controls(base, chance):
     entropy = float(special.entr([base, 1 - base]).sum())
     expected = {name: float(chance[name].mean()) for name in ("ece", "reliability")}
-    return expected | {"brier": base * (1 - base), "log_loss": entropy, "aurc": 1 - base, "auroc": 0.5}
+    return expected | {
+        "brier": base * (1 - base),
+        "log_loss": entropy,
+        "aurc": 1 - base,
+        "auroc": 0.5,
+    }
 
 
 def _resampled(statistics, groups, n_boot, seed):
@@ -90,7 +103,9 @@ def _resampled(statistics, groups, n_boot, seed):
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
-    return _joined(statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed))
+    return _joined(
+        statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed)
+    )
 
 
 def _calibrated(statistics, p, n_boot, seed):
@@ -196,7 +211,9 @@ class _Statistics:
         n = w.sum(axis=1)
         errors = wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
-        best = area_under_risk(np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1))
+        best = area_under_risk(
+            np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1)
+        )
         return {"aurc": aurc, "e_aurc": aurc - best}
 
 

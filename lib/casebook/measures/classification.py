@@ -73,7 +73,10 @@ class Scores:
 
     def numbers(self):
         """Give the primary measures for ``numbers.json``, the majority's beside them."""
-        return {name: found.number(self.baselines["majority"][name].estimate) for name, found in self.measures.items()}
+        return {
+            name: found.number(self.baselines["majority"][name].estimate)
+            for name, found in self.measures.items()
+        }
 
 
 def score_predictions(
@@ -136,15 +139,25 @@ def score_predictions(
     rows = _gold_codes(gold, labels)
     columns, foreign = encode(predicted, labels)
     cells = rows * len(OUTCOMES) + columns
-    scorer = _Scorer(None if clusters is None else cluster_codes(clusters, len(rows)), policy, level, n_boot, seed)
+    scorer = _Scorer(
+        None if clusters is None else cluster_codes(clusters, len(rows)),
+        policy,
+        level,
+        n_boot,
+        seed,
+    )
     counted = scorer.resampled(cells)
     table = counted[0][0]
     policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
     measured, documented = {}, {}
     for name, values in (groups or {}).items():
         members = _members(values, len(gold))
-        measured[name] = {group: scorer.measured(*scorer.resampled(cells, own)) for group, own in members}
-        documented[name] = {group: documented_metrics(gold[own], predicted[own]) for group, own in members}
+        measured[name] = {
+            group: scorer.measured(*scorer.resampled(cells, own)) for group, own in members
+        }
+        documented[name] = {
+            group: documented_metrics(gold[own], predicted[own]) for group, own in members
+        }
     return Scores(
         n=len(rows),
         policy=policy,
@@ -156,7 +169,8 @@ def score_predictions(
         foreign=foreign,
         baselines=scorer.blind(*counted) | scorer.given(cells, rows, baselines, labels),
         groups=measured,
-        parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS} | {"groups": documented},
+        parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS}
+        | {"groups": documented},
     )
 
 
@@ -171,7 +185,12 @@ def documented_metrics(gold, predicted, behaviour="S"):
     if behaviour == "S":  # other labels stand in no cell
         gold_n, said_n = gold == NOT_SUPPORTED, predicted == NOT_SUPPORTED
         right = right & (gold_s | gold_n)
-    cells = {"tp": gold_s & said_s, "tn": gold_n & said_n, "fp": gold_n & said_s, "fn": gold_s & said_n}
+    cells = {
+        "tp": gold_s & said_s,
+        "tn": gold_n & said_n,
+        "fp": gold_n & said_s,
+        "fn": gold_s & said_n,
+    }
     found = {name: int(cell.sum()) for name, cell in cells.items()} | {"n": len(gold)}
     precision = _or_zero(found["tp"], found["tp"] + found["fp"])
     recall = _or_zero(found["tp"], found["tp"] + found["fn"])
@@ -252,7 +271,9 @@ def _variance(area, above, below, positive_codes, negative_codes):
     x = np.bincount(positive_codes, above - area, minlength=size) / m
     y = np.bincount(negative_codes, below - area, minlength=size) / n
     pairs = [(x, x, in_x), (y, y, in_y), (x, 2 * y, np.union1d(in_x, in_y))]
-    variance = sum(one @ other * len(clusters) / (len(clusters) - 1) for one, other, clusters in pairs)
+    variance = sum(
+        one @ other * len(clusters) / (len(clusters) - 1) for one, other, clusters in pairs
+    )
     # Shared clusters can cancel all variance; rounding then leaves less than nothing.
     return max(0.0, float(variance))
 
@@ -347,11 +368,17 @@ def encode(labels, vocabulary=None):
             raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
     codes, spellings = pd.factorize(as_objects(labels))
     outcomes = [
-        NO_VERDICT if isinstance(spelling, str) and not spelling.strip() else known.get(spelling, OFF_LABEL)
+        NO_VERDICT
+        if isinstance(spelling, str) and not spelling.strip()
+        else known.get(spelling, OFF_LABEL)
         for spelling in spellings
     ]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    foreign = {str(s): int(n) for s, n, o in zip(spellings, counts, outcomes, strict=True) if o == OFF_LABEL}
+    foreign = {
+        str(s): int(n)
+        for s, n, o in zip(spellings, counts, outcomes, strict=True)
+        if o == OFF_LABEL
+    }
     numbers = [OUTCOMES.index(outcome) for outcome in (*outcomes, NO_VERDICT)]
     return np.array(numbers, dtype=np.int64)[codes], foreign
 
@@ -367,7 +394,9 @@ def paired_labels(gold, predicted):
     if labelled and not gold.index.equals(predicted.index):
         raise InputError("gold and predicted have different indices: join them by id first")
     if len(gold) != len(predicted):
-        raise InputError(f"{len(gold)} gold labels and {len(predicted)} predictions: join them by id first")
+        raise InputError(
+            f"{len(gold)} gold labels and {len(predicted)} predictions: join them by id first"
+        )
     return as_objects(gold), as_objects(predicted)
 
 
@@ -376,7 +405,9 @@ def _gold_codes(gold, labels):
     bad = np.flatnonzero(codes >= len(GOLD))
     if len(bad):
         first = f"first: {gold[bad[0]]!r} in row {bad[0]}"
-        raise InputError(f"{len(bad)} of {len(gold)} gold labels are missing or unknown ({first}): see labels")
+        raise InputError(
+            f"{len(bad)} of {len(gold)} gold labels are missing or unknown ({first}): see labels"
+        )
     return codes
 
 
@@ -394,7 +425,9 @@ def _members(values, n):
     """Each group's name and rows, in order of first occurrence."""
     if len(values) != n:
         raise InputError(f"a grouping has {len(values)} entries for {n} rows")
-    names = pd.Series(["unknown" if pd.isna(value) else str(value) for value in values], dtype=object)
+    names = pd.Series(
+        ["unknown" if pd.isna(value) else str(value) for value in values], dtype=object
+    )
     return names.groupby(names, sort=False).indices.items()
 
 
@@ -422,7 +455,9 @@ class _Scorer:
         if self.clusters is not None:
             clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
         tables, units = resampled_counts(cells, CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
-        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), _Units(units, clusters is not None, reason)
+        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), _Units(
+            units, clusters is not None, reason
+        )
 
     def measured(self, tables, units, **changes):
         """Give every measure of some rows with its interval, under the policies."""
@@ -445,7 +480,9 @@ class _Scorer:
                 interval = replace(interval, n=n, method="wilson-clusters")
             else:
                 n = n or round(flat.sum())
-                interval = percentile_interval(value, spread[name], n, level=self.level, reason=REASONS[name])
+                interval = percentile_interval(
+                    value, spread[name], n, level=self.level, reason=REASONS[name]
+                )
             found[name] = interval if interval.reason else replace(interval, reason=units.reason)
         return found
 
@@ -455,7 +492,8 @@ class _Scorer:
         share = gold[0] / max(gold[0].sum(), 1)
         answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
         return {
-            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), units) for name, answer in answers.items()
+            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), units)
+            for name, answer in answers.items()
         }
 
     def given(self, cells, rows, predictions, labels):

@@ -51,7 +51,9 @@ def _weight_matrix(weights, panel):
         return np.eye(size) if weights == "identity" or size < 2 else WEIGHTS[weights](panel.values)
     matrix = np.asarray(weights, dtype=float)
     if matrix.shape != (size, size) or (matrix != matrix.T).any() or (np.diag(matrix) != 1).any():
-        raise InputError(f"weights must be symmetric, with 1 on the diagonal, of shape {(size, size)}")
+        raise InputError(
+            f"weights must be symmetric, with 1 on the diagonal, of shape {(size, size)}"
+        )
     return matrix
 
 
@@ -60,7 +62,9 @@ class Coefficient:
 
     lowest = -np.inf
     linear = True  # a smooth function of weighted sums of features, so that its slopes are known
-    by_rater = two = complete = constant = False  # what it needs of a panel; whether it stands all ratings alike
+    by_rater = two = complete = constant = (
+        False  # what it needs of a panel; whether it stands all ratings alike
+    )
     model = None
     undefined = "no_variation"
 
@@ -190,7 +194,9 @@ class LightKappa(Coefficient):
     def __init__(self, panel, weights="identity"):
         super().__init__(panel, panel.per_item >= 2)
         pairs = () if panel.codes is None else combinations(range(panel.n_raters), 2)
-        self.pairs = [Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs]
+        self.pairs = [
+            Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs
+        ]
 
     def values(self, weights):
         """Give the mean kappa under item weights."""
@@ -206,7 +212,11 @@ class Alpha(Coefficient):
         if weights is None and level == "ratio":
             self.distance = _relative_distance(panel.values)
         else:
-            weights = {"nominal": "identity", "interval": "quadratic"}[level] if weights is None else weights
+            weights = (
+                {"nominal": "identity", "interval": "quadratic"}[level]
+                if weights is None
+                else weights
+            )
             self.distance = 1 - _weight_matrix(weights, panel)
         apart = (panel.counts * (panel.counts @ self.distance)).sum(axis=1)
         self.features = np.column_stack([apart / (panel.per_item - 1), panel.counts])
@@ -282,7 +292,11 @@ def _mid_ranks(marginals):
 def alpha(panel, level="ordinal", weights=None):
     """Krippendorff's alpha of a level, or of weights."""
     check_choice("level", level, LEVELS)
-    return OrdinalAlpha(panel) if level == "ordinal" and weights is None else Alpha(panel, level, weights)
+    return (
+        OrdinalAlpha(panel)
+        if level == "ordinal" and weights is None
+        else Alpha(panel, level, weights)
+    )
 
 
 class OfCompleteItems(Coefficient):
@@ -293,7 +307,11 @@ class OfCompleteItems(Coefficient):
     complete = True
 
     def __init__(self, panel):
-        known = np.zeros(panel.n_items, dtype=bool) if panel.codes is None else (panel.codes >= 0).all(axis=1)
+        known = (
+            np.zeros(panel.n_items, dtype=bool)
+            if panel.codes is None
+            else (panel.codes >= 0).all(axis=1)
+        )
         super().__init__(panel, known)
         _ = self.panel.values  # refuses labels without an order
 
@@ -306,7 +324,9 @@ class IntraclassCorrelation(OfCompleteItems):
         self.model = int(form[0])
         self.average = form[2] == "k"
         k = self.panel.n_raters
-        ratings = np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
+        ratings = (
+            np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
+        )
         ratings = ratings - (ratings.mean() if len(ratings) else 0.0)
         squares = (ratings**2).sum(axis=1)
         sums = ratings.sum(axis=1)
@@ -351,7 +371,11 @@ class IntraclassCorrelation(OfCompleteItems):
                 ends = [(f - 1) / (f + k - 1) for f in ends]
             low, high = (float(k * x / (1 + (k - 1) * x) if self.average else x) for x in ends)
         bounds = (low, high) if np.isfinite([low, high]).all() else None
-        return {"interval": bounds, "statistic": ("F", ratio, df), "p_greater": float(special.fdtrc(*df, ratio))}
+        return {
+            "interval": bounds,
+            "statistic": ("F", ratio, df),
+            "p_greater": float(special.fdtrc(*df, ratio)),
+        }
 
     def _two_way_bounds(self, n, k, between, raters, error, tail):
         icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
@@ -392,4 +416,7 @@ class KendallW(OfCompleteItems):
         """Give the chi-squared test, ``r (n - 1) W``."""
         df = self.panel.n_items - 1
         statistic = self.panel.n_raters * df * self.estimate()[0]
-        return {"statistic": ("chi-squared", statistic, (df,)), "p_greater": float(special.chdtrc(df, statistic))}
+        return {
+            "statistic": ("chi-squared", statistic, (df,)),
+            "p_greater": float(special.chdtrc(df, statistic)),
+        }

@@ -25,7 +25,11 @@ from casebook.verdicts import INTERVAL_BY_UNIT
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
-RULES = {"documented": "COUNTERCASE's rule", "code": "COUNTERCASE's rule in its code", "corrected": "Standard"}
+RULES = {
+    "documented": "COUNTERCASE's rule",
+    "code": "COUNTERCASE's rule in its code",
+    "corrected": "Standard",
+}
 """Rules and their names; the document states content words, and its code counts function words too."""
 MATCHED, MISMATCHED = "matched", "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
@@ -51,7 +55,9 @@ class Faithfulness:
     sentences: tuple
 
 
-def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None):
+def faithfulness(
+    explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE_WORDS, weights=None
+):
     """Share of an explanation's claims that one bounded passage supports.
 
     Parameters
@@ -86,7 +92,9 @@ def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    vocabularies = [content_words(p) for source in source_texts(sources) for p in passages(source, max_words)]
+    vocabularies = [
+        content_words(p) for source in source_texts(sources) for p in passages(source, max_words)
+    ]
     found = []
     for start, end in sentences(explanation):
         words = content_words(explanation[start:end])
@@ -97,14 +105,18 @@ def faithfulness(explanation, sources, *, threshold=THRESHOLD, max_words=PASSAGE
         reason = "no_source" if any(support.n_words for support in found) else "no_claim"
         return Faithfulness(None, None, 0, reason, tuple(found))
     n = len(shares)
-    return Faithfulness(grounded_share(shares, threshold), math.fsum(shares) / n, n, None, tuple(found))
+    return Faithfulness(
+        grounded_share(shares, threshold), math.fsum(shares) / n, n, None, tuple(found)
+    )
 
 
 def inverse_frequency(texts):
     """Weigh words by how few texts hold them."""
     texts = list(texts)
     frequency = Counter(word for text in texts for word in content_words(text))
-    weights = {word: math.log((len(texts) + 1) / (count + 1)) + 1 for word, count in frequency.items()}
+    weights = {
+        word: math.log((len(texts) + 1) / (count + 1)) + 1 for word, count in frequency.items()
+    }
     return weights | {None: math.log(len(texts) + 1) + 1}
 
 
@@ -137,7 +149,9 @@ def documented_faithfulness(explanation, sources, in_code=False):
 
     In COUNTERCASE's code function words count too, and an explanation without a sentence has 1.0.
     """
-    shares = [share for share, _ in documented_shares(explanation, sources, in_code) if share is not None]
+    shares = [
+        share for share, _ in documented_shares(explanation, sources, in_code) if share is not None
+    ]
     if not shares:
         return 1.0 if in_code else None
     return grounded_share(shares)
@@ -176,7 +190,9 @@ def sentence_shares(explanation, sources):
     shares = {}
     for rule, in_code in (("documented", False), ("code", True)):
         documented = documented_shares(explanation, sources, in_code)
-        shares[rule] = [(len(documented_words(sentence, in_code)), share) for share, sentence in documented]
+        shares[rule] = [
+            (len(documented_words(sentence, in_code)), share) for share, sentence in documented
+        ]
     supports = faithfulness(explanation, sources).sentences
     shares["corrected"] = [(support.n_words, support.share) for support in supports]
     return shares
@@ -216,7 +232,10 @@ def sentence_rows(pairing):
     """Score every sentence against its own and foreign sources under all rules."""
     rows = []
     for key, text in pairing.explanations.items():
-        for condition, source in [(MATCHED, pairing.own[key]), *((MISMATCHED, s) for s in pairing.foreign[key])]:
+        for condition, source in [
+            (MATCHED, pairing.own[key]),
+            *((MISMATCHED, s) for s in pairing.foreign[key]),
+        ]:
             for rule, shares in sentence_shares(text, pairing.sources[source]).items():
                 for number, (words, share) in enumerate(shares):
                     rows.append((rule, condition, key, source, number, words, share))
@@ -229,7 +248,9 @@ def separation(rows, rule):
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
     own = part["condition"] == MATCHED
-    return clustered_auroc(own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"])
+    return clustered_auroc(
+        own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"]
+    )
 
 
 def clustered_auroc(positive, explanations, sources, *scores):
@@ -239,7 +260,9 @@ def clustered_auroc(positive, explanations, sources, *scores):
     area = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
     if reason is None or (area.low is None and reason == INTERVAL_BY_UNIT):
         return area
-    if reason != INTERVAL_BY_UNIT:  # an explanation and its copy are two rows, and no two explanations
+    if (
+        reason != INTERVAL_BY_UNIT
+    ):  # an explanation and its copy are two rows, and no two explanations
         return replace(area, low=None, high=None, reason=reason)
     return replace(area, reason=reason)
 
@@ -266,11 +289,20 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
         total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
         for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
             chosen = part[part["condition"] == condition]
-            grounded = chosen["share"].ge(threshold - 1e-12).groupby(chosen["explanation"], sort=False).mean()
+            grounded = (
+                chosen["share"]
+                .ge(threshold - 1e-12)
+                .groupby(chosen["explanation"], sort=False)
+                .mean()
+            )
             means = grounded.rename("share").reset_index()
-            found.append((rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means)))
+            found.append(
+                (rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means))
+            )
     columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
-    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["score", "low", "high"], float))
+    return pd.DataFrame(found, columns=columns).astype(
+        dict.fromkeys(["score", "low", "high"], float)
+    )
 
 
 def length_sweep(pairing, lengths, *, n_boot=10_000, seed=0):
@@ -294,7 +326,9 @@ def by_sentence_length(rows, *, n_boot=10_000, seed=0):
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
     found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
     columns = ["rule", "condition", "words", "share", "low", "high", "n"]
-    return pd.DataFrame(found, columns=columns).astype(dict.fromkeys(["share", "low", "high"], float))
+    return pd.DataFrame(found, columns=columns).astype(
+        dict.fromkeys(["share", "low", "high"], float)
+    )
 
 
 def _mean(rows, part, n_boot, seed):

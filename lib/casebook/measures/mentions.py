@@ -27,7 +27,14 @@ _DATES = re.compile(
     r"|\b(?P<d4>\d{1,2})[./-](?P<m4>\d{1,2})[./-](?P<y4>\d{4})\b",
     re.IGNORECASE,
 )
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "crore": 10**7, "crores": 10**7, "billion": 10**9}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "crore": 10**7,
+    "crores": 10**7,
+    "billion": 10**9,
+}
 _SCALES |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
 _SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen twenty"""
@@ -76,7 +83,9 @@ def _dates(plain):
     """Give the dates, and the text with spaces in their place."""
     found, left = [], plain
     for match in _DATES.finditer(plain):
-        year, month, day = (next(v for k, v in match.groupdict().items() if k[0] == part and v) for part in "ymd")
+        year, month, day = (
+            next(v for k, v in match.groupdict().items() if k[0] == part and v) for part in "ymd"
+        )
         number = _MONTHS.get(month.lower()) or int(month)
         if 1 <= number <= 12 and 1 <= int(day) <= 31:
             found.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")

@@ -62,7 +62,12 @@ def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORD
     if unknown:
         raise InputError(f"citations name unknown sources: {sorted(map(str, unknown))}")
     return [
-        _quote_state(explanation[start:end], sources, _cited(explanation, start, end, citations or {}), (start, end))
+        _quote_state(
+            explanation[start:end],
+            sources,
+            _cited(explanation, start, end, citations or {}),
+            (start, end),
+        )
         for start, end in find_quotes(explanation, least_words)
     ]
 
@@ -75,7 +80,9 @@ def share_held(explanation, sources):
 
 def _cited(text, start, end, citations):
     """Key of the source cited in the sentence of a quotation, or None."""
-    spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [(0, len(text))]
+    spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [
+        (0, len(text))
+    ]
     left, right = spans[0][0], spans[-1][1]
     cited = [c for c in find_citations(text[left:right]) if c.canonical in citations]
     after = [c for c in cited if c.start + left >= end]
@@ -110,7 +117,11 @@ def _holds_repaired(quote, source):
     """Tell whether the words stand there in order, with marked changes only and short gaps at these."""
     pieces = [re.escape(" ".join(words)) for words in map(_folded_words, _pieces(quote)) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
-    return bool(pieces) and re.search(rf"(?<!\S){gap.join(pieces)}(?!\S)", " ".join(_folded_words(source))) is not None
+    return (
+        bool(pieces)
+        and re.search(rf"(?<!\S){gap.join(pieces)}(?!\S)", " ".join(_folded_words(source)))
+        is not None
+    )
 
 
 def _pieces(quote):
@@ -131,7 +142,9 @@ def _is_stitched(quote, sources):
     done = runs = 0
     while done < len(words):
         end = len(words)
-        while end - done >= LEAST_PIECE and not any(f" {' '.join(words[done:end])} " in text for text in texts):
+        while end - done >= LEAST_PIECE and not any(
+            f" {' '.join(words[done:end])} " in text for text in texts
+        ):
             end -= 1
         if end - done >= LEAST_PIECE:
             done, runs = end, runs + 1
@@ -199,7 +212,11 @@ class Citation:
 def find_citations(text):
     """Find the citations of a text."""
     plain = re.sub(r"\s", " ", fold(text))
-    found = [_case(match, text) for pattern in _CASES for match in re.finditer(pattern + _PINPOINT, plain)]
+    found = [
+        _case(match, text)
+        for pattern in _CASES
+        for match in re.finditer(pattern + _PINPOINT, plain)
+    ]
     found += [c for match in _SECTION.finditer(plain) for c in _provisions(match, text)]
     kept = []
     for citation in sorted(found, key=lambda c: (c.start, c.kind != "case", -c.end)):
@@ -217,7 +234,9 @@ def _case(match, text):
     name = f"AIR {volume}" if series == "AIR" else f"{volume} {series}{division}".strip()
     written = re.sub(r"[, ]+(?:at)?$", "", text[match.start() : end].rstrip(" ,"))
     named = year, name, parts["page"]
-    return Citation("case", written, " ".join(filter(None, named)), named, parts.get("pin"), *match.span())
+    return Citation(
+        "case", written, " ".join(filter(None, named)), named, parts.get("pin"), *match.span()
+    )
 
 
 def _provisions(match, text):
@@ -282,7 +301,9 @@ def _known(sources):
 
 def _citation_state(citation, text, known, names, expected):
     if citation.canonical not in known:
-        return ("stitched" if _mixed(citation, [parts for _, _, parts in known.values()]) else "absent"), None
+        return (
+            "stitched" if _mixed(citation, [parts for _, _, parts in known.values()]) else "absent"
+        ), None
     key, spellings, _ = known[citation.canonical]
     if _names_another(text[: citation.start], key, names or {}):
         return "stitched", None

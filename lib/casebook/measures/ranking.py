@@ -50,7 +50,10 @@ class Accounting:
 
     def counts(self):
         """Every entry as a number."""
-        return {name: value if isinstance(value, int) else len(value) for name, value in vars(self).items()}
+        return {
+            name: value if isinstance(value, int) else len(value)
+            for name, value in vars(self).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,9 @@ class Evaluation:
     @property
     def mean(self):
         """Summary over the queries by measure name: a mean, a sum for counts, gm_map's geometric mean."""
-        return {measure.name: measure.summarise(self.values(measure.name)) for measure in self.measures}
+        return {
+            measure.name: measure.summarise(self.values(measure.name)) for measure in self.measures
+        }
 
     def values(self, name):
         """Values of one measure, one per query."""
@@ -96,7 +101,9 @@ class Evaluation:
         return pd.DataFrame(self.matrix, pd.Index(self.query_ids, name="query_id"), self.names)
 
 
-def evaluate(qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"):
+def evaluate(
+    qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"
+):
     """Evaluate a run, query by query.
 
     Parameters
@@ -219,10 +226,14 @@ def _table(source, read, value, what):
     if isinstance(source, pd.DataFrame):
         return _from_frame(source, value, what)
     if not isinstance(source, Mapping):
-        raise InputError(f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}")
+        raise InputError(
+            f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}"
+        )
     for kind in set(map(type, source.values())):
         if not issubclass(kind, Mapping):
-            raise InputError(f"{what}: each query must map document ids to numbers, not be a {kind.__name__}")
+            raise InputError(
+                f"{what}: each query must map document ids to numbers, not be a {kind.__name__}"
+            )
     if not any(map(len, source.values())):
         raise InputError(f"{what}: empty, no document for any query")
     return source
@@ -232,7 +243,9 @@ def _from_frame(frame, value, what):
     """Columns of a frame; ids are read as text."""
     wanted = ["query_id", "doc_id", value]
     if not set(wanted) <= set(frame):
-        raise InputError(f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}")
+        raise InputError(
+            f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}"
+        )
     if frame.empty:
         raise InputError(f"{what}: empty, no document for any query")
     query, queries = pd.factorize(frame["query_id"], use_na_sentinel=False)
@@ -259,7 +272,9 @@ def _grades(qrels):
         numbers = np.array([np.nan])
     if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
         return numbers.astype(np.int64)
-    raise _number_error(qrels, "qrels", "an integer grade", lambda x: x.is_integer() and abs(x) < GRADE_LIMIT)
+    raise _number_error(
+        qrels, "qrels", "an integer grade", lambda x: x.is_integer() and abs(x) < GRADE_LIMIT
+    )
 
 
 def _number_error(table, what, wanted, fits):
@@ -271,7 +286,9 @@ def _number_error(table, what, wanted, fits):
             except (TypeError, ValueError):
                 good = False
             if not good:
-                return InputError(f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}")
+                return InputError(
+                    f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}"
+                )
     return None
 
 
@@ -331,7 +348,9 @@ class JudgedRanks:
         """The ranks that remain when unjudged documents leave the run."""
         kept = self.found & (self.grade >= 0)
         rank = np.where(kept, self.running(kept), np.inf)
-        return replace(self, rank=rank, retrieved=self.total(kept).astype(np.int64)).sorted_by_rank()
+        return replace(
+            self, rank=rank, retrieved=self.total(kept).astype(np.int64)
+        ).sorted_by_rank()
 
     def sorted_by_rank(self):
         """Restore the order of ascending rank within each query."""
@@ -343,7 +362,9 @@ class JudgedRanks:
 
 def _ranked(qrels, run):
     """Look the judged documents up in a run and rank them."""
-    scores, offsets, place, wanted, items = (_in_columns if isinstance(run, Columns) else _in_dicts)(qrels, run)
+    scores, offsets, place, wanted, items = (
+        _in_columns if isinstance(run, Columns) else _in_dicts
+    )(qrels, run)
     ordered = _descending(scores, offsets)
     begin = np.where(place < 0, 0, offsets[place])
     length = np.where(place < 0, 0, offsets[place + 1] - begin)
@@ -358,7 +379,9 @@ def _ranked(qrels, run):
     entries = present[shared]
     if len(entries):
         ids = [str(name) for grades in qrels.values() for name in grades]
-        rank[entries] += _places_in_ties(items, row[entries], wanted[entries], [ids[entry] for entry in entries])
+        rank[entries] += _places_in_ties(
+            items, row[entries], wanted[entries], [ids[entry] for entry in entries]
+        )
     return JudgedRanks(list(qrels), row, _grades(qrels), rank, length).sorted_by_rank()
 
 
@@ -367,19 +390,32 @@ def _in_dicts(qrels, run):
     the score of each judged document (NaN: not retrieved), and a function that lists a query's items.
     """
     rows = [run.get(query, {}) for query in qrels]
-    sizes = np.array([(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)])
+    sizes = np.array(
+        [(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)]
+    )
     # All numbers of a query in one pass: its scores, then those of its judged documents.
     # A document that is not retrieved is None here, which numpy stores as NaN.
-    parts = ((row.values(), map(row.get, grades)) for row, grades in zip(rows, qrels.values(), strict=True))
+    parts = (
+        (row.values(), map(row.get, grades))
+        for row, grades in zip(rows, qrels.values(), strict=True)
+    )
     try:
-        numbers = np.fromiter(chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum())
+        numbers = np.fromiter(
+            chain.from_iterable(chain.from_iterable(parts)), np.float64, sizes.sum()
+        )
     except (TypeError, ValueError) as error:
         raise _number_error(run, "run", "a finite number", math.isfinite) from error
     in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
     scores, wanted = numbers[in_run], numbers[~in_run]
     if not np.isfinite(scores).all():
         raise _number_error(run, "run", "a finite number", math.isfinite)
-    return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), wanted, lambda row: rows[row].items()
+    return (
+        scores,
+        _offsets(sizes[:, 0]),
+        np.arange(len(rows)),
+        wanted,
+        lambda row: rows[row].items(),
+    )
 
 
 def _in_columns(qrels, run):
@@ -442,6 +478,10 @@ def _places_in_ties(items, numbers, scores, names):
         for name, score in items(number):
             if score in wanted:
                 groups[score].append(str(name))
-        place = {name: i for group in groups.values() for i, name in enumerate(sorted(group, reverse=True))}
+        place = {
+            name: i
+            for group in groups.values()
+            for i, name in enumerate(sorted(group, reverse=True))
+        }
         places[mine] = [place[name] for name in names[mine]]
     return places

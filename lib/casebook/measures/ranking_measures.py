@@ -35,7 +35,9 @@ class GainSum:
     def score(self, judged):
         inside = judged.found & (judged.rank <= self.cutoff(judged))
         rank = np.where(inside, judged.rank, 1.0)
-        return _ratio(judged.total(self.gain(judged.grade) * inside * self.discount(rank)), self.norm(judged))
+        return _ratio(
+            judged.total(self.gain(judged.grade) * inside * self.discount(rank)), self.norm(judged)
+        )
 
     def at_random(self, judged):
         """Each rank is equally likely."""
@@ -44,7 +46,9 @@ class GainSum:
         ranks = np.arange(1.0, size.max(initial=0) + 1)
         cumulative = np.concatenate([[0.0], np.cumsum(self.discount(ranks))])
         weight = cumulative[reach] / size
-        return _ratio(judged.total(self.gain(judged.grade) * judged.found * weight), self.norm(judged))
+        return _ratio(
+            judged.total(self.gain(judged.grade) * judged.found * weight), self.norm(judged)
+        )
 
 
 @dataclass(frozen=True)
@@ -147,19 +151,26 @@ def _recall(k, rel=1):
 
 def _r_precision(k, rel=1):
     return _hits(
-        lambda judged, k, rel: judged.relevant(rel), k, rel, cutoff=lambda judged: judged.relevant(rel)[judged.row]
+        lambda judged, k, rel: judged.relevant(rel),
+        k,
+        rel,
+        cutoff=lambda judged: judged.relevant(rel)[judged.row],
     )
 
 
 def _judged_share(k):
-    return _hits(lambda judged, k, rel: np.minimum(judged.retrieved, k).astype(np.float64), k, rel=-np.inf)
+    return _hits(
+        lambda judged, k, rel: np.minimum(judged.retrieved, k).astype(np.float64), k, rel=-np.inf
+    )
 
 
 def _rank_biased(k, p=0.8, rel=1):
     def gain(grade):
         return (grade >= rel).astype(np.float64)
 
-    return GainSum(gain, lambda rank: (1.0 - p) * p ** (rank - 1.0), lambda judged: k, lambda judged: 1.0)
+    return GainSum(
+        gain, lambda rank: (1.0 - p) * p ** (rank - 1.0), lambda judged: k, lambda judged: 1.0
+    )
 
 
 def _bpref(k, rel=1):
@@ -201,7 +212,9 @@ def _plugged(name):
         values = np.empty(len(judged.query_ids))
         for row, (low, high) in enumerate(itertools.pairwise(judged.bounds.tolist())):
             grades = [None] * int(judged.retrieved[row])  # None: not judged
-            for rank, grade in zip(judged.rank[low:high], judged.grade[low:high].tolist(), strict=True):
+            for rank, grade in zip(
+                judged.rank[low:high], judged.grade[low:high].tolist(), strict=True
+            ):
                 if np.isfinite(rank):
                     grades[int(rank) - 1] = grade
             given = called(name, value, grades, judged.grade[low:high].tolist())
@@ -247,10 +260,14 @@ FAMILIES = {
     "NumRet": Family(_count(lambda judged, rel: judged.retrieved), "none", (), "sum"),
     "NumRel": Family(_count(lambda judged, rel: judged.relevant(rel)), "none", aggregate="sum"),
     "NumRelRet": Family(
-        _count(lambda judged, rel: judged.total(judged.found & (judged.grade >= rel))), "none", aggregate="sum"
+        _count(lambda judged, rel: judged.total(judged.found & (judged.grade >= rel))),
+        "none",
+        aggregate="sum",
     ),
     "original:MRR": Family(partial(FirstRelevant, _reciprocal), "required", ()),
-    "original:NDCG": Family(partial(_ndcg, gain=lambda grade: (grade >= 1).astype(np.float64)), "required", ()),
+    "original:NDCG": Family(
+        partial(_ndcg, gain=lambda grade: (grade >= 1).astype(np.float64)), "required", ()
+    ),
     "original:Recall": Family(_recall, "required", ()),
     # The @ is a part of these two names, which take no cutoff.
     "original:map@1": Family(partial(FirstRelevant, _reciprocal), "none", ()),
@@ -264,8 +281,17 @@ _GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+
 _CASE = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
 _CASE |= {"map": "AP", "mrr": "RR", "recall": "R", "precision": "P", "recip_rank": "RR"}
 _CASE |= {"num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet"}
-_TREC_CUTOFF = re.compile(r"(map_cut|ndcg_cut|p|recall|success)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE)
-_TREC = {"map_cut": "AP", "ndcg_cut": "nDCG", "p": "P", "recall": "R", "success": "Success", "iprec_at_recall": "IPrec"}
+_TREC_CUTOFF = re.compile(
+    r"(map_cut|ndcg_cut|p|recall|success)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE
+)
+_TREC = {
+    "map_cut": "AP",
+    "ndcg_cut": "nDCG",
+    "p": "P",
+    "recall": "R",
+    "success": "Success",
+    "iprec_at_recall": "IPrec",
+}
 
 # What stands in parentheses or after the @: type, allowed values, and words for them.
 _PARAMETERS = {
@@ -305,7 +331,9 @@ class Measure:
             undescribed = MeasureInfo(self.name, NOT_DESCRIBED, "")
             return _catalogue().get(self.family, undescribed)
         about = callable_plugin(self.name, "measure").__doc__ or "A measure of the user's own."
-        return MeasureInfo(self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf)
+        return MeasureInfo(
+            self.name, about.strip().splitlines()[0], self.name, low=-np.inf, high=np.inf
+        )
 
     def summarise(self, values):
         """One number over all queries."""
@@ -319,7 +347,9 @@ class Measure:
 @cache
 def _catalogue():
     found = read_yaml(DATA / "ranking_measures.yml", "table of measures")
-    return {key: MeasureInfo(parity_note=entry.pop("note"), **entry) for key, entry in found.items()}
+    return {
+        key: MeasureInfo(parity_note=entry.pop("note"), **entry) for key, entry in found.items()
+    }
 
 
 def list_measures():
@@ -344,7 +374,11 @@ def parse_measure(name):
         raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
     if cutoff is not None and family.cutoff == "none":
         raise InputError(f"measure {name!r} takes no cutoff")
-    k = np.inf if cutoff is None else _parameter(name, "recall" if key == "IPrec" else "cutoff", cutoff)
+    k = (
+        np.inf
+        if cutoff is None
+        else _parameter(name, "recall" if key == "IPrec" else "cutoff", cutoff)
+    )
     parameters = {}
     for part in filter(None, map(str.strip, (inner or "").split(","))):
         given, _, text = (piece.strip().strip("'\"") for piece in part.partition("="))
@@ -362,7 +396,9 @@ def _parts(name):
         family, cutoff = filter(None, trec.groups())
         return _TREC[family.lower()], None, cutoff
     match = _GRAMMAR.fullmatch(bare)
-    key = match and (ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower()))
+    key = match and (
+        ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower())
+    )
     if key in FAMILIES:
         return key, match["inner"], match["k"]
     names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]

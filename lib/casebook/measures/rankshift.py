@@ -239,7 +239,9 @@ def _ranks(items, side, k=None):
         if item is None or item != item:
             raise InputError(f"list {side}: no id at rank {rank}")
         if item in ranks:
-            raise InputError(f"list {side}: {item!r} stands at ranks {ranks[item]} and {rank}; keep the first")
+            raise InputError(
+                f"list {side}: {item!r} stands at ranks {ranks[item]} and {rank}; keep the first"
+            )
         ranks[item] = rank
     return ranks if k is None else dict(itertools.islice(ranks.items(), k))
 
@@ -282,7 +284,9 @@ def _enumerated(first, second):
     centred = np.array(first) - np.mean(first)
     others = orders - np.mean(second)
     scale = math.sqrt((centred @ centred) * (others[0] @ others[0]))
-    values, counts = np.unique(np.rint(UNITS * (others @ centred) / scale).astype(int), return_counts=True)
+    values, counts = np.unique(
+        np.rint(UNITS * (others @ centred) / scale).astype(int), return_counts=True
+    )
     shares = counts / len(orders)
     return tuple(zip(values.tolist(), shares.tolist(), strict=True))
 

@@ -162,8 +162,14 @@ class EmbeddingCache:
         rows, blocks = {}, []
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
             if path not in self._keys:
-                self._keys[path] = self._read(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
-            held = {key: row for row, key in enumerate(self._keys[path]) if key in keys and key not in rows}
+                self._keys[path] = (
+                    self._read(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
+                )
+            held = {
+                key: row
+                for row, key in enumerate(self._keys[path])
+                if key in keys and key not in rows
+            }
             block = self._read(path, _vectors_of) if held else None
             if block is not None:
                 rows.update({key: len(rows) + place for place, key in enumerate(held)})
@@ -177,7 +183,13 @@ class EmbeddingCache:
         packed = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, _KEY_BYTES)
         try:
             with replacing(path) as temporary, temporary.open("wb") as stream:
-                np.savez(stream, keys=packed, lengths=block.lengths, token_ids=block.token_ids, vectors=block.vectors)
+                np.savez(
+                    stream,
+                    keys=packed,
+                    lengths=block.lengths,
+                    token_ids=block.token_ids,
+                    vectors=block.vectors,
+                )
         except OSError as error:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
@@ -191,7 +203,9 @@ class EmbeddingCache:
             return None
         except _DAMAGE as error:
             self._keys.pop(path, None)
-            warnings.warn(f"damaged embedding shard set aside and recomputed: {path}: {error}", stacklevel=2)
+            warnings.warn(
+                f"damaged embedding shard set aside and recomputed: {path}: {error}", stacklevel=2
+            )
             path.replace(path.with_suffix(".damaged"))
             return None
 

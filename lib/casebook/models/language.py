@@ -29,7 +29,11 @@ _LONGEST_REASON = 300  # characters of a server's message
 _LONGEST_TEXT = 10_000  # characters of it that are read
 _LONGEST_PROBLEM = 200  # characters on what is wrong with an answer
 _LONGEST_ANSWER = 50_000  # characters that are searched for JSON: braces without end take long
-_BROKEN_OFF = ("ReadError", "RemoteProtocolError", "WriteError")  # of httpx, whose package has had two names
+_BROKEN_OFF = (
+    "ReadError",
+    "RemoteProtocolError",
+    "WriteError",
+)  # of httpx, whose package has had two names
 
 
 class NoAnswer(InputError):
@@ -81,7 +85,9 @@ def check_address(url):
     """Refuse an address that no server can have; what stands before an @ may be a password."""
     if not str(url).startswith(("http://", "https://")):
         shown = str(url).rpartition("@")[2]
-        raise InputError(f"address {shown!r} of a language model: begin it with http:// or https://")
+        raise InputError(
+            f"address {shown!r} of a language model: begin it with http:// or https://"
+        )
     shown = without_secrets(url, url)
     try:
         parts = urlsplit(url)
@@ -102,19 +108,27 @@ class Endpoint:
     def __init__(self, model, url=None, timeout=30.0, retries=0, max_bytes=MAX_BYTES):
         url = url or os.environ.get(URL_VARIABLE) or os.environ.get(OPENAI_URL_VARIABLE)
         if not url:
-            raise InputError(f"no address of a language model: set {URL_VARIABLE}, or name one (--url)")
+            raise InputError(
+                f"no address of a language model: set {URL_VARIABLE}, or name one (--url)"
+            )
         check_address(url)
         if not model.strip() or not model.isprintable():
-            raise InputError(f"model {model!r}: give the name of a model at {without_secrets(url, url)}")
+            raise InputError(
+                f"model {model!r}: give the name of a model at {without_secrets(url, url)}"
+            )
         if not 0 < timeout < math.inf:
             raise InputError(f"timeout {timeout}: give seconds, above 0")
         self._key = os.environ.get(KEY_VARIABLE)
         if self._key and not (self._key.isascii() and self._key.isprintable()):
-            raise InputError(f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again")
+            raise InputError(
+                f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again"
+            )
         try:
             import openai
         except ImportError as error:
-            raise InputError("endpoints need the package openai: pip install 'casebook[llm]'") from error
+            raise InputError(
+                "endpoints need the package openai: pip install 'casebook[llm]'"
+            ) from error
         self.name, self.outcomes = f"{_ENDPOINT}{model}", Counter()
         self._model, self._errors, self._url = model, openai, url
         self._loop = _loop()
@@ -124,12 +138,18 @@ class Endpoint:
                 api_key=self._key or "none",
                 timeout=None,  # it would limit each step, and so let a reply drip for ever
                 max_retries=retries,
-                default_headers={"Accept-Encoding": "identity"},  # a short reply may unpack to a gigabyte
+                default_headers={
+                    "Accept-Encoding": "identity"
+                },  # a short reply may unpack to a gigabyte
                 http_client=_limited_client(openai, self.name, timeout, max_bytes),
             )
-        except Exception as error:  # httpx refuses addresses in words of its own, which may repeat a password
+        except (
+            Exception
+        ) as error:  # httpx refuses addresses in words of its own, which may repeat a password
             shown = without_secrets(url, url)
-            raise InputError(f"address {shown!r} of a language model: write it as http://HOST:PORT/v1") from error
+            raise InputError(
+                f"address {shown!r} of a language model: write it as http://HOST:PORT/v1"
+            ) from error
 
     def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
@@ -149,7 +169,9 @@ class Endpoint:
             body = asyncio.run_coroutine_threadsafe(request, self._loop).result().content
         except errors.APIConnectionError as error:
             if type(error.__cause__).__name__ in _BROKEN_OFF:
-                raise NoAnswer("broken", f"{self.name}: the connection broke off before a whole reply") from error
+                raise NoAnswer(
+                    "broken", f"{self.name}: the connection broke off before a whole reply"
+                ) from error
             raise NoAnswer("unreachable", f"{self.name}: cannot be reached") from error
         except errors.APIStatusError as error:
             why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
@@ -161,7 +183,9 @@ class Endpoint:
     def _read(self, body):
         """The reply that a body holds."""
         if body.lstrip().startswith(b"<"):  # the address is that of something else
-            raise NoAnswer("refused", f"{self.name}: no chat completion, but a web page{self._hint()}")
+            raise NoAnswer(
+                "refused", f"{self.name}: no chat completion, but a web page{self._hint()}"
+            )
         try:
             completion = _Completion.model_validate_json(body)
         except ValidationError as error:
@@ -170,10 +194,14 @@ class Endpoint:
             why = f"{place}: {problem['msg']}" if place else problem["msg"]
             beginning = self._line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
             why += f"; it begins {beginning}" if beginning and len(problem["loc"]) < 2 else ""
-            raise NoAnswer("nonsense", f"{self.name}: no chat completion: {why}{self._hint()}") from error
+            raise NoAnswer(
+                "nonsense", f"{self.name}: no chat completion: {why}{self._hint()}"
+            ) from error
         choice, usage = completion.choices[0], completion.usage or _Usage()
         cut_off = choice.finish_reason == "length"
-        return Reply(choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, cut_off)
+        return Reply(
+            choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, cut_off
+        )
 
     def _reason(self, error):
         """What a server says of its refusal, in one line and without the key."""
@@ -183,7 +211,9 @@ class Endpoint:
         if isinstance(body, dict):
             body = body.get("message") or body.get("detail") or body.get("error")
         text = self._line(body if isinstance(body, str) else error.response.text if body else "")
-        return (f": {text}" if text else "") + (self._hint() if error.status_code in (404, 405) else "")
+        return (f": {text}" if text else "") + (
+            self._hint() if error.status_code in (404, 405) else ""
+        )
 
     def _line(self, text, most=_LONGEST_REASON):
         """Text of a server as one line that a terminal can show, without the key and what is secret in the address."""
@@ -200,7 +230,9 @@ class Endpoint:
     def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema; an answer that is none is refused once."""
         shape = json.dumps(schema, sort_keys=True)
-        asked = f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n{shape}\n"
+        asked = (
+            f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n{shape}\n"
+        )
         try:
             answer, problem = _checked(self.complete(asked), schema)
             if problem:
@@ -230,18 +262,30 @@ def _limited_client(openai, name, seconds, max_bytes):
                         await response.aclose()
             except TimeoutError as error:
                 raise NoAnswer("timeout", f"{name}: no answer within {seconds:g} s") from error
-            kept = ("location", "retry-after", "retry-after-ms", "x-should-retry")  # others say how to decode
+            kept = (
+                "location",
+                "retry-after",
+                "retry-after-ms",
+                "x-should-retry",
+            )  # others say how to decode
             headers = {key: value for key, value in response.headers.items() if key in kept}
-            return type(response)(response.status_code, headers=headers, content=body, request=request)
+            return type(response)(
+                response.status_code, headers=headers, content=body, request=request
+            )
 
-    return Limited(follow_redirects=False, timeout=None)  # another host is to get neither key nor prompt
+    return Limited(
+        follow_redirects=False, timeout=None
+    )  # another host is to get neither key nor prompt
 
 
 async def _body(response, name, max_bytes):
     """Bytes of a reply; of a refusal the first ones, which say why."""
     packing = response.headers.get("content-encoding", "identity")
     if packing != "identity" and response.is_success:
-        raise NoAnswer("nonsense", f"{name}: the reply is compressed with {packing[:20]!a}, which nobody asked for")
+        raise NoAnswer(
+            "nonsense",
+            f"{name}: the reply is compressed with {packing[:20]!a}, which nobody asked for",
+        )
     body = bytearray()
     async for part in response.aiter_raw():
         body += part
@@ -267,7 +311,9 @@ def _checked(text, schema):
     found = first_object(text)
     if found is None:
         return None, "no JSON object in it"
-    problem = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(found))
+    problem = jsonschema.exceptions.best_match(
+        jsonschema.Draft202012Validator(schema).iter_errors(found)
+    )
     return (None, problem.message) if problem else (found, None)
 
 
@@ -279,7 +325,9 @@ def first_object(text):
     while start >= 0:
         try:
             value = decoder.raw_decode(text, start)[0]
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # neither NaN nor half a character
+            json.dumps(
+                value, ensure_ascii=False, allow_nan=False
+            ).encode()  # neither NaN nor half a character
             return value
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)

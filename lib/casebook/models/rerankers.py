@@ -80,7 +80,9 @@ class MaxSimReranker:
 
     def _document_tokens(self, documents):
         """Token vectors of each document's passages, one after the other."""
-        spans = [np.arange(self._starts[document], self._starts[document + 1]) for document in documents]
+        spans = [
+            np.arange(self._starts[document], self._starts[document + 1]) for document in documents
+        ]
         held = self._held
         if held is None and spans:
             needed, sizes = np.concatenate(spans), [len(span) for span in spans]
@@ -119,10 +121,14 @@ class RememberedScores:
         candidates = np.asarray(candidates, dtype=np.int64)
         known = [self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries]
         pairs = list(zip(known, candidates.tolist(), strict=True))
-        new = np.array([[document if document not in seen else -1 for document in row] for seen, row in pairs])
+        new = np.array(
+            [[document if document not in seen else -1 for document in row] for seen, row in pairs]
+        )
         rows = np.flatnonzero((new >= 0).any(axis=1)) if new.size else []
         if len(rows):  # queries without anything new are not encoded
-            learned = zip(*self._reranker.scores([queries[row] for row in rows], new[rows]), strict=True)
+            learned = zip(
+                *self._reranker.scores([queries[row] for row in rows], new[rows]), strict=True
+            )
             for row, (scores, passages) in zip(rows, learned, strict=True):
                 values = zip(scores.tolist(), passages.tolist(), strict=True)
                 known[row].update(zip(new[row].tolist(), values, strict=True))
@@ -150,7 +156,9 @@ class _PairModel:
 
         progress = wants_progress(len(pairs))
         identity = torch.nn.Identity()
-        found = self._model.predict(pairs, batch_size=BATCH, activation_fn=identity, show_progress_bar=progress)
+        found = self._model.predict(
+            pairs, batch_size=BATCH, activation_fn=identity, show_progress_bar=progress
+        )
         return found.astype(np.float64)
 
 
@@ -167,11 +175,15 @@ class CrossEncoderReranker(_PairModel):
         scores = np.full(candidates.shape, -np.inf)
         rows, columns = np.nonzero(candidates >= 0)
         found = candidates[rows, columns]
-        pairs = [(queries[row], self._texts[passage]) for row, passage in zip(rows, found, strict=True)]
+        pairs = [
+            (queries[row], self._texts[passage]) for row, passage in zip(rows, found, strict=True)
+        ]
         if pairs:
             labels = self._model.num_labels
             if labels != 1:
-                raise InputError(f"cross-encoder {self.name!r} gives {labels} scores per pair, a reranker gives 1")
+                raise InputError(
+                    f"cross-encoder {self.name!r} gives {labels} scores per pair, a reranker gives 1"
+                )
             scores[rows, columns] = np.round(self._logits(pairs), _DECIMALS)
         return scores
 

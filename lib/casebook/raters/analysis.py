@@ -66,7 +66,9 @@ class Panel:
 
     def long_ratings(self):
         """Give a row per rating: scale, system, item, rater, rating."""
-        table = pd.concat(self.ratings, names=["scale", "system", "item"]).rename_axis(columns="rater")
+        table = pd.concat(self.ratings, names=["scale", "system", "item"]).rename_axis(
+            columns="rater"
+        )
         return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013 - one rating a row
 
 
@@ -77,7 +79,9 @@ def opponent(focus, systems, other=None):
         other = others[0]
     if other not in others:
         choices = ", ".join(others)
-        raise InputError(f"against: {other!r}: say which system {focus} is held against: choose from {choices}")
+        raise InputError(
+            f"against: {other!r}: say which system {focus} is held against: choose from {choices}"
+        )
     return other
 
 
@@ -100,14 +104,21 @@ def panel_of(votes, other=None):
     given = {}
     for scale in SCALES:
         one, two = (rows[f"{scale}_{side}"].astype(float) for side in ("left", "right"))
-        given[scale, focus], given[scale, other] = wide(one.where(left, two)), wide(two.where(left, one))
+        given[scale, focus], given[scale, other] = (
+            wide(one.where(left, two)),
+            wide(two.where(left, one)),
+        )
     votes = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
     first = rows.drop_duplicates("item_id").set_index("item_id").reindex(votes.index)
     one = first["text_left"]
     two = first["text_right"]
     side = first["focus_left"]
-    texts = pd.DataFrame({"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)})
-    return Panel(focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows)
+    texts = pd.DataFrame(
+        {"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)}
+    )
+    return Panel(
+        focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows
+    )
 
 
 def check_parameters(values):
@@ -116,12 +127,16 @@ def check_parameters(values):
     for other, names in needed.items():
         for name in names if not values.get(other) else ():
             if values.get(name):
-                raise InputError(f"{name} has no effect without {other}: give {other} too, or leave it out")
+                raise InputError(
+                    f"{name} has no effect without {other}: give {other} too, or leave it out"
+                )
     if values.get("systems") and not (values.get("log") or values.get("questions")):
         raise InputError("systems has no effect without log: give log too, or leave it out")
     if values.get("forms"):
         forms = read_forms(values["forms"], values.get("columns"))
-        panel_of(open_forms(forms, values.get("key"), values.get("side_column")), values.get("against"))
+        panel_of(
+            open_forms(forms, values.get("key"), values.get("side_column")), values.get("against")
+        )
     elif values.get("log"):
         answers, _ = answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
         systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
@@ -159,7 +174,9 @@ class Analysis:
         return _position(self.panel, self.panel.raters)
 
 
-def analyse(votes, other=None, *, margin=None, alpha=None, resamples=10_000, permutations=200, seed=0):
+def analyse(
+    votes, other=None, *, margin=None, alpha=None, resamples=10_000, permutations=200, seed=0
+):
     """Analyse the judgements of a panel on two systems.
 
     Parameters
@@ -208,7 +225,9 @@ def analyse(votes, other=None, *, margin=None, alpha=None, resamples=10_000, per
     flips = {"n_resamples": resamples, "seed": seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
-    held = preference.equivalence(panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot)
+    held = preference.equivalence(
+        panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot
+    )
     lines = preference.preference_lines(panel.votes, level=level, **flips)
     tables = {
         "preference": preference.win_tie_loss_table(panel.votes),
@@ -218,7 +237,9 @@ def analyse(votes, other=None, *, margin=None, alpha=None, resamples=10_000, per
         "item_tests": preference.item_tests(panel.votes, **flips),
         "dependence": depends,
         "equivalence": pd.DataFrame([held]),
-        "power": power_table(alpha=alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))),
+        "power": power_table(
+            alpha=alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))
+        ),
         "agreement": vote_agreement(panel, **boot),
         "vote_shares": _vote_shares(panel),
         "cohen_kappa": kappa_pairs(panel, **boot),
@@ -242,8 +263,12 @@ def analyse(votes, other=None, *, margin=None, alpha=None, resamples=10_000, per
 
 def vote_agreement(panel, **draws):
     """Measure agreement on the preferences with every coefficient."""
-    table = agreement_table(panel.votes, "nominal", coefficients=COEFFICIENTS, categories=VOTES, wide=True, **draws)
-    return table.astype({name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))})
+    table = agreement_table(
+        panel.votes, "nominal", coefficients=COEFFICIENTS, categories=VOTES, wide=True, **draws
+    )
+    return table.astype(
+        {name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))}
+    )
 
 
 def _vote_shares(panel):
@@ -251,7 +276,9 @@ def _vote_shares(panel):
     counts = count_votes(panel.votes)
     names = {panel.focus: "wins", panel.other: "losses", "Tie": "ties"}
     cast = sum(counts[key] for key in names.values())
-    return pd.DataFrame([{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()])
+    return pd.DataFrame(
+        [{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()]
+    )
 
 
 def kappa_pairs(panel, **draws):
@@ -259,7 +286,9 @@ def kappa_pairs(panel, **draws):
     names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
     rows = []
     for one, two in itertools.combinations(panel.raters, 2):
-        found = agreement_results(panel.votes[[one, two]], categories=VOTES, wide=True, coefficients=names, **draws)
+        found = agreement_results(
+            panel.votes[[one, two]], categories=VOTES, wide=True, coefficients=names, **draws
+        )
         kappa, linear, quadratic = (found[name] for name in names)
         low, high = kappa.panel_ci or (None, None)
         rows.append(
@@ -283,7 +312,9 @@ def without_each_rater(panel):
     """Measure agreement on the preferences without each rater in turn."""
     chosen = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
     tables = [
-        leave_one_rater_out(panel.votes, name, chosen=options, categories=VOTES, wide=True).assign(coefficient=name)
+        leave_one_rater_out(panel.votes, name, chosen=options, categories=VOTES, wide=True).assign(
+            coefficient=name
+        )
         for name, options in chosen.items()
     ]
     return pd.concat(tables, ignore_index=True)
@@ -306,7 +337,9 @@ def validity(panel, *, permutations=200, seed=0, **draws):
 
 def _position(panel, raters):
     votes = panel.votes[raters]
-    return preference.position_effect(votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool))
+    return preference.position_effect(
+        votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool)
+    )
 
 
 def position_table(panel):
@@ -416,7 +449,15 @@ def consistency(panel):
         agree = int((pair["vote"] == pair["rated"]).sum())
         contradict = int((pair["vote"] * pair["rated"] < 0).sum())
         tied = len(pair) - agree - contradict
-        rows.append({"rater": rater, "agree": agree, "contradict": contradict, "one_tied": tied, "n": len(pair)})
+        rows.append(
+            {
+                "rater": rater,
+                "agree": agree,
+                "contradict": contradict,
+                "one_tied": tied,
+                "n": len(pair),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -435,7 +476,9 @@ def answer(analysis):
     side = tables["position"].set_index("rater").loc["all"]
     items, raters = panel.votes.shape
     cast = f"{items} items, {naive[['wins', 'losses', 'ties']].sum()} votes, {naive['ties']} ties; chance is 0.5"
-    scope = "This assumes that the raters are a random sample with normally distributed preferences."
+    scope = (
+        "This assumes that the raters are a random sample with normally distributed preferences."
+    )
     if new["reason"] == "fewer_than_three_raters":
         scope = "Fewer than three raters allow no statement about others."
     lines = [
@@ -452,11 +495,14 @@ def answer(analysis):
         "complete agreement.",
     ]
     if not analysis.votes.registered:
-        lines.append("Nothing was registered: these votes came without a sealed key and its pre-registration.")
+        lines.append(
+            "Nothing was registered: these votes came without a sealed key and its pre-registration."
+        )
     for row in tables["rating_tests"].to_dict("records"):
         if row["n"]:
             low, high = (
-                bounds_text(row[f"{whose} low"], row[f"{whose} high"], "+z.2f") for whose in ("difference", "both")
+                bounds_text(row[f"{whose} low"], row[f"{whose} high"], "+z.2f")
+                for whose in ("difference", "both")
             )
             lines.append(
                 f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {low} points, for new raters too "
@@ -467,7 +513,9 @@ def answer(analysis):
     told = tables["arm_guess"].iloc[0]
     if told["reason"] is None:
         share = _bounds(told, "accuracy", "accuracy low", "accuracy high")
-        lines.append(f"A classifier tells the systems apart by their text for {share} of {told['n']} items.")
+        lines.append(
+            f"A classifier tells the systems apart by their text for {share} of {told['n']} items."
+        )
     return lines
 
 

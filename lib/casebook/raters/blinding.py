@@ -38,9 +38,17 @@ def scan_forms(paths, words, columns=None):
             place = f"sheet {sheet.name}"
             size = f"{len(sheet.table) + bool(sheet.head)} rows"
             found += [(place, "hidden_sheet", size)] if sheet.hidden else []
-            found += [(place, "extra_sheet", size)] if sheet.name not in {form.sheet, *OWN_SHEETS} else []
+            found += (
+                [(place, "extra_sheet", size)]
+                if sheet.name not in {form.sheet, *OWN_SHEETS}
+                else []
+            )
             if sheet.name not in {SHEET, form.path.name}:
-                found += [("sheet name", "suspect_name", sheet.name)] if _SUSPECT.search(sheet.name) else []
+                found += (
+                    [("sheet name", "suspect_name", sheet.name)]
+                    if _SUSPECT.search(sheet.name)
+                    else []
+                )
                 found += [("sheet name", "word", word) for word in _words(anywhere, sheet.name)]
         found += [*_scan_rows(form, alone, anywhere), *_scan_parts(form.path, alone)]
         rows += [(str(form.path), *row) for row in found]
@@ -72,7 +80,11 @@ def _scan_rows(form, alone, anywhere):
     answers = [form.rows[name] for name in form.layout.texts[-2:]]
     if found := one_sided_words(*answers) if form.layout.name == "paired" else ():
         words = ", ".join(word for word, _ in found)
-        yield "both answers", "word_of_one_side", f"{words}: in one of two answers of {found[-1][1]} rows or more"
+        yield (
+            "both answers",
+            "word_of_one_side",
+            f"{words}: in one of two answers of {found[-1][1]} rows or more",
+        )
 
 
 def _scan_parts(path, alone):
@@ -120,7 +132,9 @@ def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
     n = len(focus)
     blank = not any(text.strip() for text in (*focus, *other))
     if n < folds or blank:
-        empty = Interval(None, None, None, 0.95, n, "wilson", "fewer_than_folds" if n < folds else "no_text")
+        empty = Interval(
+            None, None, None, 0.95, n, "wilson", "fewer_than_folds" if n < folds else "no_text"
+        )
         return ArmGuess(empty, None, pd.DataFrame({"word": [], "weight": []}))
     rng = np.random.Generator(stream(seed, "arm guess"))
     fold = rng.permutation(np.arange(n) % folds)
@@ -128,7 +142,9 @@ def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
     signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
     right = _right(parts, np.ones(n)).sum()
     hits = 1 + sum(_right(parts, row).sum() >= right for row in signs)
-    return ArmGuess(wilson(float(right), n), float(hits / (n_permutations + 1)), _telling_words(focus, other))
+    return ArmGuess(
+        wilson(float(right), n), float(hits / (n_permutations + 1)), _telling_words(focus, other)
+    )
 
 
 def _vectorizer():
@@ -191,10 +207,18 @@ def guesses(panel):
     guess = panel.rows["guess"]
     if guess.isna().all():
         return pd.DataFrame([{"index": "Bang", "n": 0, "reason": "not_asked"}])
-    counts = [[((left == side) & (guess == g)).sum() for g in GUESS.choices] for side in (True, False)]
+    counts = [
+        [((left == side) & (guess == g)).sum() for g in GUESS.choices] for side in (True, False)
+    ]
     arms = (f"{panel.focus} left", f"{panel.focus} right")
     rows = [
-        {"index": "Bang", "arm": arm, **bounded("value", interval), "n": interval.n, "reason": interval.reason}
+        {
+            "index": "Bang",
+            "arm": arm,
+            **bounded("value", interval),
+            "n": interval.n,
+            "reason": interval.reason,
+        }
         for arm, interval in blinding_index(counts, arms).items()
     ]
     return pd.DataFrame(rows)

@@ -112,7 +112,15 @@ def balance(design, systems):
     rows = []
     for (rater, form), system in itertools.product(design.groupby("rater", sort=False), systems):
         left, right = (int((form[side] == system).sum()) for side in ("left", "right"))
-        rows.append({"rater": rater, "system": system, "n": left + right, "left": left, "off": abs(left - right) / 2})
+        rows.append(
+            {
+                "rater": rater,
+                "system": system,
+                "n": left + right,
+                "left": left,
+                "off": abs(left - right) / 2,
+            }
+        )
     return pd.DataFrame(rows)
 
 

@@ -64,7 +64,11 @@ def documented_lines(analysis):
     """Write the numbers as the document prints them."""
     lines = []
     for heading, content in analysis.items():
-        parts = {f"{name}: ": row for name, row in content.items()} if "per rater" in heading else {"": content}
+        parts = (
+            {f"{name}: ": row for name, row in content.items()}
+            if "per rater" in heading
+            else {"": content}
+        )
         shown = [name + str(row).replace("None", "nan") for name, row in parts.items()]
         lines += ["", f"=== {heading} ===", *shown]
     return lines[1:]
@@ -84,7 +88,9 @@ def impossible(forms, values):
         if count > 1:
             yield f"{name}: files of one name count as one rater for kappa"
     for name, rows in forms:
-        given = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
+        given = (
+            pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
+        )
         wrong = given.stack().loc[lambda ratings: ~ratings.isin(range(1, 6))].dropna()  # noqa: PD013 - one rating a row
         if len(wrong):
             yield f"{name}: {len(wrong)} ratings are none of 1 to 5 ({wrong.iloc[0]:g}), and count in their means"
@@ -176,7 +182,10 @@ def records_of(votes, suffix=""):
     sides = [frame["left"] == votes.focus, frame["right"] == votes.focus]
     frame["side"] = np.select(sides, ["S1", "S2"], None)
     kept = frame[["prompt_text", "preferred", *RATING_COLUMNS, "side"]]
-    return [(f"{rater}{suffix}", kept[frame["rater"] == rater].to_dict("records")) for rater in votes.raters]
+    return [
+        (f"{rater}{suffix}", kept[frame["rater"] == rater].to_dict("records"))
+        for rater in votes.raters
+    ]
 
 
 # --- the documented study ------------------------------------------------------------------
@@ -235,7 +244,10 @@ def example_votes():
     for scale in DOCUMENTED_SCALES:
         rag = table[f"{scale}_rag"]
         base = table[f"{scale}_base"]
-        table[f"{scale}_s1"], table[f"{scale}_s2"] = rag.where(rag_left, base), base.where(rag_left, rag)
+        table[f"{scale}_s1"], table[f"{scale}_s2"] = (
+            rag.where(rag_left, base),
+            base.where(rag_left, rag),
+        )
     left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
     table["preferred"] = left.where(choice != "Tie", "Tie")
     table[["prompt", "rag", "base", "comment"]] = ""
@@ -257,5 +269,7 @@ def _study_votes(table):
         system1_output=rag.where(rag_left, base),
         system2_output=base.where(rag_left, rag),
     )
-    frame = judgements(rows).astype({f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")})
+    frame = judgements(rows).astype(
+        {f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")}
+    )
     return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())

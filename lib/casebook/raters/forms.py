@@ -40,7 +40,10 @@ RATINGS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
-TELLING, FEWEST_PAIRS = 0.9, 5  # share and number of answers from which on a word of one side tells the system
+TELLING, FEWEST_PAIRS = (
+    0.9,
+    5,
+)  # share and number of answers from which on a word of one side tells the system
 _WORD = re.compile(r"\w+")
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
@@ -93,7 +96,9 @@ class Layout:
         for scale, known in self.scales.items():
             points = known["levels"]
             if kind in known:
-                points = [f"{level}. {anchor}" for level, anchor in zip(points, known[kind], strict=True)]
+                points = [
+                    f"{level}. {anchor}" for level, anchor in zip(points, known[kind], strict=True)
+                ]
             lines += [(), (scale, "what it means"), *zip(map(str, RATINGS), points, strict=True)]
         return lines
 
@@ -123,7 +128,9 @@ class Plan:
     per_item: int | None = None  # raters of each comparison; all by default
     pairs_per_item: int | None = None  # of systems, compared on each item; all by default
     seed: int = 0  # of the draw of items, public
-    margin: Annotated[float, Field(gt=0, lt=0.5)] = 0.05  # around 1/2: win rates that count as no difference
+    margin: Annotated[float, Field(gt=0, lt=0.5)] = (
+        0.05  # around 1/2: win rates that count as no difference
+    )
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # level of the primary test
     win_rate: Annotated[float, Field(gt=0, lt=1)] = 0.65  # for which the power is stated
     guess: str | None = None  # question for a column in which raters guess the system
@@ -183,11 +190,23 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     draw = draw_items(answers["item_id"], plan.items, answers["stratum"], plan.seed)
     items = draw.loc[draw["drawn"], "item_id"].tolist()
     design = make_design(
-        items, systems, plan.raters, secret, per_item=plan.per_item, pairs_per_item=plan.pairs_per_item
+        items,
+        systems,
+        plan.raters,
+        secret,
+        per_item=plan.per_item,
+        pairs_per_item=plan.pairs_per_item,
     )
-    texts, changes = _cleaned(answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]])
+    texts, changes = _cleaned(
+        answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]]
+    )
     names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
-    named = [{"item": i, "column": c} for i, row in texts.iterrows() for c, text in row.items() if names.search(text)]
+    named = [
+        {"item": i, "column": c}
+        for i, row in texts.iterrows()
+        for c, text in row.items()
+        if names.search(text)
+    ]
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
@@ -211,9 +230,17 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         system2_output=[texts.loc[row.item_id, row.right] for row in design.itertuples()],
     )
     layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
-    key = {"secret": secret, "systems": systems, "focus": focus, "seed": plan.seed, "draw": report["draw"]}
+    key = {
+        "secret": secret,
+        "systems": systems,
+        "focus": focus,
+        "seed": plan.seed,
+        "draw": report["draw"],
+    }
     forms = shown.drop(columns="place")
-    return report | {"preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)}
+    return report | {
+        "preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)
+    }
 
 
 def check_plan(plan, systems):
@@ -226,7 +253,9 @@ def check_plan(plan, systems):
         valid_name(name, "study or rater")
         for system in systems:
             if system.casefold() in name.casefold():
-                what = f"the name {name!r}, which raters read, contains that of the system {system!r}"
+                what = (
+                    f"the name {name!r}, which raters read, contains that of the system {system!r}"
+                )
                 raise InputError(f"{what}; choose another")
 
 
@@ -235,7 +264,9 @@ def _cleaned(texts):
     rows = []
     changes = []
     for index, row in zip(texts.index, texts.to_dict("records"), strict=True):
-        where = dict(zip(texts.index.names, index if isinstance(index, tuple) else [index], strict=True))
+        where = dict(
+            zip(texts.index.names, index if isinstance(index, tuple) else [index], strict=True)
+        )
         rows.append({})
         for column, text in row.items():
             rows[-1][column], changed = sheets.clean(text)
@@ -248,9 +279,16 @@ def one_sided_words(one, other):
 
     Gives the ten most frequent, with the number of pairs of answers in which they do so.
     """
-    pairs = [set(_WORD.findall(a.lower())) ^ set(_WORD.findall(b.lower())) for a, b in zip(one, other, strict=True)]
+    pairs = [
+        set(_WORD.findall(a.lower())) ^ set(_WORD.findall(b.lower()))
+        for a, b in zip(one, other, strict=True)
+    ]
     counts = Counter(word for words in pairs for word in words)
-    found = [(word, count) for word, count in counts.items() if count >= max(FEWEST_PAIRS, TELLING * len(pairs))]
+    found = [
+        (word, count)
+        for word, count in counts.items()
+        if count >= max(FEWEST_PAIRS, TELLING * len(pairs))
+    ]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:10]
 
 
@@ -274,7 +312,11 @@ def planned(plan, design):
     items = design["item_id"].nunique()
     raters = plan.per_item or len(plan.raters)
     powers = simulated_power(
-        items=(items,), raters=(raters,), win_rates=(plan.win_rate,), alpha=plan.alpha, studies=STUDIES
+        items=(items,),
+        raters=(raters,),
+        win_rates=(plan.win_rate,),
+        alpha=plan.alpha,
+        studies=STUDIES,
     )
     power = powers.set_index("test").loc[PRIMARY]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
@@ -310,25 +352,37 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
     names = frame[["case_id", "chunk_id", "system"]].set_axis(["item", "chunk", "system"], axis=1)
     twice = names[names.duplicated()]
     if len(twice):
-        raise InputError(f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})")
-    texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(["case", "chunk"])
+        raise InputError(
+            f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})"
+        )
+    texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(
+        ["case", "chunk"]
+    )
     texts, changes = _cleaned(texts)
     secret = secret or new_secret()
     forms = []
     shown = pd.concat([names, texts.set_axis(names.index)], axis=1)
     for rater in raters:
         part = shown.iloc[hidden_chance(secret, f"order of {rater}").permutation(len(shown))]
-        ids = {"case_id": [opaque_id(secret, "case", item, rater) for item in part["item"]], "annotator_id": rater}
+        ids = {
+            "case_id": [opaque_id(secret, "case", item, rater) for item in part["item"]],
+            "annotator_id": rater,
+        }
         known = part[list(names)].itertuples(index=False)
         ids["chunk_id"] = [opaque_id(secret, "row", *row, rater) for row in known]
         forms.append(part.assign(rater=rater, **ids))
     report = {"text_changes": changes, "explanations": len(frame)}
-    plan = {"design": {"explanations": len(frame), "raters": dict(raters)}, "primary": RUBRIC["registered"]["likert"]}
+    plan = {
+        "design": {"explanations": len(frame), "raters": dict(raters)},
+        "primary": RUBRIC["registered"]["likert"],
+    }
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
     study = Plan(study, raters, formats=formats)
     check_plan(study, key["systems"])
-    return report | {"preregistration": _write(folder, study, LIKERT, pd.concat(forms), key, plan, report)}
+    return report | {
+        "preregistration": _write(folder, study, LIKERT, pd.concat(forms), key, plan, report)
+    }
 
 
 def _write(folder, plan, layout, forms, key, registered, report):
@@ -356,10 +410,17 @@ def _write(folder, plan, layout, forms, key, registered, report):
             place = temporary / FORMS / f"{plan.study}_{rater}"
             rows = rows.reindex(columns=layout.names)
             if "xlsx" in plan.formats:
-                about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"], **digest}
+                about = {
+                    "study": plan.study,
+                    "rater": rater,
+                    "form": sealed[rater]["form"],
+                    **digest,
+                }
                 told = layout.told(plan.raters[rater], plan.guess)
                 _write_workbook(place.with_name(f"{place.name}.xlsx"), layout, rows, told, about)
-            if "csv" in plan.formats:  # without the mark at its beginning spreadsheets take it for Latin-1
+            if (
+                "csv" in plan.formats
+            ):  # without the mark at its beginning spreadsheets take it for Latin-1
                 text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
                 write_text(place.with_name(f"{place.name}.csv"), "\ufeff" + text)
         for kind in sorted(set(plan.raters.values())) if "csv" in plan.formats else ():
@@ -407,7 +468,9 @@ def _write_workbook(path, layout, rows, told, about):
                 sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"
         if column.choices:
             choices = [str(choice) for choice in column.choices]
-            rule = DataValidation("list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True)
+            rule = DataValidation(
+                "list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True
+            )
             rule.errorTitle = column.name
             rule.error = f"Choose one of {', '.join(choices)}."
             rule.add(f"{letter}2:{letter}{len(rows) + 1}")
@@ -460,9 +523,15 @@ def read_answers(files, fields=None, *, common=False):
     for system, path in files.items():
         lines = {}
         for line, record in read_records(path)[0]:
-            row = {part: _text(path, line, record, field) for part, field in vars(fields).items() if field}
+            row = {
+                part: _text(path, line, record, field)
+                for part, field in vars(fields).items()
+                if field
+            }
             if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
-                raise InputError.at(path, line, f"item {row['item']!r} is blank, or occurs a second time")
+                raise InputError.at(
+                    path, line, f"item {row['item']!r} is blank, or occurs a second time"
+                )
             rows.append({"system": system, "stratum": "all", **row})
     return _joined_answers(pd.DataFrame(rows), files, common)
 
@@ -472,7 +541,9 @@ def _text(path, line, record, field):
     for part in [field] if field in record else field.split("."):
         value = value.get(part, {}) if isinstance(value, dict) else {}
     if isinstance(value, dict | list):
-        raise InputError.at(path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}")
+        raise InputError.at(
+            path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}"
+        )
     return "" if value is None else str(value)
 
 
@@ -484,12 +555,20 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     known = list(dict.fromkeys(log["system"]))
     unknown = [name for name in systems or () if name not in known]
     if unknown:
-        raise InputError(f"the log: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}")
+        raise InputError(
+            f"the log: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}"
+        )
     if stratum and stratum not in log:
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
-    table = log.assign(item=log["id"], prompt=log["question"], stratum=log[stratum].astype(str) if stratum else "all")
+    table = log.assign(
+        item=log["id"],
+        prompt=log["question"],
+        stratum=log[stratum].astype(str) if stratum else "all",
+    )
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
-    table["answer"] = table["answer"].mask(table["no_answer"].notna())  # a run that failed has nothing to rate
+    table["answer"] = table["answer"].mask(
+        table["no_answer"].notna()
+    )  # a run that failed has nothing to rate
     table = pd.concat([table[table["system"] == name] for name in systems or known])
     joined, account = _joined_answers(table, dict.fromkeys(systems or known, "the log"), common)
     empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
@@ -500,18 +579,28 @@ def _joined_answers(table, files, common):
     """Join answers (item, prompt, stratum, system, answer) by item; ``files`` says where those of a system stand."""
     systems = list(files)
     if len(systems) < 2:
-        remedy = "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
-        raise InputError(f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy)
+        remedy = (
+            "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
+        )
+        raise InputError(
+            f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy
+        )
     asked = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
     wide = table.pivot(index="item", columns="system", values="answer").loc[asked.index, systems]  # noqa: PD010
-    missing = {name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()}
+    missing = {
+        name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()
+    }
     for name, items in missing.items() if not common else ():
         lacks = f"{name} lacks {len(items)} of {len(wide)} items (first: {items[0]})"
-        raise InputError(f"{files[name]}: {lacks}; use only the common items (--common), or complete the file")
+        raise InputError(
+            f"{files[name]}: {lacks}; use only the common items (--common), or complete the file"
+        )
     wide = wide.dropna()
     if not len(wide):
         raise InputError("the systems have no item in common; check the item field")
-    other = table[table["item"].isin(wide.index) & (table["prompt"] != table["item"].map(asked["prompt"]))]
+    other = table[
+        table["item"].isin(wide.index) & (table["prompt"] != table["item"].map(asked["prompt"]))
+    ]
     for item, system in other[["item", "system"]].to_numpy():
         where = f"{files[system]}: item {item} asks another question than in {files[systems[0]]}"
         raise InputError(f"{where}; answers to different questions cannot be compared")

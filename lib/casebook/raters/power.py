@@ -8,7 +8,13 @@ from scipy import optimize, special, stats
 
 from casebook.errors import InputError
 from casebook.raters import preference
-from casebook.stats.intervals import FEWEST, FEWEST_RATERS, crossed_pvalues, crossed_variance, wilson
+from casebook.stats.intervals import (
+    FEWEST,
+    FEWEST_RATERS,
+    crossed_pvalues,
+    crossed_variance,
+    wilson,
+)
 from casebook.stats.samples import check_count, stream
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
@@ -42,9 +48,14 @@ def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
 def power_table(win_rates=WIN_RATES, *, design_effect, alpha=0.05):
     """Votes needed to find a preference, for several true win rates: independent ones, and clustered ones."""
     votes = [sign_test_sample_size(rate, alpha=alpha) for rate in win_rates]
-    reached = [float(sign_test_power(n, rate, alpha=alpha)) for n, rate in zip(votes, win_rates, strict=True)]
+    reached = [
+        float(sign_test_power(n, rate, alpha=alpha))
+        for n, rate in zip(votes, win_rates, strict=True)
+    ]
     clustered = [int(np.ceil(n * design_effect)) for n in votes]
-    return pd.DataFrame({"win_rate": win_rates, "votes": votes, "power": reached, "clustered_votes": clustered})
+    return pd.DataFrame(
+        {"win_rate": win_rates, "votes": votes, "power": reached, "clustered_votes": clustered}
+    )
 
 
 def marginal_probability(log_odds, sd):
@@ -54,10 +65,14 @@ def marginal_probability(log_odds, sd):
 
 def log_odds_of(win_rate, sd):
     """Mean log odds at which the probability averages to a win rate."""
-    return optimize.brentq(lambda odds: marginal_probability(odds, sd) - win_rate, -40, 40, xtol=1e-13)
+    return optimize.brentq(
+        lambda odds: marginal_probability(odds, sd) - win_rate, -40, 40, xtol=1e-13
+    )
 
 
-def simulate_votes(studies, items, raters, *, win_rate=0.5, tie_rate=0.0, item_sd=0.0, rater_sd=0.0, seed=0):
+def simulate_votes(
+    studies, items, raters, *, win_rate=0.5, tie_rate=0.0, item_sd=0.0, rater_sd=0.0, seed=0
+):
     """Draw the votes [studies, items, raters] of many panels; items and raters lean by normal log odds."""
     for name, size in (("studies", studies), ("items", items), ("raters", raters)):
         check_count(name, size)
@@ -114,13 +129,28 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     for test, p in p_values.items():
         share = wilson(0, 0) if p is None else wilson(int((p <= alpha).sum()), studies)
         rows.append(
-            {"test": test, "rejected": share.estimate, "ci_low": share.low, "ci_high": share.high, "n": share.n}
+            {
+                "test": test,
+                "rejected": share.estimate,
+                "ci_low": share.low,
+                "ci_high": share.high,
+                "n": share.n,
+            }
         )
     return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
 
 
 def interval_coverage(
-    *, items, raters, win_rate, tie_rate=0.12, item_sd=1.3, rater_sd=0.5, studies=200, n_boot=1_000, seed=0
+    *,
+    items,
+    raters,
+    win_rate,
+    tie_rate=0.12,
+    item_sd=1.3,
+    rater_sd=0.5,
+    studies=200,
+    n_boot=1_000,
+    seed=0,
 ):
     """Share of simulated studies whose interval of the win rate holds the truth.
 
@@ -143,7 +173,15 @@ def interval_coverage(
     rows = []
     for unit, hits in inside.items():
         share = wilson(sum(hits), len(hits))
-        rows.append({"unit": unit, "coverage": share.estimate, "low": share.low, "high": share.high, "n": share.n})
+        rows.append(
+            {
+                "unit": unit,
+                "coverage": share.estimate,
+                "low": share.low,
+                "high": share.high,
+                "n": share.n,
+            }
+        )
     return pd.DataFrame(rows)
 
 

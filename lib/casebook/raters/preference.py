@@ -23,7 +23,15 @@ from casebook.stats.intervals import (
     too_few,
     wilson,
 )
-from casebook.stats.tests import PairedTest, exact_sign_test, holm, paired_t, positive, sign_flips, wilcoxon_signed_rank
+from casebook.stats.tests import (
+    PairedTest,
+    exact_sign_test,
+    holm,
+    paired_t,
+    positive,
+    sign_flips,
+    wilcoxon_signed_rank,
+)
 
 TIES = ("drop", "half")
 UNITS = ("vote", "item", "rater", "item and rater")
@@ -39,7 +47,9 @@ LEAST_EXPECTED = 5  # expected count below which the chi-square approximation is
 def count_votes(votes):
     """Count wins, ties, losses and missing votes."""
     V = np.asarray(votes, dtype=float)
-    counts = {name: int(np.sum(value == V)) for name, value in (("wins", 1), ("ties", 0), ("losses", -1))}
+    counts = {
+        name: int(np.sum(value == V)) for name, value in (("wins", 1), ("ties", 0), ("losses", -1))
+    }
     return counts | {"missing": int(np.isnan(V).sum())}
 
 
@@ -160,7 +170,14 @@ def item_tests(votes, **draws):
     wins = int((means > 0).sum())
     majority = exact_sign_test(wins, int((means < 0).sum()))
     rows = [
-        ("sign-flip", flip.interval.estimate, flip.pvalue, flip.interval.n, flip.interval.method, None),
+        (
+            "sign-flip",
+            flip.interval.estimate,
+            flip.pvalue,
+            flip.interval.n,
+            flip.interval.method,
+            None,
+        ),
         ("majority sign", wins, majority.pvalue, majority.n, "exact", majority.reason),
     ]
     classical = {
@@ -168,7 +185,10 @@ def item_tests(votes, **draws):
         "wilcoxon": wilcoxon_signed_rank(means),
         "wilcoxon-pratt": wilcoxon_signed_rank(means, zero_method="pratt"),
     }
-    rows += [(name, test.statistic, test.pvalue, test.n, None, test.reason) for name, test in classical.items()]
+    rows += [
+        (name, test.statistic, test.pvalue, test.n, None, test.reason)
+        for name, test in classical.items()
+    ]
     return pd.DataFrame(rows, columns=["test", "statistic", "pvalue", "n", "method", "reason"])
 
 
@@ -182,7 +202,9 @@ def preference_lines(votes, *, level=0.95, **draws):
     for scope, found, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
         net = found.interval
         p = found.pvalue
-        rate, low, high = (None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high))
+        rate, low, high = (
+            None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high)
+        )
         verdict = "undecided"
         if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
             verdict = "preferred" if net.estimate > 0 else "not preferred"
@@ -210,10 +232,25 @@ def win_rates(votes, lines, **options):
     own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
     table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
     counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
-    table = table.join(pd.DataFrame(counts)).assign(who=[*map(str, judged), "these raters together", "other raters"])
+    table = table.join(pd.DataFrame(counts)).assign(
+        who=[*map(str, judged), "these raters together", "other raters"]
+    )
     names = {"win_rate": "value", "ci_low": "low", "ci_high": "high", "items": "groups"}
     table = table.rename(columns=names).assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
-    kept = ["who", "wins", "ties", "losses", "missing", "value", "low", "high", "p", "n", "groups", "reason"]
+    kept = [
+        "who",
+        "wins",
+        "ties",
+        "losses",
+        "missing",
+        "value",
+        "low",
+        "high",
+        "p",
+        "n",
+        "groups",
+        "reason",
+    ]
     table["reason"] = table["reason"].astype(object).where(table["reason"].notna(), None)
     return table[kept].astype(dict.fromkeys(("value", "low", "high", "p"), float))
 
@@ -233,7 +270,9 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
     found = mean_intervals(scores[scored], clusters, level=level, n_boot=n_boot, seed=seed)[0]
-    if len(np.unique(clusters)) < FEWEST:  # an interval by vote speaks of new votes, not of new items or raters
+    if (
+        len(np.unique(clusters)) < FEWEST
+    ):  # an interval by vote speaks of new votes, not of new items or raters
         found = replace(found, low=None, high=None, reason="fewer_than_six_clusters")
     if unit == "item and rater":
         both = crossed_mean(scores, 0.5, weights="votes", level=level, limits=(0.0, 1.0)).interval
@@ -321,7 +360,9 @@ def position_effect(votes, on_the_left):
         mean = (one.estimate + two.estimate) / 2
         below = np.hypot(one.estimate - one.low, two.estimate - two.low) / 2
         above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
-        balanced = Interval(mean, float(mean - below), float(mean + above), one.level, one.n + two.n, "newcombe")
+        balanced = Interval(
+            mean, float(mean - below), float(mean + above), one.level, one.n + two.n, "newcombe"
+        )
     chosen = wilson(wins, wins + losses)
     test = exact_sign_test(wins, losses)
     difference = newcombe(*pairs[0], *pairs[1])
@@ -341,7 +382,13 @@ def dependence(votes, *, n_boot=2_000, seed=0):
         effective = n / effect if effect > 0 else None
     known = {"n": n, "reason": icc.reason}
     rows = [
-        {"measure": "ICC(1) of votes on one item", "value": icc.estimate, "low": icc.low, "high": icc.high, **known},
+        {
+            "measure": "ICC(1) of votes on one item",
+            "value": icc.estimate,
+            "low": icc.low,
+            "high": icc.high,
+            **known,
+        },
         {"measure": "design effect", "value": effect, **known},
         {"measure": "effective number of votes", "value": effective, **known},
         _heterogeneity(votes),
@@ -375,4 +422,8 @@ def _heterogeneity(votes):
         return row | {"reason": "fewer_than_two_raters" if df < 1 else "no_variation"}
     test = stats.chi2_contingency(table, correction=False)
     small = test.expected_freq.min() < LEAST_EXPECTED
-    return row | {"value": test.statistic, "p": test.pvalue, "reason": "small_expected_counts" if small else None}
+    return row | {
+        "value": test.statistic,
+        "p": test.pvalue,
+        "reason": "small_expected_counts" if small else None,
+    }

@@ -9,7 +9,13 @@ from scipy import stats
 from casebook.measures.agreement import krippendorff_alpha
 from casebook.raters.forms import LIKERT, RATINGS, SCALES
 from casebook.raters.preference import item_flips
-from casebook.stats.intervals import at_least, bootstrap_mean, bootstrap_statistic, bounded, crossed_mean
+from casebook.stats.intervals import (
+    at_least,
+    bootstrap_mean,
+    bootstrap_statistic,
+    bounded,
+    crossed_mean,
+)
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import effect_sizes, holm, paired_t, wilcoxon_signed_rank
 
@@ -56,7 +62,9 @@ def _counts(tables):
         counts = pd.Series(np.ravel(table)).value_counts().reindex(RATINGS, fill_value=0)
         for rating, count in counts.items():
             share = count / counts.sum() if counts.sum() else None
-            rows.append({"scale": scale, "system": system, "rating": rating, "count": count, "share": share})
+            rows.append(
+                {"scale": scale, "system": system, "rating": rating, "count": count, "share": share}
+            )
     return pd.DataFrame(rows)
 
 
@@ -124,7 +132,9 @@ def rater_rating_tests(panel):
         row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
         if len(known):
             sizes = effect_sizes(known)
-            row |= bounded("difference", sizes.mean_difference) | {"rank_biserial": sizes.rank_biserial}
+            row |= bounded("difference", sizes.mean_difference) | {
+                "rank_biserial": sizes.rank_biserial
+            }
             row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
         rows.append(row)
     return _with_holm(rows, "p_wilcoxon")
@@ -156,7 +166,9 @@ def rating_agreement(panel, **draws):
     """Measure ordinal alpha of the ratings: per scale and system, and of differences."""
     rows = []
     for scale in SCALES:
-        given = {system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)}
+        given = {
+            system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)
+        }
         given["difference"] = panel.differences(scale), range(-4, 5)
         for of, (table, categories) in given.items():
             rows.append({"scale": scale, "of": of, **alpha_row(table, categories, **draws)})
@@ -190,7 +202,9 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
 def likert_counts(ratings):
     """Count how often each rating was given."""
     parts = list(ratings.groupby("system", sort=False))
-    return _counts({(scale, system or "all"): part[scale] for scale in LIKERT_SCALES for system, part in parts})
+    return _counts(
+        {(scale, system or "all"): part[scale] for scale in LIKERT_SCALES for system, part in parts}
+    )
 
 
 def documented_means(ratings):
@@ -198,7 +212,10 @@ def documented_means(ratings):
 
     def means(part):
         found = part[list(LIKERT_SCALES)].mean()
-        return {scale: None if np.isnan(mean) else round(float(mean), 2) for scale, mean in found.items()}
+        return {
+            scale: None if np.isnan(mean) else round(float(mean), 2)
+            for scale, mean in found.items()
+        }
 
     annotators = {rater: means(part) for rater, part in ratings.groupby("rater", sort=False)}
     return {"overall": means(ratings), "per_annotator": annotators}

@@ -107,7 +107,9 @@ def expand(paths):
     for path in map(Path, paths):
         inside = sorted(path.iterdir()) if path.is_dir() else ()
         # Spreadsheets leave a lock file beside an open workbook.
-        forms = [p for p in inside if p.suffix.lower() in KINDS and not p.name.startswith(("~$", "."))]
+        forms = [
+            p for p in inside if p.suffix.lower() in KINDS and not p.name.startswith(("~$", "."))
+        ]
         files += forms if path.is_dir() else [path]
     if not files:
         places = ", ".join(map(str, paths)) or "nothing was named"
@@ -128,7 +130,14 @@ def read_form(path, columns=None):
     made_with = _key_digest(about) if about else None
     defects.sort(key=lambda defect: defect.row or 0)
     return ReturnedForm(
-        book.path, book.path.stem, layout, sheet.name, rows, about is not None, made_with, tuple(defects)
+        book.path,
+        book.path.stem,
+        layout,
+        sheet.name,
+        rows,
+        about is not None,
+        made_with,
+        tuple(defects),
     )
 
 
@@ -145,13 +154,18 @@ def renamed(path, sheets, columns):
     wanted = {given: documented for documented, given in columns.items()}
     for given, documented in wanted.items():
         if not any(given in sheet.table for sheet in sheets):
-            raise InputError(f"{path}: no column {given!r}, which is to be read as {documented!r}; {_columns(sheets)}")
+            raise InputError(
+                f"{path}: no column {given!r}, which is to be read as {documented!r}; {_columns(sheets)}"
+            )
 
     def named(name, table):
         # What stood under a documented name that is read elsewhere is another column.
         return wanted.get(name, f"{name} (own)" if columns.get(name) in table else name)
 
-    return [replace(sheet, table=sheet.table.rename(columns=partial(named, table=sheet.table))) for sheet in sheets]
+    return [
+        replace(sheet, table=sheet.table.rename(columns=partial(named, table=sheet.table)))
+        for sheet in sheets
+    ]
 
 
 def _columns(sheets):
@@ -205,14 +219,18 @@ def _rows(path, sheet, layout, report):
     for number, cells in zip(numbers, sheet.table.to_numpy(), strict=True):
         for place, cell in enumerate(cells, start=1):
             if isinstance(cell, Formula):
-                report(number, names[place - 1] or f"number {place}", "formula", shortened(cell.text))
+                report(
+                    number, names[place - 1] or f"number {place}", "formula", shortened(cell.text)
+                )
     rows = {"row": numbers.tolist()}
     for column in layout.columns:
         given, rows[column.name] = column.name in table, []
         for number, cell in table[column.name].items() if given else dict.fromkeys(numbers).items():
             if isinstance(cell, Formula) and column.kind == "note":
                 cell = cell.text if cell.value is None else cell.value
-            value, *problem = _read_cell(column, value_of(path, sheet.name, number, column.name, cell))
+            value, *problem = _read_cell(
+                column, value_of(path, sheet.name, number, column.name, cell)
+            )
             rows[column.name].append(value)
             if problem and given:
                 report(number, column.name, *problem)
@@ -248,12 +266,16 @@ def _without_duplicates(rows, layout, report):
     """Of rows with one id keep the first if they agree, else none."""
     key = layout.key
     nameless = rows[layout.key] == ""
-    judged = rows.drop_duplicates([key, *(column.name for column in layout.answers)])[key].value_counts()
+    judged = rows.drop_duplicates([key, *(column.name for column in layout.answers)])[
+        key
+    ].value_counts()
     again = rows.duplicated(key) & ~nameless
     apart = (rows[key].map(judged) > 1) & ~nameless
     for number in rows.loc[nameless, "row"]:
         report(number, key, "no_id", effect=LOST)
-    for number, identity, differs in zip(*(column[again] for column in (rows["row"], rows[key], apart)), strict=True):
+    for number, identity, differs in zip(
+        *(column[again] for column in (rows["row"], rows[key], apart)), strict=True
+    ):
         report(number, key, "duplicate", identity, LOST if differs else NOTE)
     return rows[~(nameless | again | apart)].reset_index(drop=True)
 
@@ -325,7 +347,9 @@ class Votes:
     raters: tuple
     defects: tuple
     absent: tuple = ()
-    registered: bool = False  # whether a pre-registration, which nobody has altered, came with the key
+    registered: bool = (
+        False  # whether a pre-registration, which nobody has altered, came with the key
+    )
     margin: tuple | None = None  # win rates that count as no difference, if they were registered
     alpha: float | None = None  # level of the primary test, if it was registered
 
@@ -350,7 +374,9 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
     if key is not None:
         votes = unblind(forms, read_key(key), force=force)
     elif any(form.ours for form in forms) and not side_column:
-        raise InputError(f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study")
+        raise InputError(
+            f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study"
+        )
     else:
         votes = read_votes(forms, side_column, last_column=last_column)
     if votes.frame["choice"].isna().all():
@@ -362,7 +388,9 @@ def key_beside(forms):
     """Find the key of a study in the folder of its forms, or above it; forms that carry their key need none."""
     if any(SIDE_COLUMN in form.rows for form in forms):
         return None
-    folders = dict.fromkeys(place for form in forms for place in (form.path.parent, form.path.resolve().parents[1]))
+    folders = dict.fromkeys(
+        place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])
+    )
     files = [file for folder in folders for file in (folder / KEY, folder / SEALED / KEY)]
     return next((file for file in files if file.is_file()), None)
 
@@ -384,7 +412,9 @@ def read_key(path):
     try:
         _KEY.validate_python(key)
     except ValidationError as error:
-        raise InputError(f"{file}: is no key of a rater study, or is damaged: {first_problem(error)}") from None
+        raise InputError(
+            f"{file}: is no key of a rater study, or is damaged: {first_problem(error)}"
+        ) from None
     registered = _registration(file, key["secret"])
     primary = registered["primary"]
     return key | {
@@ -405,10 +435,14 @@ def _registration(key_file, secret):
     if not isinstance(registered, dict) or registered.get("schema") != PLAN_SCHEMA:
         raise InputError(f"{file}: is no pre-registration of a rater study")
     if registered.get("key_sha256") != sha256_file(key_file):
-        raise InputError(f"{key_file}: is not the key that was registered: its SHA-256 is not that in {file}")
+        raise InputError(
+            f"{key_file}: is not the key that was registered: its SHA-256 is not that in {file}"
+        )
     sealed = str(registered.pop("seal", None)).encode()
     if not hmac.compare_digest(sealed, seal(secret, registered).encode()):
-        raise InputError(f"{file}: was altered since the forms were made: it does not fit the seal in it")
+        raise InputError(
+            f"{file}: was altered since the forms were made: it does not fit the seal in it"
+        )
     return registered
 
 
@@ -443,13 +477,17 @@ def _opened(forms, key, layout, force):
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
     for form in forms:
         if form.key_sha256 not in (None, key["key_sha256"]):
-            raise InputError(f"{form.path}: was made with another key: its sheet {ABOUT_SHEET!r} has another SHA-256")
+            raise InputError(
+                f"{form.path}: was made with another key: its sheet {ABOUT_SHEET!r} has another SHA-256"
+            )
     rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
     owners = {}
     for form in forms:  # whatever the name of its file
         found = form.rows[form.layout.key].map(rater_of).value_counts()
         if not len(found):
-            raise InputError(f"{form.path}: none of its ids is in the key: another study, or edited ids")
+            raise InputError(
+                f"{form.path}: none of its ids is in the key: another study, or edited ids"
+            )
         if (first := owners.setdefault(found.index[0], form)) is not form:
             raise InputError(f"{form.path}: form of {found.index[0]} is in already: {first.path}")
     absent = tuple(rater for rater in key["forms"] if rater not in owners)
@@ -468,7 +506,9 @@ def _joined(form, rater, sealed, defects):
     report = partial(_report, defects, form.path, form.sheet)
     known = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"}).assign(rater=rater)
     shown = form.rows[["row", *form.layout.names]]
-    for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(index=False):
+    for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(
+        index=False
+    ):
         report(row, name, "unknown_id", identity, LOST)
     gone = ~known[name].isin(shown[name])
     for place, identity in known.loc[gone, name].items():
@@ -491,7 +531,13 @@ SHOWN_AS = {
     **{f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES},
 }
 _JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
-_JUDGED += [*list(SHOWN_AS.values())[3:], "comment", "guess", *list(SHOWN_AS.values())[:3], "stratum"]
+_JUDGED += [
+    *list(SHOWN_AS.values())[3:],
+    "comment",
+    "guess",
+    *list(SHOWN_AS.values())[:3],
+    "stratum",
+]
 
 
 def judgements(rows):
@@ -537,7 +583,10 @@ def _carried(form, column, report):
     items = rows[name].map(lambda text: " ".join(text.split()))
     places = np.arange(1, len(rows) + 1)
     cells = zip(rows["row"], rows[column], strict=True)
-    sides = pd.Series([value_of(form.path, form.sheet, number, column, cell) for number, cell in cells], dtype=object)
+    sides = pd.Series(
+        [value_of(form.path, form.sheet, number, column, cell) for number, cell in cells],
+        dtype=object,
+    )
     stripped = sides.astype(str).str.strip()
     again = items.duplicated()
     for number, item in zip(rows["row"][again], items[again], strict=True):

@@ -50,7 +50,9 @@ def fill_forms(study, folder, truth=None, *, seed=0):
     rng = np.random.Generator(stream(seed, "simulated panel"))
     paired = key["layout"] == "paired"
     layout = PAIRED if paired else LIKERT
-    rows = key["draw"] if paired else [row for form in key["forms"].values() for row in form["rows"]]
+    rows = (
+        key["draw"] if paired else [row for form in key["forms"].values() for row in form["rows"]]
+    )
     items = list(dict.fromkeys(row["item_id" if paired else "item"] for row in rows))
     liking = dict(zip(items, rng.normal(0, truth.item_sd, len(items)), strict=True))
     paths = sorted((study / FORMS).glob("*.xlsx"))
@@ -58,7 +60,9 @@ def fill_forms(study, folder, truth=None, *, seed=0):
         raise InputError(f"{study / FORMS}: holds no workbook to fill")
     targets = [folder / path.name for path in paths]
     if there := [path for path in targets if path.exists()]:
-        raise InputError(f"{there[0]}: exists: a simulated form replaces no other, name a new folder")
+        raise InputError(
+            f"{there[0]}: exists: a simulated form replaces no other, name a new folder"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     owners = {form["rows"][0]["id"]: form["rows"] for form in key["forms"].values()}
     for path, target in zip(paths, targets, strict=True):
@@ -70,10 +74,18 @@ def fill_forms(study, folder, truth=None, *, seed=0):
         for line, row in enumerate(rows, start=2):
             if paired:
                 sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
-                answers = _judge(sign * (truth.effect + liking[row["item"]] + own) + truth.left, truth, rng)
+                answers = _judge(
+                    sign * (truth.effect + liking[row["item"]] + own) + truth.left, truth, rng
+                )
             else:
                 level = 3.6 + 0.4 * (liking[row["item"]] + own)
-                answers = dict(zip(LIKERT_RATED, _ratings(np.full(len(LIKERT_RATED), level), truth, rng), strict=True))
+                answers = dict(
+                    zip(
+                        LIKERT_RATED,
+                        _ratings(np.full(len(LIKERT_RATED), level), truth, rng),
+                        strict=True,
+                    )
+                )
             for name, value in answers.items():
                 sheet.cell(line, columns[name]).value = value
         book.save(target)

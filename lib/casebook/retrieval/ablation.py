@@ -25,7 +25,15 @@ from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, fitting, shortened
 from casebook.stats.intervals import bounds_text, mean_intervals, resampled_clusters
 from casebook.tables import reason_text
-from casebook.verdicts import BETTER, EQUIVALENT, INTERVAL_BY_UNIT, NOT_MEASURED, UNDECIDED, WORSE, verdict_of
+from casebook.verdicts import (
+    BETTER,
+    EQUIVALENT,
+    INTERVAL_BY_UNIT,
+    NOT_MEASURED,
+    UNDECIDED,
+    WORSE,
+    verdict_of,
+)
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 RETRIEVES = "(queries, k) -> ids, scores"
@@ -86,7 +94,12 @@ def retrieve(dataset, system):
         return system.retrieve_many(texts, candidates=pools)
     rows = own_answers(system, texts, DEPTH, set(dataset.documents["doc_id"]))
     pools = map(set, pools or rows)
-    return Answers([{doc: row[doc] for doc in row if doc in pool} for row, pool in zip(rows, pools, strict=True)])
+    return Answers(
+        [
+            {doc: row[doc] for doc in row if doc in pool}
+            for row, pool in zip(rows, pools, strict=True)
+        ]
+    )
 
 
 def own_answers(system, queries, depth, known):
@@ -94,7 +107,10 @@ def own_answers(system, queries, depth, known):
     name = getattr(system, "__qualname__", type(system).__name__)
     answer = called(name, system, queries, depth)
     try:
-        pairs = [list(zip(ids, map(float, scores), strict=True)) for ids, scores in zip(*answer, strict=True)]
+        pairs = [
+            list(zip(ids, map(float, scores), strict=True))
+            for ids, scores in zip(*answer, strict=True)
+        ]
         rows = list(map(dict, pairs))
     except (TypeError, ValueError, OverflowError):
         rows = []
@@ -105,17 +121,25 @@ def own_answers(system, queries, depth, known):
         raise InputError(f"{name}: a document is given twice for one question")
     unknown = set().union(*rows) - known
     if unknown:
-        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}")
+        raise InputError(
+            f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}"
+        )
     wrong = [doc for row in rows for doc, value in row.items() if not math.isfinite(value)]
     if wrong:
-        raise InputError(f"{name}: {len(wrong)} scores are not finite, such as that of {wrong[0]!r}")
+        raise InputError(
+            f"{name}: {len(wrong)} scores are not finite, such as that of {wrong[0]!r}"
+        )
     return rows
 
 
 def load_retriever(name, documents=None):
     """Import a retriever of the user's own; of a class an object is made with the documents (doc_id, title, text)."""
     found = callable_plugin(name, RETRIEVES)
-    return instance(name, found, RETRIEVES, documents) if isinstance(found, type) and documents is not None else found
+    return (
+        instance(name, found, RETRIEVES, documents)
+        if isinstance(found, type) and documents is not None
+        else found
+    )
 
 
 @dataclass(frozen=True)
@@ -132,8 +156,14 @@ class Answers:
 def score(dataset, results, measures):
     """Score results against the judgements: for each measure a frame, queries x systems."""
     queries, measures = dataset.queries["query_id"], list(measures)
-    frames = {name: evaluate(dataset.qrels, result.run(queries), measures).frame() for name, result in results.items()}
-    return {name: pd.DataFrame({system: frame[name] for system, frame in frames.items()}) for name in measures}
+    frames = {
+        name: evaluate(dataset.qrels, result.run(queries), measures).frame()
+        for name, result in results.items()
+    }
+    return {
+        name: pd.DataFrame({system: frame[name] for system, frame in frames.items()})
+        for name in measures
+    }
 
 
 class ScoredSystems:
@@ -146,7 +176,11 @@ class ScoredSystems:
     def clusters(self):
         """Group of each query; None where queries are independent."""
         groups = self.dataset.groups
-        return None if groups is None else [groups[query] for query in next(iter(self.scores.values())).index]
+        return (
+            None
+            if groups is None
+            else [groups[query] for query in next(iter(self.scores.values())).index]
+        )
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
@@ -164,7 +198,13 @@ class ScoredSystems:
         planned = [(focus, name) for name in rest] if planned is None else list(planned)
         known = set(map(frozenset, planned))
         other = [pair for pair in itertools.combinations(frame, 2) if frozenset(pair) not in known]
-        options = {"clusters": self.clusters, "margin": margin, "n_boot": n_boot, "n_resamples": n_boot, "seed": seed}
+        options = {
+            "clusters": self.clusters,
+            "margin": margin,
+            "n_boot": n_boot,
+            "n_resamples": n_boot,
+            "seed": seed,
+        }
         comparison = compare_systems(frame, pairs=planned, **options)
         pairs = comparison.pairs.assign(family="planned")
         if other:
@@ -172,7 +212,9 @@ class ScoredSystems:
             pairs = pd.concat([pairs, others], ignore_index=True) if planned else others
         systems = comparison.systems
         apart = pd.DataFrame(False, systems["system"], systems["system"])
-        for a, b in pairs.loc[pairs["p_max_t"] <= 1 - comparison.level, ["system_a", "system_b"]].to_numpy():
+        for a, b in pairs.loc[
+            pairs["p_max_t"] <= 1 - comparison.level, ["system_a", "system_b"]
+        ].to_numpy():
             apart.loc[a, b] = apart.loc[b, a] = True
         systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
         return replace(comparison, systems=systems, pairs=pairs)
@@ -201,7 +243,9 @@ class Ablation(ScoredSystems):
 
     def joined(self, other):
         """Add the systems of another ablation of the same queries."""
-        scores = {measure: frame.join(other.scores[measure]) for measure, frame in self.scores.items()}
+        scores = {
+            measure: frame.join(other.scores[measure]) for measure, frame in self.scores.items()
+        }
         return Ablation(self.dataset, self.results | other.results, scores)
 
 
@@ -215,7 +259,9 @@ def means_table(numbers, measures=MEASURES):
             row |= {name: known[name]["value"], f"{name} low": low, f"{name} high": high}
         rows.append(row)
     table = pd.DataFrame(rows)
-    return table.astype(dict.fromkeys(table.columns[2:], float))  # None, for no interval, becomes NaN
+    return table.astype(
+        dict.fromkeys(table.columns[2:], float)
+    )  # None, for no interval, becomes NaN
 
 
 def strongest(study, systems):
@@ -227,7 +273,9 @@ def strongest(study, systems):
 def planned_rows(study, pairs, measure="nDCG@10", **options):
     """Planned contrasts, as `casebook.contrasts` gives them, with the queries that are better, equal and worse."""
     scores = study.scores[measure]
-    rows = contrasts(scores, pairs, study.clusters, not_measured=same_inputs(study.results, pairs), **options)
+    rows = contrasts(
+        scores, pairs, study.clusters, not_measured=same_inputs(study.results, pairs), **options
+    )
     signs = {pair: np.sign((scores[pair[0]] - scores[pair[1]]).round(9)) for pair in pairs}
     for name, sign in (("better", 1), ("equal", 0), ("worse", -1)):
         rows[name] = [int((signs[pair] == sign).sum()) for pair in pairs]
@@ -241,7 +289,9 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0):
     codes, reason = resampled_clusters(clusters, len(scores))
     codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
     design = np.column_stack([np.ones(len(scores)), first])
-    fit = OLS(scores.to_numpy(), design).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    fit = OLS(scores.to_numpy(), design).fit(
+        cov_type="cluster", cov_kwds={"groups": codes}, use_t=True
+    )
     low, high = fit.conf_int()[1]
     spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
     if reason == "fewer_than_six_units" or spread == 0:
@@ -268,7 +318,9 @@ def same_inputs(results, pairs):
         if first.config == second.config:
             reasons[pair] = "both are one system with these settings"
         elif _differ_in_mmr_alone(first, second) and _reranks_the_same(first, second):
-            reasons[pair] = "marginal relevance dropped no document, so the reranker read the same ones"
+            reasons[pair] = (
+                "marginal relevance dropped no document, so the reranker read the same ones"
+            )
     return reasons
 
 
@@ -297,7 +349,9 @@ def contrast_sentence(row):
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
     effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
-    counts = f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
+    counts = (
+        f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
+    )
     return f"{system} {_VERBS[row['verdict']]} {against}: {effect}{by_unit(row)}; {counts}."
 
 
@@ -312,7 +366,11 @@ def best_sentence(comparison, where):
     """Name the best system, whichever it is, and those that cannot be distinguished from it."""
     table = comparison.systems
     best, classes = table.iloc[0], table["tie_class"].str.split(",").map(set)
-    tied = [named(name) for name, own in zip(table["system"][1:], classes[1:], strict=True) if own & classes[0]]
+    tied = [
+        named(name)
+        for name, own in zip(table["system"][1:], classes[1:], strict=True)
+        if own & classes[0]
+    ]
     interval = bounds_text(best["ci_low"], best["ci_high"])
     text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
     text += f" (nDCG@10 {best['mean']:.3f} {interval})"
@@ -328,7 +386,9 @@ def halves(data):
     if not all(parts.values()):
         return []  # a single group
     names = ("first", "second")
-    return [data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)]
+    return [
+        data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)
+    ]
 
 
 def published_figures(key, index, **draws):
@@ -363,7 +423,12 @@ def published_figures(key, index, **draws):
 def data_table(dataset):
     """Describe a dataset in a few rows of item and value."""
     rows = list(dataset.counts.items())
-    rows.append(("ranked for each query", "all documents" if dataset.candidates is None else "judged documents only"))
+    rows.append(
+        (
+            "ranked for each query",
+            "all documents" if dataset.candidates is None else "judged documents only",
+        )
+    )
     titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
     if titles.any():
         pairs = zip(titles, dataset.documents["text"], strict=True)
@@ -415,9 +480,13 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
     tested = [name for name in systems if name not in study.controls]
     queries, asked = (study.dataset.queries[column].tolist() for column in ("query_id", "text"))
     runs = {name: study.results[name].run(queries) for name in systems}
-    tops = {name: [list(run[query])[:SHOWN_RANKS] for query in queries] for name, run in runs.items()}
+    tops = {
+        name: [list(run[query])[:SHOWN_RANKS] for query in queries] for name, run in runs.items()
+    }
     measures = [name for name in SHOWN_MEASURES if name in study.scores]
-    values = np.stack([study.scores[name].reindex(queries)[systems].to_numpy(float) for name in measures], 2)
+    values = np.stack(
+        [study.scores[name].reindex(queries)[systems].to_numpy(float) for name in measures], 2
+    )
     scores = study.scores["nDCG@10"].reindex(queries)[tested]
     spread = (scores.max(axis=1) - scores.min(axis=1)).fillna(0).to_numpy()
     order = np.argsort(-spread, kind="stable").tolist()
@@ -431,14 +500,19 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
 
         for row in rows:
             query = queries[row]
-            relevant = [doc for doc, grade in study.dataset.qrels.get(query, {}).items() if grade > 0]
+            relevant = [
+                doc for doc, grade in study.dataset.qrels.get(query, {}).items() if grade > 0
+            ]
             opened.update(relevant, *(tops[name][row] for name in tested))
             items.append(
                 {
                     "id": query,
                     "text": shortened(asked[row]) if "items" in shown else None,
                     "relevant": numbered(relevant),
-                    "scores": [[round(v, 3) if math.isfinite(v) else None for v in s] for s in values[row].tolist()],
+                    "scores": [
+                        [round(v, 3) if math.isfinite(v) else None for v in s]
+                        for s in values[row].tolist()
+                    ],
                     "top": [numbered(tops[name][row]) for name in systems],
                 }
             )
@@ -455,7 +529,9 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
             "measures": measures,
             "depth": SHOWN_RANKS,
             "asked": len(queries),
-            "documents": [[name, shortened(texts[name], opening) if name in seen else None] for name in places],
+            "documents": [
+                [name, shortened(texts[name], opening) if name in seen else None] for name in places
+            ],
             "items": items,
         }
 

@@ -10,7 +10,10 @@ from casebook.errors import InputError
 from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth, stack
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
-_FUSED_TOGETHER, _PICKED_TOGETHER = 256, 16  # queries whose lists or vectors stay in the processor's cache
+_FUSED_TOGETHER, _PICKED_TOGETHER = (
+    256,
+    16,
+)  # queries whose lists or vectors stay in the processor's cache
 
 
 def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
@@ -68,7 +71,9 @@ def weighted_sum(lists, weights=None):
     """Fuse ranked lists by the weighted sum of their scores, each list's scaled to [0, 1]."""
     lists, weights = _checked(lists, weights)
     pairs = zip(lists, weights, strict=True)
-    return _sum_by_id(lists, [weight[:, None] * min_max(entry.scores, entry.ids >= 0) for entry, weight in pairs])
+    return _sum_by_id(
+        lists, [weight[:, None] * min_max(entry.scores, entry.ids >= 0) for entry, weight in pairs]
+    )
 
 
 def standardised_sum(lists, weights=None, pool=50, depth=100):
@@ -114,8 +119,14 @@ def _checked(lists, weights):
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
     weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0]))
-    if not fits or not (np.isfinite(weights) & (weights >= 0)).all() or (weights.size and not weights.any()):
-        raise InputError(f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0")
+    if (
+        not fits
+        or not (np.isfinite(weights) & (weights >= 0)).all()
+        or (weights.size and not weights.any())
+    ):
+        raise InputError(
+            f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0"
+        )
     return lists, weights.reshape(len(lists), -1)
 
 
@@ -127,8 +138,12 @@ def _sum_by_id(lists, parts):
     columns = np.argsort(ranks, kind="stable")
     ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, columns]
     values = np.concatenate(parts, axis=1)[:, columns]
-    blocks = [slice(start, start + _FUSED_TOGETHER) for start in range(0, len(ids), _FUSED_TOGETHER)]
-    return stack([_ranked_sums(ids[block], values[block], ranks[columns]) for block in blocks or [slice(0)]])
+    blocks = [
+        slice(start, start + _FUSED_TOGETHER) for start in range(0, len(ids), _FUSED_TOGETHER)
+    ]
+    return stack(
+        [_ranked_sums(ids[block], values[block], ranks[columns]) for block in blocks or [slice(0)]]
+    )
 
 
 def _ranked_sums(ids, values, ranks):
@@ -137,15 +152,21 @@ def _ranked_sums(ids, values, ranks):
         return RankedLists.empty(len(ids))
     # One number for query, document and place, whose order is that of all three.
     documents, width = ids.max() + 1, ids.shape[1]
-    keys, places = np.divmod(np.sort((rows * documents + ids[rows, places]) * width + places), width)
+    keys, places = np.divmod(
+        np.sort((rows * documents + ids[rows, places]) * width + places), width
+    )
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     totals = np.add.reduceat(values[keys // documents, places], starts)
     rows, ids = np.divmod(keys[starts], documents)
-    order = np.lexsort((ranks[places[starts]], -totals, rows))  # stable: equal ones stay in the order of their ids
+    order = np.lexsort(
+        (ranks[places[starts]], -totals, rows)
+    )  # stable: equal ones stay in the order of their ids
     return RankedLists.of(rows[order], ids[order], totals[order], len(values))
 
 
-def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False):
+def maximal_marginal_relevance(
+    relevance, vectors, lambda_=0.7, k=10, candidates=None, scale_relevance=False
+):
     """Pick k candidates per query, one by one, that are relevant and unlike those picked before.
 
     Parameters
@@ -196,10 +217,14 @@ def maximal_marginal_relevance(relevance, vectors, lambda_=0.7, k=10, candidates
         candidates = np.asarray(candidates)
         fits = vectors.ndim == 2 and candidates.shape == relevance.shape
     if not fits or relevance.ndim != 2 or np.isnan(relevance).any():
-        raise InputError(f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or it holds NaN")
+        raise InputError(
+            f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or it holds NaN"
+        )
     valid = relevance > -np.inf
     valid = valid if candidates is None else valid & (candidates >= 0)
-    relevance = np.where(valid, min_max(relevance, valid) if scale_relevance else relevance, -np.inf)
+    relevance = np.where(
+        valid, min_max(relevance, valid) if scale_relevance else relevance, -np.inf
+    )
     order, values = np.full((len(relevance), k), ABSENT), np.full((len(relevance), k), -np.inf)
     for start in range(0, len(relevance), _PICKED_TOGETHER):
         block = slice(start, start + _PICKED_TOGETHER)
@@ -223,7 +248,9 @@ def _picked(relevance, vectors, lambda_, k):
         values[:, step] = value[rows, pick]
         gain[rows, pick] = -np.inf
         picked = vectors[rows, pick] / norms[rows, pick, None]
-        np.maximum(redundancy, np.matmul(vectors, picked[:, :, None])[:, :, 0] / norms, out=redundancy)
+        np.maximum(
+            redundancy, np.matmul(vectors, picked[:, :, None])[:, :, 0] / norms, out=redundancy
+        )
         choice = value = gain - (1 - lambda_) * redundancy
     if np.isnan(redundancy).any():
         raise InputError("a candidate vector holds NaN: check the embeddings")

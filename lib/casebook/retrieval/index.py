@@ -40,7 +40,9 @@ class CorpusIndex:
     def encoder(self, query_reading="truncated"):
         """The encoder, loaded when it is first asked for, that reads long queries ``truncated`` or in ``windows``."""
         if not self._readers:
-            encoder = load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
+            encoder = (
+                load_encoder(self._encoder) if isinstance(self._encoder, str) else self._encoder
+            )
             self._readers = {"truncated": encoder, "windows": WindowedQueries(encoder)}
         return self._readers[query_reading]
 
@@ -56,21 +58,32 @@ class CorpusIndex:
         """Find documents by id."""
         missing = [doc_id for doc_id in doc_ids if doc_id not in self._rows]
         if missing:
-            raise InputError(f"{len(missing)} candidate ids are not in the collection, the first is {missing[0]!r}")
+            raise InputError(
+                f"{len(missing)} candidate ids are not in the collection, the first is {missing[0]!r}"
+            )
         return np.array([self._rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
 
 
 def _checked_documents(documents):
     if not isinstance(documents, pd.DataFrame):
         kind = type(documents).__name__
-        raise InputError(f"documents: expected a pandas.DataFrame with the columns doc_id and text, got {kind}")
+        raise InputError(
+            f"documents: expected a pandas.DataFrame with the columns doc_id and text, got {kind}"
+        )
     missing = {"doc_id", "text"} - set(documents.columns)
     if missing or documents.empty:
-        lacks = f"documents lack the column {min(missing)!r}" if missing else "a collection needs at least one document"
+        lacks = (
+            f"documents lack the column {min(missing)!r}"
+            if missing
+            else "a collection needs at least one document"
+        )
         raise InputError(lacks)
     documents = documents.reset_index(drop=True)
     textless = ~documents["text"].map(lambda text: isinstance(text, str))
-    for wrong, problem in ((documents["doc_id"].duplicated(), "occurs twice"), (textless, "has no text")):
+    for wrong, problem in (
+        (documents["doc_id"].duplicated(), "occurs twice"),
+        (textless, "has no text"),
+    ):
         if wrong.any():
             raise InputError(f"document {documents['doc_id'][wrong.idxmax()]!r} {problem}")
     return documents
@@ -134,7 +147,9 @@ def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
     for owner, text in enumerate(texts):
 
         def fits(start, end, text=text):
-            return encoder is None or encoder.count_tokens([text[start:end]])[0] <= encoder.max_tokens
+            return (
+                encoder is None or encoder.count_tokens([text[start:end]])[0] <= encoder.max_tokens
+            )
 
         spans += [(owner, start, end) for start, end in _windows(text, max_words, overlap, fits)]
     owner, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
@@ -169,7 +184,11 @@ def _last_unit(units, first, last, fits):
         units[first : first + 1] = [(start, (start + end) // 2), ((start + end) // 2, end)]
         last = first + 1
     ends = range(first + 1, last)
-    return first + 1 + bisect.bisect_left(ends, True, key=lambda end: not fits(units[first][0], units[end][1]))
+    return (
+        first
+        + 1
+        + bisect.bisect_left(ends, True, key=lambda end: not fits(units[first][0], units[end][1]))
+    )
 
 
 def most_central(chunks, limit):
@@ -186,7 +205,12 @@ def most_central(chunks, limit):
         score = np.round(part @ np.asarray(part.sum(axis=0)).ravel(), 6)
         keep[long[first + np.argsort(-score, kind="stable")[limit:]]] = False
     rows = np.flatnonzero(keep)
-    return Chunks([chunks.texts[row] for row in rows], chunks.owner[rows], chunks.start[rows], chunks.end[rows])
+    return Chunks(
+        [chunks.texts[row] for row in rows],
+        chunks.owner[rows],
+        chunks.start[rows],
+        chunks.end[rows],
+    )
 
 
 class WindowedQueries(EncoderWrapper):
@@ -217,4 +241,6 @@ class WindowedQueries(EncoderWrapper):
             windows = chunk_documents([texts[row]], limit, 0, self.encoder).texts
             kept = np.linspace(0, len(windows) - 1, min(MOST_WINDOWS, len(windows)))
             parts[row] = [windows[place] for place in np.round(kept).astype(int)]
-        return list(itertools.chain(*parts)), np.array([len(part) for part in parts], dtype=np.int64)
+        return list(itertools.chain(*parts)), np.array(
+            [len(part) for part in parts], dtype=np.int64
+        )

@@ -16,7 +16,12 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
 from casebook.retrieval import ranked
-from casebook.retrieval.fuse import maximal_marginal_relevance, reciprocal_rank_fusion, standardised_sum, weighted_sum
+from casebook.retrieval.fuse import (
+    maximal_marginal_relevance,
+    reciprocal_rank_fusion,
+    standardised_sum,
+    weighted_sum,
+)
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth
 from casebook.retrieval.rerank import rerank
@@ -27,7 +32,9 @@ DEPTH = 100
 WORDS_ALONE = {"lists": ("bm25",), "mmr": False, "reranker": None}
 # Lists that also match what is not the same word lose weight as queries grow: by this power of the trust in a query.
 LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5}
-_OVERSAMPLING = 4  # passages fetched for each document wanted; more are fetched when they are too few
+_OVERSAMPLING = (
+    4  # passages fetched for each document wanted; more are fetched when they are too few
+)
 
 
 class HybridRetriever:
@@ -135,7 +142,9 @@ class HybridRetriever:
             allowed = self._allowed(len(queries), filters, candidates)
         with _timed(costs, "encode queries"):
             trust = np.ones(len(queries))
-            if config.question_tokens is not None and (config.lists != ("bm25",) or config.reranker):
+            if config.question_tokens is not None and (
+                config.lists != ("bm25",) or config.reranker
+            ):
                 trust = config.trust(self.index.encoder().count_tokens(queries))
         parts = []
         for alone in (False, True):
@@ -146,20 +155,34 @@ class HybridRetriever:
                 if allowed is not None and len(allowed) > 1:
                     mask = allowed[rows]
                 # Fusion reads scores below the pool too.
-                batch = _Batch(asked, max(depth, 2 * config.pool), mask, trust[rows], candidates is not None)
+                batch = _Batch(
+                    asked, max(depth, 2 * config.pool), mask, trust[rows], candidates is not None
+                )
                 parts.append((rows, *self._ranked(costs, used, batch)))
         order = np.argsort(np.concatenate([rows for rows, _, _ in parts]))
         names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
         names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
-        for rows, stages, _ in parts:  # words alone have no other list, and go by the stages that they do not need
+        for (
+            rows,
+            stages,
+            _,
+        ) in parts:  # words alone have no other list, and go by the stages that they do not need
             passed = stages["fused"].truncate(config.mmr_pool)
             for name in names:
-                stages.setdefault(name, RankedLists.empty(len(rows)) if name in config.lists else passed)
+                stages.setdefault(
+                    name, RankedLists.empty(len(rows)) if name in config.lists else passed
+                )
         stages = {name: ranked.stack([own[name] for _, own, _ in parts], order) for name in names}
         stages["final"] = final = stages["final"].truncate(depth)
-        passages = ranked.joined([decided for _, _, decided in parts], ABSENT)[order, : final.shape[1]]
-        costs = pd.DataFrame.from_dict(costs, orient="index", columns=["wall_s", "cpu_s"]).rename_axis("stage")
-        return RetrievalResult(queries, top_k, final, stages, passages, costs, self.index, self.config)
+        passages = ranked.joined([decided for _, _, decided in parts], ABSENT)[
+            order, : final.shape[1]
+        ]
+        costs = pd.DataFrame.from_dict(
+            costs, orient="index", columns=["wall_s", "cpu_s"]
+        ).rename_axis("stage")
+        return RetrievalResult(
+            queries, top_k, final, stages, passages, costs, self.index, self.config
+        )
 
     def _ranked(self, costs, config, batch):
         """Put queries through the six stages: every stage's lists, and the passages that decided the last."""
@@ -186,7 +209,9 @@ class HybridRetriever:
                     continue
                 asked = vectors if name == "dense" else batch.queries
                 stages[name], best = _documents(engine, owner, asked, batch, len(self.index))
-                if owner is passages.owner:  # else whole documents were searched, which are no passages here
+                if (
+                    owner is passages.owner
+                ):  # else whole documents were searched, which are no passages here
                     winners[name] = best
 
         # 3 fusion
@@ -195,7 +220,9 @@ class HybridRetriever:
             fused = _fused(config, lists, config.pool, batch.trust)
             tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
             if batch.whole_pools:
-                tails.append(ranked.from_scores(np.where(batch.allowed, 0.0, -np.inf), len(self.index)))
+                tails.append(
+                    ranked.from_scores(np.where(batch.allowed, 0.0, -np.inf), len(self.index))
+                )
         stages["fused"] = chosen = fused
         decided = []
 
@@ -347,7 +374,8 @@ class RetrievalResult:
         places = np.full((len(self.queries), len(wanted)), ABSENT)
         places[row] = wanted
         listed = {
-            stage: (each.scores_of(places)[row], each.ranks_of(places)[row]) for stage, each in self.stages.items()
+            stage: (each.scores_of(places)[row], each.ranks_of(places)[row])
+            for stage, each in self.stages.items()
         }
         hits = []
         for place, document in enumerate(wanted):
@@ -360,7 +388,9 @@ class RetrievalResult:
             scores = {stage: _known(each[place], float) for stage, (each, _) in listed.items()}
             ranks = {stage: _known(each[place], int) for stage, (_, each) in listed.items()}
             doc_id = self.index.doc_ids[document]
-            hits.append(Hit(place + 1, doc_id, text[start:end], start, end, metadata, scores, ranks))
+            hits.append(
+                Hit(place + 1, doc_id, text[start:end], start, end, metadata, scores, ranks)
+            )
         return hits
 
 
@@ -373,4 +403,6 @@ def _timed(costs, stage):
     """Add the wall and processor time of a block to the costs of a stage."""
     start = np.array([time.perf_counter(), time.process_time()])
     yield
-    costs[stage] = costs.get(stage, 0.0) + np.array([time.perf_counter(), time.process_time()]) - start
+    costs[stage] = (
+        costs.get(stage, 0.0) + np.array([time.perf_counter(), time.process_time()]) - start
+    )

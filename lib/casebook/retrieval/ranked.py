@@ -61,7 +61,9 @@ class RankedLists:
 
     def reorder(self, order, scores):
         """Pick entries by column, -1 for none, and give them scores."""
-        ids = np.where(order >= 0, np.take_along_axis(self.ids, np.maximum(order, 0), axis=1), ABSENT)
+        ids = np.where(
+            order >= 0, np.take_along_axis(self.ids, np.maximum(order, 0), axis=1), ABSENT
+        )
         return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
     def columns_of(self, wanted):
@@ -71,7 +73,11 @@ class RankedLists:
         size = max(self.ids.max(initial=0), wanted.max(initial=0)) + 1
         rows, columns = np.nonzero(self.ids >= 0)
         asked = np.arange(len(wanted))[:, None] * size + wanted
-        found = pd.Index(rows * size + self.ids[rows, columns]).get_indexer(asked.ravel()).reshape(wanted.shape)
+        found = (
+            pd.Index(rows * size + self.ids[rows, columns])
+            .get_indexer(asked.ravel())
+            .reshape(wanted.shape)
+        )
         return np.where(wanted >= 0, np.append(columns, ABSENT)[found], ABSENT)
 
     def ranks_of(self, wanted):
@@ -110,21 +116,28 @@ def from_scores(scores, k):
 
 def stack(parts, order=slice(None)):
     """Join the lists of blocks of queries, which then stand in another order if that is given."""
-    ids, scores = joined([part.ids for part in parts], ABSENT), joined([part.scores for part in parts], -np.inf)
+    ids, scores = (
+        joined([part.ids for part in parts], ABSENT),
+        joined([part.scores for part in parts], -np.inf),
+    )
     return RankedLists(ids[order], scores[order])
 
 
 def joined(blocks, fill):
     """Put blocks of rows one below the other, padded to one width."""
     width = max(block.shape[1] for block in blocks)
-    padded = [np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=fill) for one in blocks]
+    padded = [
+        np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=fill) for one in blocks
+    ]
     return np.concatenate(padded)
 
 
 def best_first(ids, scores, *ties):
     """Sort each list by its scores, equal ones by `ties` in turn, then by position."""
     order = np.lexsort((ids, *ties[::-1], -scores), axis=1)
-    return RankedLists(np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1))
+    return RankedLists(
+        np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    )
 
 
 def collapse(lists, owner):
@@ -133,7 +146,9 @@ def collapse(lists, owner):
     rows, columns = np.nonzero(lists.ids >= 0)
     first = _first_of_each(rows, owner[lists.ids[rows, columns]])
     rows, columns = rows[first], columns[first]
-    passages = RankedLists.of(rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids))
+    passages = RankedLists.of(
+        rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids)
+    )
     documents = np.where(passages.ids >= 0, owner[passages.ids], ABSENT)
     return RankedLists(documents, passages.scores), passages.ids
 
@@ -158,7 +173,9 @@ def to_run(lists, query_ids, doc_ids):
     names = np.asarray(doc_ids, dtype=object)
     return {
         query: dict(zip(names[ids[:length]].tolist(), scores[:length].tolist(), strict=True))
-        for query, ids, scores, length in zip(query_ids, lists.ids, lists.scores, lists.lengths, strict=True)
+        for query, ids, scores, length in zip(
+            query_ids, lists.ids, lists.scores, lists.lengths, strict=True
+        )
     }
 
 
@@ -192,11 +209,15 @@ def metadata_mask(documents, where):
         for name, operand in condition.items():
             if name not in _OPERATORS:
                 known = ", ".join(_OPERATORS)
-                raise InputError(f"filter on {column!r} uses no operator {name!r}; operators: {known}")
+                raise InputError(
+                    f"filter on {column!r} uses no operator {name!r}; operators: {known}"
+                )
             try:
                 values = values[_OPERATORS[name](values, operand)]
             except TypeError as error:
-                raise InputError(f"filter on {column!r}: cannot compare its values with {operand!r}") from error
+                raise InputError(
+                    f"filter on {column!r}: cannot compare its values with {operand!r}"
+                ) from error
         mask &= np.isin(np.arange(len(mask)), values.index)
     return mask
 

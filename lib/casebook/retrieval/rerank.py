@@ -25,7 +25,9 @@ def _late_interaction(weighting):
     def build(passages, query_reading):
         from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
-        reranker = MaxSimReranker(passages.encoder(query_reading), passages.texts, passages.owner, weighting)
+        reranker = MaxSimReranker(
+            passages.encoder(query_reading), passages.texts, passages.owner, weighting
+        )
         reranker.prepare()  # one pass over a small collection gives tokens, and pooled vectors for the dense list
         if passages.index.remember_scores:
             reranker = RememberedScores(reranker)
@@ -78,7 +80,9 @@ def _plugged(name, texts):
             read = [texts[passage] for passage in nearest[row, places]]
             values = numbers_of(called(name, score, query, read), float)
             if values.shape != (len(read),) or not np.isfinite(values).all():
-                raise InputError(f"{name}: expected {len(read)} finite scores for {len(read)} texts")
+                raise InputError(
+                    f"{name}: expected {len(read)} finite scores for {len(read)} texts"
+                )
             found[row, places] = values
         return found, nearest
 

@@ -16,10 +16,23 @@ from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 
 from casebook.errors import InputError
 from casebook.models.cache import unit_rows
-from casebook.retrieval.ranked import ABSENT, RankedLists, as_mask, best_first, from_scores, positive_depth, stack
+from casebook.retrieval.ranked import (
+    ABSENT,
+    RankedLists,
+    as_mask,
+    best_first,
+    from_scores,
+    positive_depth,
+    stack,
+)
 from casebook.stats.samples import check_choice
 
-_PDPABENCH = {"method": "okapi", "stopwords": "en_plus", "stemmer": "porter_extended", "token_pattern": r"[a-z0-9]+"}
+_PDPABENCH = {
+    "method": "okapi",
+    "stopwords": "en_plus",
+    "stemmer": "porter_extended",
+    "token_pattern": r"[a-z0-9]+",
+}
 #: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's BM25 baseline.
 #: ``okapi_porter``: of the PDPABench authors (rank_bm25's Okapi, tuned); the untuned one is inside their hybrid.
 PRESETS = {
@@ -39,7 +52,16 @@ _BLOCK_VALUES, _PAIRS = 8_000_000, 4096
 class BM25Index:
     """BM25 of a collection; a search returns only texts that share a word with the query."""
 
-    def __init__(self, texts, method="lucene", k1=1.5, b=0.75, stopwords="en", stemmer=None, token_pattern=None):
+    def __init__(
+        self,
+        texts,
+        method="lucene",
+        k1=1.5,
+        b=0.75,
+        stopwords="en",
+        stemmer=None,
+        token_pattern=None,
+    ):
         self._tokenising = {
             "token_pattern": token_pattern or _TOKEN_PATTERN,
             "stopwords": list(_STOP_LISTS[stopwords]),
@@ -47,7 +69,9 @@ class BM25Index:
         }
         self.size = len(texts)
         # Double precision: single would make ties of scores that differ.
-        self._bm25 = bm25s.BM25(k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64")
+        self._bm25 = bm25s.BM25(
+            k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64"
+        )
         tokens = self._tokens(texts)
         if not any(tokens):
             raise InputError("no text of the BM25 index holds a word to index")
@@ -72,10 +96,14 @@ class BM25Index:
         """Weight of each word in each text, sparse [N, V]."""
         parts = self._bm25.scores
         shape = self.size, len(parts["indptr"]) - 1
-        return scipy.sparse.csc_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape).tocsr()
+        return scipy.sparse.csc_array(
+            (parts["data"], parts["indices"], parts["indptr"]), shape=shape
+        ).tocsr()
 
     def _tokens(self, texts):
-        return bm25s.tokenize(list(texts), **self._tokenising, return_ids=False, show_progress=False)
+        return bm25s.tokenize(
+            list(texts), **self._tokenising, return_ids=False, show_progress=False
+        )
 
     def _scores(self, words):
         known = self._bm25.get_tokens_ids(words)
@@ -112,8 +140,15 @@ class DenseIndex:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
         depth, mask = min(positive_depth(k), self.size), as_mask(allowed)
         if mask is None or len(mask) == 1:
-            return self._settled(queries, depth, np.arange(self.size) if mask is None else np.flatnonzero(mask[0]))
-        return stack([self._settled(queries[[row]], depth, np.flatnonzero(one)) for row, one in enumerate(mask)])
+            return self._settled(
+                queries, depth, np.arange(self.size) if mask is None else np.flatnonzero(mask[0])
+            )
+        return stack(
+            [
+                self._settled(queries[[row]], depth, np.flatnonzero(one))
+                for row, one in enumerate(mask)
+            ]
+        )
 
     def _settled(self, queries, depth, positions):
         """Rank some positions in double precision; fetch on where the cut falls into a near tie."""
@@ -123,7 +158,10 @@ class DenseIndex:
         chosen = None
         if positions.size < self.size:
             chosen = faiss.SearchParameters(sel=faiss.IDSelectorBatch(positions))
-        ids, scores = np.full((len(queries), depth), ABSENT), np.full((len(queries), depth), -np.inf)
+        ids, scores = (
+            np.full((len(queries), depth), ABSENT),
+            np.full((len(queries), depth), -np.inf),
+        )
         open_rows, fetch = np.arange(len(queries)), min(depth + 1, positions.size)
         while open_rows.size:
             rough, found = self._index.search(queries[open_rows], fetch, params=chosen)

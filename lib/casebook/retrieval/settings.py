@@ -40,7 +40,8 @@ class PipelineConfig(pydantic.BaseModel):
 
     top_k: PositiveInt = 10
     lists: Annotated[
-        tuple[Literal["bm25", "bm25_stemmed", "dense", "random", "constant"], ...], Field(min_length=1)
+        tuple[Literal["bm25", "bm25_stemmed", "dense", "random", "constant"], ...],
+        Field(min_length=1),
     ] = ("bm25", "bm25_stemmed", "dense")
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
     rrf_k: Above = 20
@@ -50,9 +51,15 @@ class PipelineConfig(pydantic.BaseModel):
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Share = 0.7
-    mmr_pool: PositiveInt = 50  # documents that the reranker reads; marginal relevance keeps as many
-    reranker: str | None = "maxsim"  # or maxsim-mean, pass-through, cross-encoder:NAME, module:object
-    first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3  # share of the fused score in the final one
+    mmr_pool: PositiveInt = (
+        50  # documents that the reranker reads; marginal relevance keeps as many
+    )
+    reranker: str | None = (
+        "maxsim"  # or maxsim-mean, pass-through, cross-encoder:NAME, module:object
+    )
+    first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = (
+        1 / 3
+    )  # share of the fused score in the final one
     # Correlations with the encoder: from where, and from where fully, the reranker is heard.
     agreement: tuple[Correlation, Correlation] | None = (0.5, 0.8)
     chunking: bool = True
@@ -72,7 +79,13 @@ class PipelineConfig(pydantic.BaseModel):
     @pydantic.field_validator("lists", "agreement", mode="before")
     @classmethod
     def _tuple(cls, value):
-        return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+        return (
+            (value,)
+            if isinstance(value, str)
+            else tuple(value)
+            if isinstance(value, list)
+            else value
+        )
 
     @pydantic.field_validator("reranker")
     @classmethod

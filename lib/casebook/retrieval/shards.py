@@ -49,7 +49,9 @@ def search_folder(url, questions, depth, encoder=None, client=None):
         raise InputError(f"{store.url}: does not say which encoder made it: name one")
     model = _loaded(name)
     if index.get("model", model.model_hash) != model.model_hash:
-        raise InputError(f"{store.url}: was encoded by another model than {name!r} is here ({model.model_hash[:12]})")
+        raise InputError(
+            f"{store.url}: was encoded by another model than {name!r} is here ({model.model_hash[:12]})"
+        )
     lists = search_shards(store, model.encode_queries(asked["text"].tolist()), depth, client, index)
     return to_run(lists, asked["query_id"].tolist(), index["ids"])
 
@@ -95,7 +97,9 @@ def _encode_one(job, encode, store):
         return found
     vectors = np.asarray(encode(texts))
     if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise InputError(f"documents from {start}: the encoder gave shape {vectors.shape} for {len(texts)} texts")
+        raise InputError(
+            f"documents from {start}: the encoder gave shape {vectors.shape} for {len(texts)} texts"
+        )
     return store.write(start, vectors, key)
 
 
@@ -106,7 +110,9 @@ def search_shards(store, query_vectors, k, client=None, index=None):
     starts = np.cumsum([0] + [entry["n"] for entry in entries])
     depth = min(positive_depth(k), int(starts[-1]))
     parts = _mapped(client, _search_one, entries, store, queries, depth)
-    ids = np.concatenate([part.ids + start for part, start in zip(parts, starts, strict=False)], axis=1)
+    ids = np.concatenate(
+        [part.ids + start for part, start in zip(parts, starts, strict=False)], axis=1
+    )
     scores = np.concatenate([part.scores for part in parts], axis=1)
     return best_first(ids, scores).truncate(depth)
 
@@ -157,7 +163,9 @@ class ShardStore:
         data = self._store.read(name) or b""
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             remedy = "encode it again, or search again if that was just done"
-            raise InputError(f"{self._store.place(name)}: gone, or changed since it was encoded: {remedy}")
+            raise InputError(
+                f"{self._store.place(name)}: gone, or changed since it was encoded: {remedy}"
+            )
         return np.load(io.BytesIO(data), allow_pickle=False)
 
     def commit(self, entries, about=None):
@@ -170,7 +178,9 @@ class ShardStore:
                 "by another process at the same place: name another one, or try again"
             )
         about = {**(about or {}), "shards": entries}
-        self._store.write(INDEX, json.dumps(about | {"seal": _seal(about)}, sort_keys=True).encode())
+        self._store.write(
+            INDEX, json.dumps(about | {"seal": _seal(about)}, sort_keys=True).encode()
+        )
         for name in self._store.names():
             if (_OURS.fullmatch(name) and name not in kept) or _PARTIAL.fullmatch(name):
                 self._store.remove(name)
@@ -186,7 +196,9 @@ class ShardStore:
         if found is None or "shards" not in found:
             raise InputError(f"{self.url}: no {INDEX}: the corpus is not encoded to its end")
         if found.pop("seal", None) != _seal(found):
-            raise InputError(f"{self.url}: {INDEX}: changed by hand, or of an older version: encode it again")
+            raise InputError(
+                f"{self.url}: {INDEX}: changed by hand, or of an older version: encode it again"
+            )
         return found
 
     def _json(self, name):

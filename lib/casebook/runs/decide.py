@@ -19,7 +19,16 @@ from casebook.readers import read_json, read_yaml
 from casebook.runs.evidence import require
 from casebook.runs.promotions import active, check_place, promote
 from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
-from casebook.runs.registry import UNKNOWN, NoRows, best, figure, order, ordered, score_of, short_key
+from casebook.runs.registry import (
+    UNKNOWN,
+    NoRows,
+    best,
+    figure,
+    order,
+    ordered,
+    score_of,
+    short_key,
+)
 
 PASS, FAIL, UNDECIDED, INCOMPARABLE, SAME = "pass", "fail", "undecided", "incomparable", "same"
 PAIRED = "paired_randomisation"
@@ -29,7 +38,19 @@ _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
 
 # --- what speaks for a candidate: a verdict on one metric and what it rests on
 
-_MEASURED = ("improvement", "low", "high", "level", "n", "groups", "p_value", "mde", "gained", "lost", "unchanged")
+_MEASURED = (
+    "improvement",
+    "low",
+    "high",
+    "level",
+    "n",
+    "groups",
+    "p_value",
+    "mde",
+    "gained",
+    "lost",
+    "unchanged",
+)
 
 
 def evidence_of(verdict, basis=None, *notes, **found):
@@ -69,22 +90,39 @@ def judge(low, high, margin, inclusive=False):
     return UNDECIDED
 
 
-def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, force=False, original=False, **options):
+def weigh(
+    listing,
+    candidate,
+    reference,
+    metric,
+    margin,
+    *,
+    inclusive=False,
+    force=False,
+    original=False,
+    **options,
+):
     """Weigh one run against another on one metric; `options` go to `compare_runs`.
 
     Without rows nothing is decided; ``original`` then decides on the two scores, as EmbeddingShift does.
     """
-    from casebook.runs.pairing import compare_runs  # with pandas and the tests: ranking runs must stay quick
+    from casebook.runs.pairing import (
+        compare_runs,  # with pandas and the tests: ranking runs must stay quick
+    )
 
     found = evidence_of(INCOMPARABLE)
     notes = found["notes"]
     if candidate.key != reference.key:
-        notes.append(f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})")
+        notes.append(
+            f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})"
+        )
         found["incomparable"] = True
         if not force:
             return found
     elif candidate.key is None:
-        notes.append("neither run holds a fingerprint: that both were measured on the same data is on trust")
+        notes.append(
+            "neither run holds a fingerprint: that both were measured on the same data is on trust"
+        )
     scores = score_of(candidate, metric), score_of(reference, metric)
     if None in scores:
         notes.append("MISSING: a run failed or does not hold the metric")
@@ -92,7 +130,9 @@ def weigh(listing, candidate, reference, metric, margin, *, inclusive=False, for
     folders = listing.folder(candidate), listing.folder(reference)
     records = [require(folder) for folder in folders]
     if not all(record.outputs for record in records):
-        notes.append("a run lists no checksums of its files: that they were not altered is on trust")
+        notes.append(
+            "a run lists no checksums of its files: that they were not altered is on trust"
+        )
     try:
         pairs = compare_runs(*folders, metric, force=force, **options)
     except Incomparable as reason:
@@ -158,10 +198,18 @@ def read_gate(path):
     margins = {}
     for number, rule in enumerate(rules, 1):
         where = f"{path}: rule {number}"
-        if not isinstance(rule, dict) or set(rule) - {"metric", "margin"} or not isinstance(rule.get("metric"), str):
+        if (
+            not isinstance(rule, dict)
+            or set(rule) - {"metric", "margin"}
+            or not isinstance(rule.get("metric"), str)
+        ):
             raise InputError(f"{where}: expected metric (a name) and margin, not {rule!r}")
         margin = rule.get("margin", MARGIN)
-        if not isinstance(margin, int | float) or isinstance(margin, bool) or not 0 <= margin < math.inf:
+        if (
+            not isinstance(margin, int | float)
+            or isinstance(margin, bool)
+            or not 0 <= margin < math.inf
+        ):
             raise InputError(f"{where}: margin must be a number of at least 0, not {margin!r}")
         if canonical(rule["metric"]) in margins:
             raise InputError(f"{where}: {rule['metric']!r} has a rule already")
@@ -177,20 +225,30 @@ def apply_gate(listing, candidate, reference, margins, **options):
         found[canonical(metric)] = evidence
         shown = ""
         if evidence["improvement"] is not None:
-            bounds = "" if evidence["low"] is None else " [{low:+z.4f}, {high:+z.4f}]".format_map(evidence)
+            bounds = (
+                ""
+                if evidence["low"] is None
+                else " [{low:+z.4f}, {high:+z.4f}]".format_map(evidence)
+            )
             n = "" if evidence["n"] is None else f" n={evidence['n']}"
             shown = f" {evidence['improvement']:+z.4f}{bounds}{n} against -{margin:g}"
-        notes.append(f"{'OK' if evidence['verdict'] == PASS else evidence['verdict'].upper()}: {metric}{shown}")
+        notes.append(
+            f"{'OK' if evidence['verdict'] == PASS else evidence['verdict'].upper()}: {metric}{shown}"
+        )
         notes += [f"{metric}: {note}" for note in evidence["notes"]]
     verdicts = {evidence["verdict"] for evidence in found.values()}
-    worst = next(verdict for verdict in (FAIL, INCOMPARABLE, UNDECIDED, PASS) if verdict in verdicts)
+    worst = next(
+        verdict for verdict in (FAIL, INCOMPARABLE, UNDECIDED, PASS) if verdict in verdicts
+    )
     return {"passed": worst == PASS, "verdict": worst, "notes": notes, "evidence": found}
 
 
 # --- decisions, in their documented form
 
 
-def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, force=False, **options):
+def decide(
+    listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, force=False, **options
+):
     """Decide whether the best of some runs, or one that is named, should become the active one."""
     if not 0 <= eps < math.inf:
         raise InputError(f"eps must be at least 0 and finite, not {eps}")
@@ -201,7 +259,9 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, f
         standing = standing if standing and score_of(standing, metric) is not None else None
     candidate, competing = run, 1
     if run is None:
-        candidate, competing = _best_of(listing.runs if runs is None else runs, standing, metric, force)
+        candidate, competing = _best_of(
+            listing.runs if runs is None else runs, standing, metric, force
+        )
     if candidate is not None:
         check_place(listing.root, candidate)
     evidence = _evidence(listing, candidate, present, standing, metric, eps, force, options)
@@ -211,7 +271,9 @@ def decide(listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, f
         )
     before = score_of(standing, metric) if standing else present and present["score"]
     after = score_of(candidate, metric) if candidate else None
-    old = present and _place(listing.root, present["workflow"], present["runId"], before, present["path"])
+    old = present and _place(
+        listing.root, present["workflow"], present["runId"], before, present["path"]
+    )
     return _head(listing, metric) | {
         "profile": profile,
         "epsilon": eps,
@@ -238,7 +300,9 @@ def _best_of(pool, standing, metric, force):
 
 def _evidence(listing, candidate, present, standing, metric, eps, force, options):
     if candidate is None:
-        return evidence_of(INCOMPARABLE, None, "no run was measured on the same data", incomparable=True)
+        return evidence_of(
+            INCOMPARABLE, None, "no run was measured on the same data", incomparable=True
+        )
     if score_of(candidate, metric) is None:
         return evidence_of(FAIL, None, "MISSING: it failed or does not hold the metric")
     if present is None:
@@ -259,12 +323,17 @@ def apply(listing, decision):
         return None
     evidence, place = decision["evidence"], decision["candidate"]["runDirectory"]
     candidate = next(run for run in listing.runs if str(listing.folder(run)) == place)
-    reason = "no run was promoted before" if evidence["basis"] == "first" else f"decided by {evidence['basis']}"
+    reason = (
+        "no run was promoted before"
+        if evidence["basis"] == "first"
+        else f"decided by {evidence['basis']}"
+    )
     return promote(
         *(listing, candidate, decision["metricKey"], reason, decision["profile"]),
         after=decision["active"]["seq"] if decision["active"] else 0,
         incomparable=evidence["incomparable"],
-        decision=evidence | {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")},
+        decision=evidence
+        | {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")},
     )
 
 
@@ -308,13 +377,22 @@ def _ranked(listing, run, rank, score, metric):
 
 def comparison_report(listing, metric, rows):
     """Put a ranking into its documented form."""
-    return _head(listing, metric) | {"totalRuns": len(listing.runs), "top": rows, "unreadable": listing.unreadable}
+    return _head(listing, metric) | {
+        "totalRuns": len(listing.runs),
+        "top": rows,
+        "unreadable": listing.unreadable,
+    }
 
 
 def best_report(listing, metric, run, incomparable=False):
     """Put the winner into its documented form."""
     counts = {"totalRunsFound": len(listing.runs), "incomparable": incomparable}
-    return _head(listing, metric) | counts | _target(listing, run, metric) | figure(listing.folder(run), metric)
+    return (
+        _head(listing, metric)
+        | counts
+        | _target(listing, run, metric)
+        | figure(listing.folder(run), metric)
+    )
 
 
 def _head(listing, metric):
@@ -358,7 +436,9 @@ def write_report(root, kind, report, out=None, stamped=True):
 def markdown(kind, report):
     """Write a report as Markdown: a line per entry, and the table of a ranking."""
     lines = [f"# {kind}: {label(report['metricKey'])}", ""]
-    lines += [f"- {n}: {'n/a' if v in (None, {}, []) else v}" for n, v in report.items() if n != "top"]
+    lines += [
+        f"- {n}: {'n/a' if v in (None, {}, []) else v}" for n, v in report.items() if n != "top"
+    ]
     if "top" in report:
         columns = ("rank", "score", "map1", "ndcg3", "workflowName", "runId")
         lines += ["", " | ".join(columns), " | ".join("---" for _ in columns)]
@@ -397,4 +477,6 @@ def kept_decisions(root):
             pass
         rows.append(row)
     table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
-    return table.sort_values(["when", "why"], ascending=False, na_position="first", ignore_index=True)
+    return table.sort_values(
+        ["when", "why"], ascending=False, na_position="first", ignore_index=True
+    )

@@ -91,7 +91,12 @@ def inventory(root, records):
         folder = (root / place).parent
         record = read_record(root / place)
         wrong = faults(folder, record)
-        _count(rows, RECORD if record.outputs else f"{RECORD} without checksums: on trust", root / place, None)
+        _count(
+            rows,
+            RECORD if record.outputs else f"{RECORD} without checksums: on trust",
+            root / place,
+            None,
+        )
         for name in record.outputs:
             kind = name.split("/")[2] if name.startswith("../../") else Path(name).name
             _count(rows, kind, folder / name, wrong.get(name))
@@ -100,7 +105,10 @@ def inventory(root, records):
 
 
 def _count(rows, kind, path, fault):
-    row = rows.setdefault(kind, {"kind": kind, "files": 0, "bytes": 0, "intact": 0, MISSING: 0, ALTERED: 0, OUTSIDE: 0})
+    row = rows.setdefault(
+        kind,
+        {"kind": kind, "files": 0, "bytes": 0, "intact": 0, MISSING: 0, ALTERED: 0, OUTSIDE: 0},
+    )
     row["files"] += 1
     row["bytes"] += path.stat().st_size if fault not in (MISSING, OUTSIDE) else 0
     row[fault or "intact"] += 1

@@ -21,7 +21,13 @@ from casebook.verdicts import (
 HELPS = "helps"
 HURTS = "hurts"
 NO_EFFECT = "no effect"
-EFFECTS = {BETTER: HELPS, WORSE: HURTS, EQUIVALENT: NO_EFFECT, UNDECIDED: UNDECIDED, NOT_MEASURED: NOT_MEASURED}
+EFFECTS = {
+    BETTER: HELPS,
+    WORSE: HURTS,
+    EQUIVALENT: NO_EFFECT,
+    UNDECIDED: UNDECIDED,
+    NOT_MEASURED: NOT_MEASURED,
+}
 ANSWERS = {
     HELPS: "Yes",
     HURTS: "No, it is worse",
@@ -56,10 +62,16 @@ class Headline:
     level: float | None = None  # the system's own mean, and the baseline's
     baseline: float | None = None
     chance: float | None = None  # the effect of a random scorer
-    reason: str | None = None  # why there is no value or no interval, or why the interval is by unit
+    reason: str | None = (
+        None  # why there is no value or no interval, or why the interval is by unit
+    )
     decision: str | None = None  # verdict of the contrast that it was taken from
-    answers: dict | None = None  # verdict -> opening words, where "Yes" and "No" do not fit the question
-    words: dict | None = None  # verdict -> word of the front page, where "helps" and "hurts" do not fit
+    answers: dict | None = (
+        None  # verdict -> opening words, where "Yes" and "No" do not fit the question
+    )
+    words: dict | None = (
+        None  # verdict -> word of the front page, where "helps" and "hurts" do not fit
+    )
     method: str | None = None  # page below methods/, with anchor; else the experiment's
 
     @classmethod
@@ -158,11 +170,20 @@ def _around(value, null):
 
 def headlines_text(headlines):
     """Give the content of a cell's file of headlines."""
-    return json.dumps([asdict(each) for each in headlines], indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(
+            [asdict(each) for each in headlines], indent=1, ensure_ascii=False, allow_nan=False
+        )
+        + "\n"
+    )
 
 
 def read_headlines(run, cell):
     """Read the headlines of a cell; none if it has none. Those of a finished cell are what its record says."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
     require_file(run_dir(run) / "runs" / cell, path)
-    return [Headline(**each) for each in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+    return (
+        [Headline(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
+        if path.is_file()
+        else []
+    )

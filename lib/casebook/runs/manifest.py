@@ -10,10 +10,18 @@ from casebook.runs.record import digest, utc
 from casebook.runs.registry import child_folder
 
 LATEST = "manifest_latest.json"
-PREPROCESSING = {"loader": None, "transformer": "none", "chunker": "none", "chunkSize": None, "chunkOverlap": None}
+PREPROCESSING = {
+    "loader": None,
+    "transformer": "none",
+    "chunker": "none",
+    "chunkSize": None,
+    "chunkOverlap": None,
+}
 
 
-def write_manifest(folder, dataset, role, chunks, *, vectors, provider, input_root, preprocessing, parents=()):
+def write_manifest(
+    folder, dataset, role, chunks, *, vectors, provider, input_root, preprocessing, parents=()
+):
     """Write the manifest of an ingest, and its chunk index: a line for each (document, number, text) of ``chunks``."""
     space, shape, started = f"{dataset}:{role}", tuple(vectors.shape), utc()
     if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
@@ -25,7 +33,9 @@ def write_manifest(folder, dataset, role, chunks, *, vectors, provider, input_ro
     key = digest([[chunk["id"] for chunk in index], provider, shape])[:32]
     place = child_folder(child_folder(folder / "manifests", dataset, "dataset"), role, "role")
     name = f"chunks_{key}.jsonl"
-    path = write_text(place / name, "".join(f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index))
+    path = write_text(
+        place / name, "".join(f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index)
+    )
     manifest = {
         "id": key,
         "startedUtc": started,

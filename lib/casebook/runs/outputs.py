@@ -45,7 +45,9 @@ class RunOutputs:
         self.folder = run_dir(run)
 
     def _path(self, kind, name, ending):
-        return self.folder / kind / f"{self.cell}.{valid_name(name, kind.removesuffix('s'))}.{ending}"
+        return (
+            self.folder / kind / f"{self.cell}.{valid_name(name, kind.removesuffix('s'))}.{ending}"
+        )
 
     def _json(self, kind):
         return _json_path(self.run, kind, self.cell)
@@ -228,11 +230,15 @@ def require_report(run):
         folder = run_dir(run) / "runs" / cell
         record = require(folder, remedy)
         if not record.outputs:
-            raise InputError(f"{folder / RECORD}: lists no outputs: it is of an earlier version: {remedy}")
+            raise InputError(
+                f"{folder / RECORD}: lists no outputs: it is of an earlier version: {remedy}"
+            )
         files |= {(folder / name).resolve() for name in record.outputs}
     for path in sorted((run_dir(run) / "notebooks").glob("[!.]*.ipynb")):
         if path.resolve() not in files:
-            raise InputError(f"{path}: is in no run record, so nothing says what made it: {remedy}, or remove it")
+            raise InputError(
+                f"{path}: is in no run record, so nothing says what made it: {remedy}, or remove it"
+            )
     expected = merged(run)
     for name in MERGED:
         path = run_dir(run) / name
@@ -290,7 +296,11 @@ def changed(before, after):
         if what == "equal":
             runs.append("=" + " ".join(a[a0:a1]))
         else:
-            runs += [sign + " ".join(words) for sign, words in (("-", a[a0:a1]), ("+", b[b0:b1])) if words]
+            runs += [
+                sign + " ".join(words)
+                for sign, words in (("-", a[a0:a1]), ("+", b[b0:b1]))
+                if words
+            ]
     return runs
 
 

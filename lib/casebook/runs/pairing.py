@@ -24,7 +24,8 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     alone, apart = len(after) + len(before) - 2 * len(shared), None
     if alone:
         apart = (
-            f"{alone} queries were scored in one of the two runs only ({len(shared)} in both); --force compares those"
+            f"{alone} queries were scored in one of the two runs only ({len(shared)} in both); "
+            "--force compares those"
         )
     if not len(shared) and (force or not alone):
         raise InputError("the two runs have no query in common")
@@ -32,7 +33,10 @@ def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=
     groups = after["group"]
     if groups.is_unique:  # rows without groups take those of the other run
         groups = before["group"]
-    elif not before["group"].is_unique and (pd.factorize(groups)[0] != pd.factorize(before["group"])[0]).any():
+    elif (
+        not before["group"].is_unique
+        and (pd.factorize(groups)[0] != pd.factorize(before["group"])[0]).any()
+    ):
         why = "the two runs put the queries into different groups; --force takes those of the candidate"
         apart = apart or why
     if apart and not force:
@@ -70,7 +74,9 @@ def _flips(before, after, sign):
     """List the queries with what each gained or lost, the largest change first, gains before losses."""
     table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
     better = sign * table["difference"].to_numpy()
-    table["change"] = np.select([better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged")
+    table["change"] = np.select(
+        [better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged"
+    )
     table = table.rename_axis("query_id").reset_index()
     first = np.lexsort([table["query_id"], -better, -np.abs(better)])
     return table.iloc[first].reset_index(drop=True)

@@ -53,12 +53,23 @@ def active(root, metric, profile=None, *, checked=False):
     entry = entries[-1] if entries else None
     fault = checked and entry and run_fault(root, entry)
     if fault:
-        raise InputError(f"{root}: {fault}: restore it from a copy, promote another run by name, or roll back")
+        raise InputError(
+            f"{root}: {fault}: restore it from a copy, promote another run by name, or roll back"
+        )
     return entry
 
 
 def promote(
-    listing, run, metric, reason, profile=None, *, after=None, incomparable=False, decision=None, gate_sha256=None
+    listing,
+    run,
+    metric,
+    reason,
+    profile=None,
+    *,
+    after=None,
+    incomparable=False,
+    decision=None,
+    gate_sha256=None,
 ):
     """Make a run the active one of a metric; gives the entry of the log.
 
@@ -98,10 +109,14 @@ def rollback(root, metric, reason, profile=None):
             which = "one promoted run and none before" if standing else "no promoted run"
             raise InputError(f"nothing to roll back to: {canonical(metric)!r} has {which}")
         if fault := run_fault(root, standing[-2]):
-            raise InputError(f"cannot roll back: {fault}: restore it from a copy, or promote another run by name")
+            raise InputError(
+                f"cannot roll back: {fault}: restore it from a copy, or promote another run by name"
+            )
         return {name: standing[-2].get(name) for name in _TARGET}
 
-    return _record(root, "rollback", metric, profile, reason, choose, {"gateSha256": None, "decision": {}})
+    return _record(
+        root, "rollback", metric, profile, reason, choose, {"gateSha256": None, "decision": {}}
+    )
 
 
 def check_place(root, run):
@@ -125,7 +140,9 @@ def logs_below(root):
     """Name the folders below a root that have a log of their own, tenants' apart."""
     found = []
     for place, names, _ in os.walk(root):
-        names[:] = sorted(name for name in names if name != TENANTS and not name.startswith(("_", ".")))
+        names[:] = sorted(
+            name for name in names if name != TENANTS and not name.startswith(("_", "."))
+        )
         if Path(place) != root and has_log(Path(place)):
             found.append(Path(place))
     return found
@@ -149,14 +166,22 @@ def verify(root):
 def _pointer_fault(root, entry, entries):
     """Say why the pointer of a metric does not name the run that the log names."""
     path = pointer_path(root, entry["metric"], entry["profile"])
-    same = [each for each in entries if (each["metric"], each["profile"]) == (entry["metric"], entry["profile"])]
+    same = [
+        each
+        for each in entries
+        if (each["metric"], each["profile"]) == (entry["metric"], entry["profile"])
+    ]
     allowed = [_pointer(root, entry)]
-    if entry["seq"] == len(entries):  # a writer that was killed after its line left what stood there before
+    if entry["seq"] == len(
+        entries
+    ):  # a writer that was killed after its line left what stood there before
         allowed.append(_pointer(root, same[-2]) if len(same) > 1 else None)
     pointer = _parsed(path.read_bytes()) if path.is_file() else None
     if pointer in allowed:
         return None
-    return f"{path.relative_to(root)}: does not name the run that line {entry['seq']} of the log names"
+    return (
+        f"{path.relative_to(root)}: does not name the run that line {entry['seq']} of the log names"
+    )
 
 
 def run_fault(root, entry):
@@ -167,7 +192,9 @@ def run_fault(root, entry):
         return f"{entry['path']}: promoted for {entry['metric']}, but gone"
     if sha256_file(record) != entry["runSha256"]:
         return f"{entry['path']}: changed since its promotion"
-    return next((f"{entry['path']}: {name} {reason}" for name, reason in faults(folder).items()), None)
+    return next(
+        (f"{entry['path']}: {name} {reason}" for name, reason in faults(folder).items()), None
+    )
 
 
 def log_faults(root):
@@ -221,9 +248,15 @@ def _record(root, action, metric, profile, reason, choose, grounds):
     check_text(reason, "--reason")
     check_text(actor, "CASEBOOK_ACTOR")
     profile = valid_name(profile, "profile") if profile else None
-    with locked(root / FOLDER / ".lock", lambda owner: f"{root / FOLDER}: held by {owner}; try again later", _PATIENCE):
+    with locked(
+        root / FOLDER / ".lock",
+        lambda owner: f"{root / FOLDER}: held by {owner}; try again later",
+        _PATIENCE,
+    ):
         target = choose(history(root, metric, profile))
-        pointer = pointer_path(root, metric, profile)  # a name that is refused must be so before anything is written
+        pointer = pointer_path(
+            root, metric, profile
+        )  # a name that is refused must be so before anything is written
         lines = _lines(root)
         entry = {
             "seq": len(lines) + 1,

@@ -14,7 +14,15 @@ import platform
 import re
 from pathlib import Path
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
 
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
@@ -25,7 +33,10 @@ from casebook.readers import parse_json
 
 METRIC_VERSION = 1  # raised when a measure's definition changes: older runs then no longer compare
 ORIGINAL = "original:"
-DOCUMENTED = ("map@1", "ndcg@3")  # keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3
+DOCUMENTED = (
+    "map@1",
+    "ndcg@3",
+)  # keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3
 _LOWER_IS_BETTER = re.compile(
     r"(duration|seconds|latency|cost|_ms$|error|loss|brier|\bece\b|\bm?ae\b|rmse|"
     r"footrule|displacement|violation|hallucinat|missing|zero_?directions)"
@@ -58,7 +69,9 @@ def label(key):
 
 def higher_is_better(metric):
     """Tell the direction of a metric from the last part of its name."""
-    name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[-1]  # rbp(p=0.9) holds a point too
+    name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[
+        -1
+    ]  # rbp(p=0.9) holds a point too
     return not _LOWER_IS_BETTER.search(name)
 
 
@@ -102,7 +115,9 @@ class RunRecord(BaseModel):
     success: bool = _key("Success", default=True)
     labels: dict = _key("Labels", default_factory=dict)
     metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
-    outputs: dict[str, str] = _key("Outputs", default_factory=dict)  # place from the record's folder to SHA-256
+    outputs: dict[str, str] = _key(
+        "Outputs", default_factory=dict
+    )  # place from the record's folder to SHA-256
 
     @field_validator("metrics")
     @classmethod
@@ -145,7 +160,9 @@ def now():
     fixed = os.environ.get(CLOCK)
     if not fixed:
         return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    problem = InputError(f"{CLOCK}: {fixed!r} is no number of seconds since 1970: correct or unset it")
+    problem = InputError(
+        f"{CLOCK}: {fixed!r} is no number of seconds since 1970: correct or unset it"
+    )
     if not (fixed.isascii() and fixed.isdigit()):
         raise problem
     try:
@@ -192,7 +209,9 @@ def read_record(path):
         )
     sealed = SEAL in value or bool(record.outputs)
     if sealed and value.get(SEAL) != digest(content):
-        raise InputError(f"{path}: was altered since it was written: restore it from a copy, or run it again")
+        raise InputError(
+            f"{path}: was altered since it was written: restore it from a copy, or run it again"
+        )
     return record
 
 
@@ -253,10 +272,15 @@ def _check_queries(path, rows):
         rank = row["Rank"]
         if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
             raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
-        expected = {"Ap1": 1 / rank if rank else 0.0, "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0}
+        expected = {
+            "Ap1": 1 / rank if rank else 0.0,
+            "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0,
+        }
         for name, value in expected.items():
             if not isinstance(row[name], int | float) or abs(row[name] - value) > 1e-6:
-                raise InputError(f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})")
+                raise InputError(
+                    f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})"
+                )
         query = str(row["QueryId"]).lower()
         if query in seen:
             raise InputError(f"{where}: query {row['QueryId']!r} occurs twice")
@@ -266,7 +290,16 @@ def _check_queries(path, rows):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "run.py", "grid.py", "parameters.py", "chapters.py", "kernel.py")
+_OUTSIDE = (
+    "__main__.py",
+    "cli",
+    "book",
+    "run.py",
+    "grid.py",
+    "parameters.py",
+    "chapters.py",
+    "kernel.py",
+)
 
 
 def digest(value):
@@ -311,7 +344,9 @@ def dataset_digest(name):
         if name == key or name.startswith(f"{key}_"):
             tree = tree_digest(DATA / key) if (DATA / key).is_dir() else None
             return digest([sha256_file(CARDS / f"{key}.yml"), tree])
-    raise InputError(f"dataset {name!r}: no card and no folder of that name; 'casebook data list' shows the cards")
+    raise InputError(
+        f"dataset {name!r}: no card and no folder of that name; 'casebook data list' shows the cards"
+    )
 
 
 def model_digest(name):
@@ -343,7 +378,11 @@ def comparability_key(labels):
     lower = {str(name).lower(): value for name, value in labels.items()}
     if lower.get("comparabilitykey"):
         return str(lower["comparabilitykey"])
-    parts = {n: lower[n] for n in ("datasethash", "splithash", "qrelshash", "queryidshash") if lower.get(n)}
+    parts = {
+        n: lower[n]
+        for n in ("datasethash", "splithash", "qrelshash", "queryidshash")
+        if lower.get(n)
+    }
     inputs = lower.get("inputs")
     if isinstance(inputs, dict) and inputs.get("data"):
         parts["data"] = inputs["data"]

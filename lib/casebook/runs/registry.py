@@ -166,7 +166,9 @@ def discover(layout, include=()):
             f"{root}: no such registry; runs appear there once an experiment was run, or name another with --runs-root"
         )
     runs, unreadable = [], {}
-    for path in itertools.chain(_records_below(root), *(_records_below(root / name) for name in include)):
+    for path in itertools.chain(
+        _records_below(root), *(_records_below(root / name) for name in include)
+    ):
         place = str(path.relative_to(root))
         try:
             record = read_record(path)
@@ -199,14 +201,24 @@ def _parameters(labels):
     inputs = labels.get("Inputs")
     found = inputs.get("parameters") if isinstance(inputs, dict) else None
     if found is None and isinstance(labels.get("Parameters"), dict):
-        named = {"dataset": "Dataset", "encoder": "Encoder", "by": "SplitBy", "seed": "Seed", "scale": "Scale"}
-        found = labels["Parameters"] | {name: labels[key] for name, key in named.items() if key in labels}
+        named = {
+            "dataset": "Dataset",
+            "encoder": "Encoder",
+            "by": "SplitBy",
+            "seed": "Seed",
+            "scale": "Scale",
+        }
+        found = labels["Parameters"] | {
+            name: labels[key] for name, key in named.items() if key in labels
+        }
     return found if isinstance(found, dict) else {}
 
 
 def _records_below(root):
     for place, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(("_", ".")) and name != TENANTS]
+        folders[:] = [
+            name for name in folders if not name.startswith(("_", ".")) and name != TENANTS
+        ]
         if "run.json" in files:
             yield Path(place, "run.json")
 
@@ -221,8 +233,17 @@ def record_run(layout, record, per_query=None, arguments=None):
             path = write_per_query(part / per_query_name(), per_query)
             labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
         if arguments is not None:
-            request = {"globalArgs": [], "commandArgs": list(arguments), "environmentSnapshot": {}, "notes": None}
-            named = {"runId": record.run_id, "workflowName": record.workflow, "createdUtc": utc(record.started)}
+            request = {
+                "globalArgs": [],
+                "commandArgs": list(arguments),
+                "environmentSnapshot": {},
+                "notes": None,
+            }
+            named = {
+                "runId": record.run_id,
+                "workflowName": record.workflow,
+                "createdUtc": utc(record.started),
+            }
             write_json(part / REQUEST, named | {"request": request})
         outputs = hashes(part, sorted(part.iterdir()))
         update = {"labels": labels, "tenant": layout.tenant, "outputs": outputs}
@@ -274,7 +295,9 @@ def no_run_holds(runs, metric):
     """Say that nothing holds a metric, and name some that are held."""
     name = canonical(metric)
     held = {key for run in runs if run.success for key in run.metrics}
-    shown = sorted({key for key in held if key.rpartition(".")[2] == name.rpartition(".")[2]} or held)
+    shown = sorted(
+        {key for key in held if key.rpartition(".")[2] == name.rpartition(".")[2]} or held
+    )
     line = f"no successful run holds the metric {name!r}"
     if not shown:
         return f"{line}: there are no such runs yet"
@@ -357,7 +380,9 @@ def _per_query_file(folder, record):
     path = followed(folder / place["Path"])
     check_tenant(path, next(iter(_owners(folder)), None))
     if not path.is_file():
-        raise InputError(f"{path}: is gone, and the run names it as its rows: restore it from a copy")
+        raise InputError(
+            f"{path}: is gone, and the run names it as its rows: restore it from a copy"
+        )
     if place.get("Sha256") and sha256_file(path) != place["Sha256"]:
         raise InputError(f"{path}: changed since the run recorded it")
     return path

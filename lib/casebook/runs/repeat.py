@@ -48,7 +48,9 @@ def run_child(arguments, log, environment=None, timeout=None):
     with log.open("wb") as out, errors.open("wb") as err:
         streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
         try:
-            code = subprocess.run(command_line(arguments), **streams, env=settings, timeout=timeout).returncode
+            code = subprocess.run(
+                command_line(arguments), **streams, env=settings, timeout=timeout
+            ).returncode
         except subprocess.TimeoutExpired:
             code = TIMED_OUT
     with log.open("ab") as out:
@@ -101,7 +103,11 @@ class _Table(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _small(cls, value):
-        return {str(key).lower(): item for key, item in value.items()} if isinstance(value, dict) else value
+        return (
+            {str(key).lower(): item for key, item in value.items()}
+            if isinstance(value, dict)
+            else value
+        )
 
 
 class Variant(_Table):
@@ -118,7 +124,9 @@ class Variant(_Table):
 class After(_Table):
     """What follows the variants."""
 
-    compare_metric: Annotated[str, AfterValidator(_metric)] = Field("ndcg@3", validation_alias="comparemetric")
+    compare_metric: Annotated[str, AfterValidator(_metric)] = Field(
+        "ndcg@3", validation_alias="comparemetric"
+    )
     top: int = Field(10, ge=1)
     write_compare: bool = Field(True, validation_alias="writecompare")
     promote_best: bool = Field(False, validation_alias="promotebest")
@@ -148,7 +156,9 @@ _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])')
 def read_matrix(path):
     """Read the specification of a matrix: YAML, or JSON that may hold comments and trailing commas."""
     path = Path(path)
-    value = read_yaml(path, "matrix file") if path.suffix.lower() != ".json" else _commented_json(path)
+    value = (
+        read_yaml(path, "matrix file") if path.suffix.lower() != ".json" else _commented_json(path)
+    )
     try:
         return Matrix.model_validate(value)
     except ValidationError as error:
@@ -157,7 +167,9 @@ def read_matrix(path):
 
 def _commented_json(path):
     try:
-        text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", path.read_text(encoding="utf-8-sig"))
+        text = _STRING_OR_COMMENT.sub(
+            lambda match: match[1] or " ", path.read_text(encoding="utf-8-sig")
+        )
         return parse_json(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
     except FileNotFoundError:
         raise InputError(f"{path}: no such matrix file") from None
@@ -244,7 +256,13 @@ def _recorded(path):
 
 def request_line(arguments, settings):
     """Give a command as one would type it."""
-    return " ".join([*(f"{name}={shlex.quote(v)}" for name, v in settings.items()), "casebook", shlex.join(arguments)])
+    return " ".join(
+        [
+            *(f"{name}={shlex.quote(v)}" for name, v in settings.items()),
+            "casebook",
+            shlex.join(arguments),
+        ]
+    )
 
 
 def differences(before, after):
@@ -263,9 +281,16 @@ def differences(before, after):
 def choose_system(record, name=None):
     """Choose one system of a run, whose metric keys are ``<dataset>.<system>.<measure>``."""
     # A number in brackets, rbp(p=0.9), may hold a point too.
-    systems = {metric.partition("(")[0].rpartition(".")[0] or record.workflow.lower() for metric in record.metrics}
+    systems = {
+        metric.partition("(")[0].rpartition(".")[0] or record.workflow.lower()
+        for metric in record.metrics
+    }
     wanted = (name or "").lower()
-    fits = [system for system in systems if not name or system == wanted or system.endswith("." + wanted)]
+    fits = [
+        system
+        for system in systems
+        if not name or system == wanted or system.endswith("." + wanted)
+    ]
     if len(fits) != 1:
         known = ", ".join(sorted(systems)[:8]) or "none"
         raise InputError(f"choose one system with --system; the run holds {known}")
@@ -293,7 +318,10 @@ def ir_metadata(record, tag):
         "implementation": {"source": {"lang": ["Python"], "commit": inputs.get("library")}},
         "method": {"automatic": True, "name": tag, "parameters": parameters},
         "data": {
-            "test collection": {"name": parameters.get("dataset"), "sha256": (inputs.get("data") or {}).get("dataset")}
+            "test collection": {
+                "name": parameters.get("dataset"),
+                "sha256": (inputs.get("data") or {}).get("dataset"),
+            }
         },
         "run": {"id": record.run_id, "content key": labels.get("ContentKey")},
     }

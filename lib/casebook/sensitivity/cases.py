@@ -18,7 +18,14 @@ from casebook.readers import read_json, read_jsonl
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import FACT_TYPES, FactSheet, contradictions, fitting, from_dict, present_types
+from casebook.sensitivity.facts import (
+    FACT_TYPES,
+    FactSheet,
+    contradictions,
+    fitting,
+    from_dict,
+    present_types,
+)
 
 CASES = paths.DATA / "counterfactual" / "cases.jsonl"
 GOLD = paths.DATA / "counterfactual" / "extraction"
@@ -49,24 +56,33 @@ def annotated_collection(documents, name):
     counts = account(cases) | {"annotated by": "the project, not validated by experts"}
     sheets = [case.sheet for case in cases]
     annotations = annotation_frame(case.record for case in cases)
-    return CaseCollection(f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts)
+    return CaseCollection(
+        f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts
+    )
 
 
 def own_collection(path, corpus):
     """Take cases from a file, annotated or not, against the documents of a folder."""
     if corpus is None:
-        raise InputError(f"{path}: the cases need documents to search: name their folder too (corpus)")
+        raise InputError(
+            f"{path}: the cases need documents to search: name their folder too (corpus)"
+        )
     cases = sorted(read_cases(path), key=lambda case: not case.annotated)
     documents = read_collection(corpus)
     annotations = annotation_frame(case.record for case in cases if case.annotated)
     sheets = [case.sheet for case in cases]
-    return CaseCollection(Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases))
+    return CaseCollection(
+        Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases)
+    )
 
 
 def extracted_collection(dataset):
     """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
     poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    counts = {"judgments without an extracted fact, left out": 0, "sheets that contradict themselves, left out": 0}
+    counts = {
+        "judgments without an extracted fact, left out": 0,
+        "sheets that contradict themselves, left out": 0,
+    }
     empty, contradictory = counts
     counts[poor] = 0
     sheets = []
@@ -85,9 +101,14 @@ def extracted_collection(dataset):
         counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
         raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
     counts["fingerprint"] = dataset.fingerprint[:16]
-    relevant = {case: [d for d, grade in judged.items() if grade > 0] for case, judged in dataset.qrels.items()}
+    relevant = {
+        case: [d for d, grade in judged.items() if grade > 0]
+        for case, judged in dataset.qrels.items()
+    }
     nobody = annotation_frame([])
-    return CaseCollection(dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, counts, relevant)
+    return CaseCollection(
+        dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, counts, relevant
+    )
 
 
 # ---- annotated cases: what decides them
@@ -104,7 +125,9 @@ class _Annotated(BaseModel):
     fact_sheet: dict
     dispositive_facts: list[_Type] | None = None
     non_dispositive_facts: list[_Type] | None = None
-    expert_importance_ranking: dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None = None
+    expert_importance_ranking: (
+        dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None
+    ) = None
 
     @model_validator(mode="after")
     def _once(self):
@@ -168,7 +191,9 @@ def _case(where, record):
     """Take one case from a record; the facts of a sheet alone stand beside its name."""
     if isinstance(record, dict) and "fact_sheet" not in record:
         sheet = {key: value for key, value in record.items() if key not in KEYS}
-        record = {key: value for key, value in record.items() if key in KEYS} | {"fact_sheet": sheet}
+        record = {key: value for key, value in record.items() if key in KEYS} | {
+            "fact_sheet": sheet
+        }
     fitting(where, None, record, Record)
     sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
     return Case(sheet, record | {"case_id": sheet.case_id})
@@ -177,14 +202,19 @@ def _case(where, record):
 def account(cases):
     """Count cases, annotations, and annotated types of which a sheet has nothing to change (evidence can be added)."""
     annotated = [case for case in cases if case.annotated]
-    named = [(case, {*(case.record.get(DECIDES) or ()), *(case.record.get(NOT) or ())}) for case in annotated]
+    named = [
+        (case, {*(case.record.get(DECIDES) or ()), *(case.record.get(NOT) or ())})
+        for case in annotated
+    ]
     ranked = [(case, types | set(case.record.get(RANKING) or ())) for case, types in named]
     return {
         "read": len(cases),
         "annotated": len(annotated),
         "without annotations": len(cases) - len(annotated),
         "pairs": sum(len(types) for _, types in named),
-        "untestable_types": sum(len(types - {*present_types(case.sheet), "Evidence"}) for case, types in ranked),
+        "untestable_types": sum(
+            len(types - {*present_types(case.sheet), "Evidence"}) for case, types in ranked
+        ),
     }
 
 
@@ -205,7 +235,11 @@ def annotation_frame(records):
 def annotations_of_weights(weights):
     """Turn planted weights (cases x fact types) into annotations: what weighs more than 0 decides."""
     ranks = weights.rank(axis=1, ascending=False)
-    rows = [(c, n, bool(weights.loc[c, n] > 0), float(ranks.loc[c, n])) for c in weights.index for n in weights]
+    rows = [
+        (c, n, bool(weights.loc[c, n] > 0), float(ranks.loc[c, n]))
+        for c in weights.index
+        for n in weights
+    ]
     return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
 
 
@@ -242,13 +276,22 @@ _AREA_WORDS = {
     "custody": "detention bail warrant",
 }
 REPEATS = 3  # sentences about a fact for each unit of its weight, above the first
-_INERT = (MONTHS[:6], DOCKETS[:6], COUNSEL[:6])  # a document names one of each: as rare as a value of a noise type
+_INERT = (
+    MONTHS[:6],
+    DOCKETS[:6],
+    COUNSEL[:6],
+)  # a document names one of each: as rare as a value of a noise type
 
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
     """Generate a corpus, cases, and which facts decide each."""
     rng = np.random.default_rng([seed, 41])
-    rows = [_facts(area, line, rng) for area in WEIGHTS for line in np.ndindex(values, values) for _ in range(per_line)]
+    rows = [
+        _facts(area, line, rng)
+        for area in WEIGHTS
+        for line in np.ndindex(values, values)
+        for _ in range(per_line)
+    ]
     # Position breaks ties of retrieval, so it must not follow the lines.
     rows = [rows[at] for at in rng.permutation(len(rows))]
     documents = pd.DataFrame(rows)
@@ -265,7 +308,10 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
             truth_of = _facts(area, chosen.integers(values, size=2), chosen)
             sheets.append(_sheet(name, truth_of))
             truth[name] = {kind: weights[kind] for kind in FACT_TYPES}
-            same = [documents[kind] == truth_of[kind] for kind in ("area", *filter(weights.get, weights))]
+            same = [
+                documents[kind] == truth_of[kind]
+                for kind in ("area", *filter(weights.get, weights))
+            ]
             precedents[name] = documents.loc[np.logical_and.reduce(same), "doc_id"].tolist()
     annotations = annotations_of_weights(pd.DataFrame.from_dict(truth, orient="index"))
     counts = {"areas of law": len(WEIGHTS), "seed": seed}
@@ -276,7 +322,9 @@ def _facts(area, line, rng):
     """Draw the facts of one document: those of its line, and noise."""
     facts = {name: VALUES[name][rng.integers(len(VALUES[name]))] for name in FACT_TYPES}
     deciding = [name for name, weight in WEIGHTS[area].items() if weight]
-    return {"area": area, **facts} | {name: VALUES[name][at] for name, at in zip(deciding, line, strict=True)}
+    return {"area": area, **facts} | {
+        name: VALUES[name][at] for name, at in zip(deciding, line, strict=True)
+    }
 
 
 def _text(row, rng):
@@ -327,26 +375,48 @@ class GoldText:
 
 def read_gold():
     """Read our annotated texts."""
-    return [_gold(record, record["text"]) for _, record in read_jsonl(GOLD / "texts.jsonl", {"id": str, "text": str})]
+    return [
+        _gold(record, record["text"])
+        for _, record in read_jsonl(GOLD / "texts.jsonl", {"id": str, "text": str})
+    ]
 
 
 def read_passages(texts):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
-    records = [record for _, record in read_jsonl(GOLD / "passages.jsonl", {"document": str, "sha256": str})]
-    parts = [texts.get(record["document"], "")[record["start"] : record["end"]] for record in records]
-    return [_gold(record, _same(record, part, "passage")) for record, part in zip(records, parts, strict=True)]
+    records = [
+        record
+        for _, record in read_jsonl(GOLD / "passages.jsonl", {"document": str, "sha256": str})
+    ]
+    parts = [
+        texts.get(record["document"], "")[record["start"] : record["end"]] for record in records
+    ]
+    return [
+        _gold(record, _same(record, part, "passage"))
+        for record, part in zip(records, parts, strict=True)
+    ]
 
 
 def read_sides(texts):
     """Read the sides of whole judgments that are not ours: list of record and text."""
-    records = [record for _, record in read_jsonl(GOLD / "parties.jsonl", {"document": str, "sha256": str})]
-    return [(record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records]
+    records = [
+        record for _, record in read_jsonl(GOLD / "parties.jsonl", {"document": str, "sha256": str})
+    ]
+    return [
+        (record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records
+    ]
 
 
 def case_texts(cases):
     """Take annotated cases as texts with sheets."""
-    told = [(case, case.record["facts"]) for case in cases if case.annotated and case.record.get("facts")]
-    return [GoldText(c.sheet.case_id, "cases", c.record.get("jurisdiction"), text, c.sheet) for c, text in told]
+    told = [
+        (case, case.record["facts"])
+        for case in cases
+        if case.annotated and case.record.get("facts")
+    ]
+    return [
+        GoldText(c.sheet.case_id, "cases", c.record.get("jurisdiction"), text, c.sheet)
+        for c, text in told
+    ]
 
 
 def _gold(record, text):
@@ -356,5 +426,7 @@ def _gold(record, text):
 
 def _same(record, text, what):
     if hashlib.sha256(text.encode()).hexdigest() != record["sha256"]:
-        raise InputError(f"{record['document']} of this data set does not hold the annotated {what}")
+        raise InputError(
+            f"{record['document']} of this data set does not hold the annotated {what}"
+        )
     return text

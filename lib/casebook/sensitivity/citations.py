@@ -67,13 +67,18 @@ def acts():
     with (FOLDER / "acts.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     lists = ("titles", "abbreviations", "marks")
-    return {row["code"]: row | {name: [x for x in row[name].split(";") if x] for name in lists} for row in rows}
+    return {
+        row["code"]: row | {name: [x for x in row[name].split(";") if x] for name in lists}
+        for row in rows
+    }
 
 
 @cache
 def acts_marked(mark):
     """Codes of the acts with a mark (``injury``, ``family``, ``large``) or of a matter (``criminal``, ``civil``)."""
-    return frozenset(code for code, act in acts().items() if mark in act["marks"] or mark == act["matter"])
+    return frozenset(
+        code for code, act in acts().items() if mark in act["marks"] or mark == act["matter"]
+    )
 
 
 @cache
@@ -113,8 +118,14 @@ def find_citations(text, country=None):
     groups = _by_place([*groups, *_numbers_after_names(text, groups, mentions)])
     for group in groups:
         _attach(text, group, mentions)
-    for group, after in zip(groups[-2::-1], groups[:0:-1], strict=True):  # chains share the act of their last link
-        if not group.act and group.kind == after.kind and pattern("chain").fullmatch(text, group.end, after.start):
+    for group, after in zip(
+        groups[-2::-1], groups[:0:-1], strict=True
+    ):  # chains share the act of their last link
+        if (
+            not group.act
+            and group.kind == after.kind
+            and pattern("chain").fullmatch(text, group.end, after.start)
+        ):
             group.act = after.act
     groups = [group for group in groups if group.act or not group.bare]
     for group in groups:
@@ -122,7 +133,9 @@ def find_citations(text, country=None):
         if not group.act and pattern("act_of_another_name").match(text, group.end):
             group.act = UNKNOWN
     _inherit(text, groups, mentions, country)
-    return [Citation(g.act, g.kind, number, g.order, *span) for g in groups for number, *span in g.items]
+    return [
+        Citation(g.act, g.kind, number, g.order, *span) for g in groups for number, *span in g.items
+    ]
 
 
 def cited_sections(text, country=None):
@@ -135,7 +148,12 @@ def parse_section(section):
     match = pattern("normal_form").fullmatch(section.strip())
     if match is None:
         return None
-    return Citation(match["act"], match["rule"] or match["kind"] or "Section", match["number"], match["order"] or "")
+    return Citation(
+        match["act"],
+        match["rule"] or match["kind"] or "Section",
+        match["number"],
+        match["order"] or "",
+    )
 
 
 def normalise_section(citation, country=None):
@@ -153,8 +171,14 @@ def adjacent_sections(structure, distance=2):
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
             for one in dict.fromkeys(numbers):
-                gaps = {other: abs(leading(one) - leading(other)) for other in numbers if other != one}
-                found = [(gap, section_key(other), prefix + other) for other, gap in gaps.items() if gap <= distance]
+                gaps = {
+                    other: abs(leading(one) - leading(other)) for other in numbers if other != one
+                }
+                found = [
+                    (gap, section_key(other), prefix + other)
+                    for other, gap in gaps.items()
+                    if gap <= distance
+                ]
                 near.setdefault(prefix + one, set()).update(found)
     return {one: tuple(other for *_, other in sorted(found)) for one, found in near.items()}
 
@@ -204,12 +228,17 @@ class Mention(NamedTuple):
 def country_of(text):
     """Guess the country that a text belongs to from its words: IN, SG, elsewhere, or None where nothing tells."""
     head = text[:HEAD]
-    count = {name: len(re.findall("|".join(marks), head)) for name, marks in word_lists()["countries"].items()}
+    count = {
+        name: len(re.findall("|".join(marks), head))
+        for name, marks in word_lists()["countries"].items()
+    }
     for match in _act_pattern().finditer(head):
         known = {act["country"] for act in _by_name("titles").get(_plain(match["title"] or ""), ())}
         if known == {SINGAPORE}:  # known in Singapore only
             count[SINGAPORE] += not re.search(r"\d{4}", match.group())
-        if sure := acts().get(_code(match, None, certain=True)):  # an act told by its year or chapter
+        if sure := acts().get(
+            _code(match, None, certain=True)
+        ):  # an act told by its year or chapter
             count[sure["country"]] += 2 if sure["country"] == SINGAPORE else 1
     if count[ELSEWHERE] > max(count[INDIA], count[SINGAPORE]):
         return ELSEWHERE
@@ -221,7 +250,9 @@ def country_of(text):
 def find_acts(text, country=None):
     """Find the acts that a text names, by title, abbreviation, or the name that the text gave them."""
     country = country or country_of(text)
-    matches = [(match, _code(match, country, certain=True)) for match in _act_pattern().finditer(text)]
+    matches = [
+        (match, _code(match, country, certain=True)) for match in _act_pattern().finditer(text)
+    ]
     named = {}
     called = {}
     found = []
@@ -270,7 +301,12 @@ def _code(match, country, certain=False):
     named = match["title"] or match["short"]
     tail = match["tail"] or match["tail2"] or match["tail3"] or ""
     year = next(iter(re.findall(r"\b\d{4}\b", tail.split("Rev")[0])), "")
-    joined = "".join(re.findall(r"\w+", (named or _without_lead(match["any"])).title().replace("'S", "s"))) + year
+    joined = (
+        "".join(
+            re.findall(r"\w+", (named or _without_lead(match["any"])).title().replace("'S", "s"))
+        )
+        + year
+    )
     if named is None:
         return joined if year or not certain else None
     candidates = _by_name("titles" if match["title"] else "abbreviations")[_plain(named)]
@@ -304,7 +340,9 @@ def _act_pattern():
 
     def names(column, written):
         known = {name for act in acts().values() for name in act[column]}
-        return "|".join(written(name) for name in sorted(known, key=lambda name: (-len(name), name)))
+        return "|".join(
+            written(name) for name in sorted(known, key=lambda name: (-len(name), name))
+        )
 
     return pattern("act", titles=names("titles", _loose), short=names("abbreviations", _dotted))
 
@@ -383,10 +421,14 @@ def _numbers_after_names(text, groups, mentions):
     """Yield numbers that follow an act without a unit: ``IPC 302``, ``IPC-302``."""
     for mention in mentions:
         match = pattern("after_name").match(text, mention.end)
-        if match and not any(g.start <= match.start("numbers") and match.end() <= g.end for g in groups):
+        if match and not any(
+            g.start <= match.start("numbers") and match.end() <= g.end for g in groups
+        ):
             kind = "Article" if match["article"] else "Section"
             items = _items(match, "numbers")
-            yield _Group(kind, items, match.start("numbers"), match.end(), bare=True, act=mention.code)
+            yield _Group(
+                kind, items, match.start("numbers"), match.end(), bare=True, act=mention.code
+            )
 
 
 def _attach(text, group, mentions):
@@ -397,7 +439,9 @@ def _attach(text, group, mentions):
         if group.end <= mention.start <= stop:
             group.act = mention.code
     for mention in fitting:
-        before = mention.end <= group.start and pattern("after_an_act").fullmatch(text, mention.end, group.start)
+        before = mention.end <= group.start and pattern("after_an_act").fullmatch(
+            text, mention.end, group.start
+        )
         if before and not group.act:
             group.act = mention.code
 
@@ -427,21 +471,31 @@ def _nearest(text, group, groups, mentions):
     """Give the only act that a text names, or the one of the sentence or that before, if it can have the number."""
     before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
     cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
-    choice = {code for _, code in cited} | {m.code for m in mentions if _fits(group, m.code)} - {UNKNOWN}
+    choice = {code for _, code in cited} | {m.code for m in mentions if _fits(group, m.code)} - {
+        UNKNOWN
+    }
     if len(choice) != 1:  # no sentence, or one, lies between
-        near = [code for end, code in cited if len(re.findall(r"[.;]\s+[A-Z]", text[end : group.start])) <= 1]
+        near = [
+            code
+            for end, code in cited
+            if len(re.findall(r"[.;]\s+[A-Z]", text[end : group.start])) <= 1
+        ]
         choice = near[-1:]
     largest = {}
     for other in groups:
         for number, *_ in other.items:
             largest[other.act] = max(largest.get(other.act, 0), leading(number))
-    able = [a for a in choice if all(_has(a, number, largest.get(a, 0)) for number, *_ in group.items)]
+    able = [
+        a for a in choice if all(_has(a, number, largest.get(a, 0)) for number, *_ in group.items)
+    ]
     return able[0] if able else UNKNOWN
 
 
 def _has(act, number, largest):
     """Tell whether an act can have a section: by its structure, else by its size."""
-    numbers = {number for chapter in act_structure().get(f"{act}-", {}).values() for number in chapter}
+    numbers = {
+        number for chapter in act_structure().get(f"{act}-", {}).values() for number in chapter
+    }
     if numbers:
         return number in numbers or (number.isdigit() and int(number) <= max(map(leading, numbers)))
     return act in acts_marked("large") or leading(number) <= max(USUAL, 3 * largest)

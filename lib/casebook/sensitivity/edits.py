@@ -32,7 +32,9 @@ SWAPS = (
     ("Adjuster", "Broker"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
-LABELS = frozenset(["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"])  # of the template
+LABELS = frozenset(
+    ["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"]
+)  # of the template
 BUDGETS = ("stratified", "first")
 
 
@@ -58,7 +60,9 @@ class Edit:
         return f"{self.fact_type}: {change.get(self.operation, f'{self.old} to {self.new}')}"
 
 
-def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types=facts.FACT_TYPES, bounded=True):
+def single_fact_edits(
+    sheet, neighbours=None, write=facts.query_text, fact_types=facts.FACT_TYPES, bounded=True
+):
     """List every edit of one fact of a sheet, by fact type.
 
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query; `bounded` keeps numbers
@@ -66,7 +70,13 @@ def single_fact_edits(sheet, neighbours=None, write=facts.query_text, fact_types
     """
     query = write(sheet)
     changes = list(_changes(sheet, neighbours, bounded))
-    chosen = [change for name in facts.FACT_TYPES if name in fact_types for change in changes if change[0] == name]
+    chosen = [
+        change
+        for name in facts.FACT_TYPES
+        if name in fact_types
+        for change in changes
+        if change[0] == name
+    ]
     return [edit_fact(sheet, item, new, write, query) for _, item, new in chosen]
 
 
@@ -146,10 +156,16 @@ def _changes(sheet, neighbours, bounded):
                 yield "PartyType", f"parties/{side}", pair[1 - pair.index(present)]
     types = [item.evidence_type for item in sheet.evidence_items]
     yield from (("Evidence", f"evidence_items/{at}", None) for at in range(len(types)))
-    yield from (("Evidence", f"evidence_items/+{name}", name) for name in ADDED_EVIDENCE if name not in types)
+    yield from (
+        ("Evidence", f"evidence_items/+{name}", name)
+        for name in ADDED_EVIDENCE
+        if name not in types
+    )
     for kind in facts.NUMBERS:
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
-            yield from (("Numerical", f"{kind}/{at}", value) for value in targets(kind, fact, bounded))
+            yield from (
+                ("Numerical", f"{kind}/{at}", value) for value in targets(kind, fact, bounded)
+            )
 
 
 def _rng(seed, *purpose):
@@ -191,13 +207,19 @@ def targets(kind, fact, bounded=True):
         found = [limit - 1 if value >= limit else limit for limit in AGE_LIMITS]
     elif kind == "amounts":
         unit = _worth(fact.unit, MULTIPLES) or 1
-        beyond = [limit + 1 if value * unit < limit else max(1, limit - 1) for limit in MONEY_LIMITS]
+        beyond = [
+            limit + 1 if value * unit < limit else max(1, limit - 1) for limit in MONEY_LIMITS
+        ]
         found = [2 * value, value / 2, *(other / unit for other in beyond)]
     else:
         unit = _worth(fact.unit, IN_YEARS)
         years = value * unit if unit else math.inf
         beyond = [limit + 0.5 if years < limit else max(0.5, limit - 0.5) for limit in YEAR_LIMITS]
-        found = [2 * value, *([value / 2] if years > 0.5 else []), *(other / unit for other in beyond if unit)]
+        found = [
+            2 * value,
+            *([value / 2] if years > 0.5 else []),
+            *(other / unit for other in beyond if unit),
+        ]
     found = {_plain(value) for value in found}
     if bounded:
         found = {math.ceil(value) if _counted(kind, fact) else value for value in found}
@@ -219,7 +241,9 @@ def out_of_bounds(kind, fact, value):
         )
     years = _worth(fact.unit, _LENGTHS) if kind == "durations" else None
     if years is not None:
-        most = next(n for words, n in _LONGEST.items() if re.search(words, fact.context, re.IGNORECASE))
+        most = next(
+            n for words, n in _LONGEST.items() if re.search(words, fact.context, re.IGNORECASE)
+        )
         if value * years > most:
             return f"{value} {fact.unit} of {fact.context or 'anything'} is too long"
         if value * years <= SHORT:
@@ -244,7 +268,9 @@ def _age_bound(fact, value):
 def _worth(unit, table):
     """Find a unit by its first letters, whatever stands around it; None if unknown."""
     words = unit.lower().replace(".", " ").split()
-    return next((factor for name, factor in table.items() for w in words if w.startswith(name)), None)
+    return next(
+        (factor for name, factor in table.items() for w in words if w.startswith(name)), None
+    )
 
 
 def _counted(kind, fact):
@@ -263,11 +289,23 @@ def _plain(value):
 # ---- placebos
 
 MONTHS, COUNSEL = (tuple(word_lists()["inert"][kind]) for kind in ("months", "counsel"))
-DOCKETS = tuple(map(str, range(2101, 10_000)))  # neither a year nor the number of a section of the usual acts
+DOCKETS = tuple(
+    map(str, range(2101, 10_000))
+)  # neither a year nor the number of a section of the usual acts
 SIZE = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
 VACUOUS = "the collection holds no inert words (months, dockets, counsel) for placebos"
-_TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days", "section", "article", "order", "rule"}
+_TEMPLATE = LABELS | {
+    "versus",
+    "unknown",
+    "years",
+    "months",
+    "days",
+    "section",
+    "article",
+    "order",
+    "rule",
+}
 
 
 class Vocabulary:
@@ -287,7 +325,11 @@ class Vocabulary:
     def terms(self, sheet):
         """Give the informative terms of a sheet's query, labels of the template apart."""
         found = dict.fromkeys(re.findall(r"\w+", facts.query_text(sheet).lower()))
-        return tuple(word for word in found if len(word) > 1 and word not in _TEMPLATE and self.informative(word))
+        return tuple(
+            word
+            for word in found
+            if len(word) > 1 and word not in _TEMPLATE and self.informative(word)
+        )
 
 
 class Inert(NamedTuple):
@@ -317,7 +359,11 @@ class Writer:
     def __call__(self, sheet):
         """Give the query of a sheet."""
         query = facts.query_text(sheet, self.outcome, self.caps)
-        return f"{query} Month, docket and counsel: {', '.join(self.context)}." if self.context else query
+        return (
+            f"{query} Month, docket and counsel: {', '.join(self.context)}."
+            if self.context
+            else query
+        )
 
 
 def with_context(case_id, inert, seed=0, size=SIZE, **options):
@@ -370,5 +416,7 @@ def _exchange(context, removed, added, inert, rng):
         gone = words.pop(place)
         if count < added:
             words[place] = drawn(next(kind for kind in inert if gone in kind))
-    words = [words[place] for place in sorted(words)] + [drawn(inert.counsel) for _ in range(added - removed)]
+    words = [words[place] for place in sorted(words)] + [
+        drawn(inert.counsel) for _ in range(added - removed)
+    ]
     return None if None in words else tuple(words)

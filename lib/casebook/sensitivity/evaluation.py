@@ -8,7 +8,13 @@ from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
-from casebook.stats.intervals import bootstrap_mean, bounded, percentile_interval, resampled_clusters, resampled_counts
+from casebook.stats.intervals import (
+    bootstrap_mean,
+    bounded,
+    percentile_interval,
+    resampled_clusters,
+    resampled_counts,
+)
 from casebook.stats.tests import holm, paired_randomization
 
 THRESHOLD = 1.5
@@ -46,30 +52,50 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
-    return frame.astype(dict.fromkeys(frame.columns[frame.columns.get_loc("sensitivity") : -1], float))
+    return frame.astype(
+        dict.fromkeys(frame.columns[frame.columns.get_loc("sensitivity") : -1], float)
+    )
 
 
 def _aggregate(used, measure, clusters, options):
     """Mean, placebo mean, excess and p of one type."""
     cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
-    frame = pd.DataFrame({"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)})
+    frame = pd.DataFrame(
+        {"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)}
+    )
     values = frame.dropna(subset="value")
     beyond = frame.dropna(subset="excess")
     options = options | {"shares": False}
-    found = bootstrap_mean(values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options)
-    more = bootstrap_mean(beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options)
+    found = bootstrap_mean(
+        values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options
+    )
+    more = bootstrap_mean(
+        beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options
+    )
     reason = found.reason or more.reason
     placebo = p = None
     if not len(values):
         reason = NOT_ASSESSED
     elif not len(beyond):
-        reason = used["no_placebo"].dropna().mode().get(0, NO_PLACEBO) if "no_placebo" in used else NO_PLACEBO
+        reason = (
+            used["no_placebo"].dropna().mode().get(0, NO_PLACEBO)
+            if "no_placebo" in used
+            else NO_PLACEBO
+        )
     else:
         placebo = used[f"placebo_{measure}"].astype(float).mean()
     means = beyond.groupby("cluster", sort=False)["excess"].mean()
     if len(means) > 1:
-        p = paired_randomization(means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]).pvalue
-    return {**bounded("sensitivity", found), "placebo": placebo, **bounded("excess", more), "p": p, "reason": reason}
+        p = paired_randomization(
+            means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]
+        ).pvalue
+    return {
+        **bounded("sensitivity", found),
+        "placebo": placebo,
+        **bounded("excess", more),
+        "p": p,
+        "reason": reason,
+    }
 
 
 def case_scores(edges, measure=PRIMARY, over_placebo=True):
@@ -91,13 +117,17 @@ def documented_scores(edges, cases=None):
 def _by_case(edges, used, values):
     table = used.assign(value=values.astype(float))
     means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
-    return means.reindex(index=edges["case_id"].unique().tolist(), columns=list(FACT_TYPES)).astype(float)
+    return means.reindex(index=edges["case_id"].unique().tolist(), columns=list(FACT_TYPES)).astype(
+        float
+    )
 
 
 def coverage(edges, cases):
     """Count the cases, of so many, in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
-    count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(columns=list(FACT_TYPES), fill_value=0)
+    count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(
+        columns=list(FACT_TYPES), fill_value=0
+    )
     count = np.vstack([count, np.zeros((cases - len(count), len(FACT_TYPES)))])
     assessed = (count > 0).sum(axis=0)
     return pd.DataFrame(
@@ -121,7 +151,10 @@ def shares_above(edges, placebos, annotations):
         "all facts": used,
         "placebos": placebos[placebos["status"] == OK],
     }
-    shares = {name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean() for name, part in groups.items()}
+    shares = {
+        name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean()
+        for name, part in groups.items()
+    }
     return pd.DataFrame(shares).astype(float)
 
 
@@ -139,7 +172,10 @@ def stated_evaluation(scores, annotations, outcomes, threshold=THRESHOLD):
         assigned = pairs.loc[pairs["dispositive"] == side, "score"] > threshold
         measures[name] = _rounded_share(assigned == side)
     spearman = documented_evaluation(scores, annotations)["mean_spearman"]
-    return measures | {"mean_spearman": spearman, "llm_accept_rate": _rounded_share(outcomes == ACCEPT)}
+    return measures | {
+        "mean_spearman": spearman,
+        "llm_accept_rate": _rounded_share(outcomes == ACCEPT),
+    }
 
 
 def _rounded_share(flags):
@@ -189,7 +225,11 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
         found |= _decisions(truth, values > threshold, cases, n_boot, seed)
     ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
     # A high score belongs to a low rank number.
-    sides = [(p["score"].to_numpy(float), -p["importance"].to_numpy(float)) for p in ranked if len(p) >= LEAST_COMMON]
+    sides = [
+        (p["score"].to_numpy(float), -p["importance"].to_numpy(float))
+        for p in ranked
+        if len(p) >= LEAST_COMMON
+    ]
     test = mean_spearman_test(sides)
     rhos = np.array([value for value in test["values"] if value is not None])
     mean = bootstrap_mean(rhos, n_boot=n_boot, seed=seed).number(0.0)
@@ -213,7 +253,9 @@ def _decisions(truth, high, cases, n_boot, seed):
     found = {}
     for name, measure in names.items():
         value, *draws = drawn[measure]
-        number = percentile_interval(value, draws, len(truth), reason=reason).number(CHANCE.get(name))
+        number = percentile_interval(value, draws, len(truth), reason=reason).number(
+            CHANCE.get(name)
+        )
         if number["value"] is not None:
             number["reason"] = number["reason"] or few
         found[name] = number
@@ -266,7 +308,13 @@ def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     sides = [np.asarray(side, float) for side in (score, baseline)]
     area = auroc(truth, *sides, level=level, clusters=list(clusters))
     levels = [auroc(truth, side).estimate for side in sides]
-    row = {"difference": area.estimate, "low": area.low, "high": area.high, "level": levels[0], "baseline": levels[1]}
+    row = {
+        "difference": area.estimate,
+        "low": area.low,
+        "high": area.high,
+        "level": levels[0],
+        "baseline": levels[1],
+    }
     row = {name: np.nan if value is None else value for name, value in row.items()}
     return row | {"n": area.n, "groups": len(set(clusters)), "reason": area.reason}
 
@@ -274,5 +322,11 @@ def auroc_contrast(truth, score, baseline, clusters, level=0.95):
 def type_scores(scores, annotations):
     """Score by the fact type alone: a control that reads no case and searches nothing."""
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
-    share = pairs["dispositive"].astype(float).groupby(pairs["fact_type"]).mean().reindex(scores.columns)
+    share = (
+        pairs["dispositive"]
+        .astype(float)
+        .groupby(pairs["fact_type"])
+        .mean()
+        .reindex(scores.columns)
+    )
     return scores.notna().astype(float).mul(share).where(scores.notna())

@@ -25,7 +25,9 @@ WORDS = citations.word_lists()
 LONGEST = 12_000  # characters of the documented system
 SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
 SHARE = 0.2  # of a text without a heading that is read
-PARTIAL = "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
+PARTIAL = (
+    "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
+)
 _WHY_PARTIAL = {
     citations.ELSEWHERE: "this text shows marks of other countries",
     None: "nothing in this text tells its country; it is read as India's",
@@ -91,7 +93,11 @@ def extract_sheet(text, case_id="case", country=None):
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
     country = country or citations.country_of(folded)
-    notes = [] if country in (citations.INDIA, citations.SINGAPORE) else [PARTIAL.format(_WHY_PARTIAL[country])]
+    notes = (
+        []
+        if country in (citations.INDIA, citations.SINGAPORE)
+        else [PARTIAL.format(_WHY_PARTIAL[country])]
+    )
     start, end = facts_region(folded)
     part = folded[start:end]
     sections = {}
@@ -119,7 +125,9 @@ def extract_sheet(text, case_id="case", country=None):
         spans.append(FactSpan("outcome", ended.start, ended.end))
     items, cited, *numbers = (tuple(one.fact for one in these) for these in found.values())
     told = facts.Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
-    sheet = facts.FactSheet(case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None)
+    sheet = facts.FactSheet(
+        case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None
+    )
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
@@ -190,13 +198,21 @@ def _about(text, match, kind):
     near = []
     for word in WORDS["purposes"][kind]:
         known = re.compile(rf"\b{re.escape(word)}")
-        gaps = [before[m.end() :] for m in known.finditer(before)] + [after[: m.start()] for m in known.finditer(after)]
-        near += [(len(gap) + (_REACH if pattern("clause_end").search(gap) else 0), word) for gap in gaps]
+        gaps = [before[m.end() :] for m in known.finditer(before)] + [
+            after[: m.start()] for m in known.finditer(after)
+        ]
+        near += [
+            (len(gap) + (_REACH if pattern("clause_end").search(gap) else 0), word) for gap in gaps
+        ]
     return min(near)[1] if near else ""
 
 
 def _unit(written, table):
-    return next(name for name, forms in WORDS[table].items() if re.fullmatch("|".join(forms), written, re.IGNORECASE))
+    return next(
+        name
+        for name, forms in WORDS[table].items()
+        if re.fullmatch("|".join(forms), written, re.IGNORECASE)
+    )
 
 
 def amounts(text, country="IN"):
@@ -254,15 +270,21 @@ def _length(match):
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
     if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    return facts.whole(value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])), smaller
+    return facts.whole(
+        value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])
+    ), smaller
 
 
 # ---- evidence that a text says was given, and how the proceeding ended
 
 _SCOPE = 6  # words between trigger and term
-_EVIDENCE = {name: alternatives(WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)") for name in facts.EVIDENCE_TYPES}
+_EVIDENCE = {
+    name: alternatives(WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
+    for name in facts.EVIDENCE_TYPES
+}
 _VERDICTS = {
-    name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)" for at, (name, forms) in enumerate(WORDS["verdicts"].items())
+    name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)"
+    for at, (name, forms) in enumerate(WORDS["verdicts"].items())
 }
 _VERDICT = alternatives(_VERDICTS.values())
 TAIL = 12_000  # characters at the end of a judgment in which it ends
@@ -283,7 +305,10 @@ def _negated(text, match, start, end):
     lead = pattern("clause").split(text[start : match.start()])[-1].split()[-_SCOPE:]
     tail = pattern("clause").split(text[match.end() : end])[0].split()[:_SCOPE]
     after = [" ".join(tail), match.group()]
-    return bool(pattern("negated_before").search(" ".join(lead)) or any(map(pattern("negated_after").search, after)))
+    return bool(
+        pattern("negated_before").search(" ".join(lead))
+        or any(map(pattern("negated_after").search, after))
+    )
 
 
 def outcome(text):
@@ -314,7 +339,10 @@ _COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "responde
 def parties(text, start=0, end=None):
     """Find the kinds of both sides of ``text[start:end]``, a part of a judgment."""
     whole_text = _sides(text) if len(text) > SHORT else cause_title(text)
-    found = {side: Found(one.fact, one.start - start, one.end - start) for side, one in whole_text.items()}
+    found = {
+        side: Found(one.fact, one.start - start, one.end - start)
+        for side, one in whole_text.items()
+    }
     return found if len(found) == 2 else _told(text[start:end]) | found
 
 
@@ -327,7 +355,11 @@ def cause_title(text):
     before = pattern("court").match(match["a"])
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
-    return {side: Found(_kind_of_name(text[a:b]), a, b) for side, (a, b) in spans.items() if text[a:b].strip()}
+    return {
+        side: Found(_kind_of_name(text[a:b]), a, b)
+        for side, (a, b) in spans.items()
+        if text[a:b].strip()
+    }
 
 
 def _kind_of_name(name):
@@ -347,7 +379,9 @@ def _sides(text):
 
     if filed := pattern("filed").search(text[:_HEAD]):
         found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    taxed, general, counsel = (pattern(name).search(text) for name in ("assessee", "solicitor", "counsel"))
+    taxed, general, counsel = (
+        pattern(name).search(text) for name in ("assessee", "solicitor", "counsel")
+    )
     convicted = pattern("convicted").search(text[: 3 * _HEAD])
     if convicted:
         lacking("petitioner", "Individual", convicted)
@@ -355,10 +389,16 @@ def _sides(text):
         role = (taxed["role"] or taxed["role2"]).lower()
         lacking("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
     if general:
-        lacking("respondent" if general["role"].lower() == "respondent" else "petitioner", "UnionOfIndia", general)
+        lacking(
+            "respondent" if general["role"].lower() == "respondent" else "petitioner",
+            "UnionOfIndia",
+            general,
+        )
     kind = found["petitioner"] and found["petitioner"].fact
     if not found["respondent"] and kind != "State" and counsel:
-        other = "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
+        other = (
+            "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
+        )
         found["respondent"] = Found(other, *counsel.span()) if other != kind else None
     if convicted:  # who appeals against a conviction was accused, and the State opposes
         lacking("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
@@ -386,7 +426,9 @@ def _told(text):
     respondent = respondent or _other_side(text, petitioner)
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
-    return {side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one}
+    return {
+        side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one
+    }
 
 
 def _other_side(text, petitioner):
@@ -420,14 +462,21 @@ def _described(text, roles):
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
     windows = [citations.filled(window, ROLE=role) for window in WORDS["windows"]]
     person = set(_ORDER) - {"Individual"}
-    choices = ((windows[:2], {"Individual"}), (windows[2:4], {"Individual"}), (windows[:4], ()), (windows[4:], person))
+    choices = (
+        (windows[:2], {"Individual"}),
+        (windows[2:4], {"Individual"}),
+        (windows[:4], ()),
+        (windows[4:], person),
+    )
     return next(filter(None, (_best(text, *choice) for choice in choices)), None)
 
 
 def _best(text, windows, excluded):
     matches = [match for window in windows for match in re.finditer(window, text, re.IGNORECASE)]
     found = [_kind(match["w"], match.start("w"), excluded) for match in matches]
-    return min(filter(None, found), key=lambda one: (_ORDER.index(one.fact), one.start), default=None)
+    return min(
+        filter(None, found), key=lambda one: (_ORDER.index(one.fact), one.start), default=None
+    )
 
 
 def _kind(text, offset, excluded=()):
@@ -459,7 +508,9 @@ def extract_with_model(text, model, case_id="case"):
     schema = json.loads(json.dumps(facts.sheet_schema()))
     del schema["properties"]["case_id"]
     schema["required"] = []
-    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(facts.EVIDENCE_TYPES)
+    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(
+        facts.EVIDENCE_TYPES
+    )
     again = ""
     notes = []
     for attempt in (1, 2):
@@ -488,10 +539,15 @@ def _placed(sheet, part, by_rules):
     spans = []
     cited = reversed(citations.find_citations(part))
     known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
-    known |= {facts.fact_key(by_rules.sheet, span.field): (span.start, span.end) for span in by_rules.spans}
+    known |= {
+        facts.fact_key(by_rules.sheet, span.field): (span.start, span.end)
+        for span in by_rules.spans
+    }
     for field in facts.fact_fields(sheet):
         span = known.get(facts.fact_key(sheet, field))
-        quoted = facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
+        quoted = (
+            facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
+        )
         at = part.casefold().find(quoted.casefold()) if quoted and not span else -1
         if at >= 0:
             span = offset + at, offset + at + len(quoted)
@@ -525,7 +581,9 @@ def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
     for split in dict.fromkeys(one.split for one in gold):
         for name, kinds in types.items():
             part = [sides for of, *sides in keys if of == split]
-            found, true = ([{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1))
+            found, true = (
+                [{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1)
+            )
             rows += [{"split": split, "type": name, **row} for row in _scores(found, true, seed)]
     return pd.DataFrame(rows)
 
@@ -576,8 +634,14 @@ def _scores(found, true, seed):
 
 def _counts(found, true):
     """Give hits, extracted and written facts of each text."""
-    return np.array([(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)])
+    return np.array(
+        [(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)]
+    )
 
 
 def _shares(hits, extracted, written):
-    return {"precision": (hits, extracted), "recall": (hits, written), "F1": (2 * hits, extracted + written)}
+    return {
+        "precision": (hits, extracted),
+        "recall": (hits, written),
+        "F1": (2 * hits, extracted + written),
+    }

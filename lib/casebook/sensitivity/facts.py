@@ -169,11 +169,18 @@ def from_dict(record, where="fact sheet", empty=False):
         sheet = _adapter().validate_python(record)
     except pydantic.ValidationError as error:
         raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
-    sheet = replace(sheet, sections_cited=tuple(normalise_section(one) or one for one in sheet.sections_cited))
+    sheet = replace(
+        sheet, sections_cited=tuple(normalise_section(one) or one for one in sheet.sections_cited)
+    )
     items = sheet.evidence_items
-    unknown = [(at, e.evidence_type) for at, e in enumerate(items) if e.evidence_type not in EVIDENCE_TYPES]
+    unknown = [
+        (at, e.evidence_type) for at, e in enumerate(items) if e.evidence_type not in EVIDENCE_TYPES
+    ]
     known = ", ".join(EVIDENCE_TYPES)
-    problems = [f"evidence_items.{at}.evidence_type: {name!r} is unknown: choose from {known}" for at, name in unknown]
+    problems = [
+        f"evidence_items.{at}.evidence_type: {name!r} is unknown: choose from {known}"
+        for at, name in unknown
+    ]
     problems += contradictions(sheet)
     if not (problems or empty or present_types(sheet)):
         problems = ["(whole): has no fact, so nothing to change"]
@@ -194,7 +201,9 @@ def canonical_json(sheet):
         return vars(fact) | {"value": whole(fact.value)} if hasattr(fact, "value") else vars(fact)
 
     facts = {name: value for name, value in vars(sheet).items() if name != "case_id"}
-    return json.dumps(facts, default=written, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(
+        facts, default=written, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
 
 
 def sheet_hash(sheet):
@@ -218,8 +227,14 @@ def _problem(error):
     named = ".".join(map(str, place)) or "(whole)"
     told = f"field {named}: {error['msg'].removeprefix('Value error, ')}"
     schema = node = sheet_schema()
-    for part in place[:-1] if error["type"] in ("unexpected_keyword_argument", "missing") else place:
-        node = node.get("items", {}) if isinstance(part, int) else node.get("properties", {}).get(part, {})
+    for part in (
+        place[:-1] if error["type"] in ("unexpected_keyword_argument", "missing") else place
+    ):
+        node = (
+            node.get("items", {})
+            if isinstance(part, int)
+            else node.get("properties", {}).get(part, {})
+        )
         node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
     names = node.get("properties", ())
     return f"{told}; the keys there are {', '.join(names)}" if names else told
@@ -244,16 +259,24 @@ def contradictions(sheet):
     for kind in ("ages", "amounts", "durations"):
         seen = {}
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
-            about = fact.descriptor if kind == "ages" else fact.context and f"{fact.context} in {fact.unit}"
+            about = (
+                fact.descriptor
+                if kind == "ages"
+                else fact.context and f"{fact.context} in {fact.unit}"
+            )
             about = about.casefold()
             if about and seen.setdefault(about, fact.value) != fact.value:
-                found.append(f"numerical_facts.{kind}.{at}: {fact.value} contradicts {seen[about]} for {about!r}")
+                found.append(
+                    f"numerical_facts.{kind}.{at}: {fact.value} contradicts {seen[about]} for {about!r}"
+                )
     minors = {side for side in SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
     for at, age in enumerate(sheet.numerical_facts.ages):
         if age.value > OLDEST:
             found.append(f"numerical_facts.ages.{at}: nobody is {age.value} years old")
         elif age.descriptor.casefold() in minors and age.value >= ADULT:
-            found.append(f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years")
+            found.append(
+                f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years"
+            )
     for name in ("sections_cited", "evidence_items"):
         facts = getattr(sheet, name)
         for at, fact in enumerate(facts):
@@ -267,11 +290,16 @@ def contradictions(sheet):
 
 def fact_fields(sheet):
     """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
-    yield from (f"parties.{s}_type" for s in SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown")
+    yield from (
+        f"parties.{s}_type" for s in SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
+    )
     for name in ("evidence_items", "sections_cited"):
         yield from (f"{name}.{at}" for at in range(len(getattr(sheet, name))))
     for kind in NUMBERS:
-        yield from (f"numerical_facts.{kind}.{at}" for at in range(len(getattr(sheet.numerical_facts, kind))))
+        yield from (
+            f"numerical_facts.{kind}.{at}"
+            for at in range(len(getattr(sheet.numerical_facts, kind)))
+        )
     if sheet.outcome not in (None, "Unknown"):
         yield "outcome"
 
@@ -333,7 +361,9 @@ def query_text(sheet, outcome=False, caps=True, words=False):
         "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
     }
     first = f"{label(sheet.parties.petitioner_type)} versus {label(sheet.parties.respondent_type)}."
-    return " ".join([first, *(f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts)])
+    return " ".join(
+        [first, *(f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts)]
+    )
 
 
 def _told(fact, unit, about):

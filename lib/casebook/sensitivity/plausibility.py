@@ -99,7 +99,11 @@ def _party(before, edit):
 def _added_evidence(before, name):
     cited = _acts_of(before)
     death = _speaks_of_death(before)
-    disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {"Tenant", "Licensee", "Contractor"}
+    disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {
+        "Tenant",
+        "Licensee",
+        "Contractor",
+    }
     civil = cited <= acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
         if death:
@@ -135,8 +139,12 @@ def _acts_of(sheet):
 
 
 def _in_singapore(sheet):
-    known = {citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()}
-    return citations.SINGAPORE in known or "Singapore dollars" in {one.unit for one in sheet.numerical_facts.amounts}
+    known = {
+        citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()
+    }
+    return citations.SINGAPORE in known or "Singapore dollars" in {
+        one.unit for one in sheet.numerical_facts.amounts
+    }
 
 
 def _speaks_of_death(sheet):
@@ -195,7 +203,9 @@ class ModelValidator:
         try:
             answer = self._model.complete_json(question, SCHEMA)
             plausible, operative = (answer[name] for name in SCHEMA["required"])
-            if not (self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))):
+            if not (
+                self._documented or (isinstance(plausible, bool) and isinstance(operative, bool))
+            ):
                 raise ValueError
         except (CasebookError, KeyError, TypeError, ValueError, OSError) as error:
             cause = getattr(error, "cause", None) or "nonsense"
@@ -238,18 +248,32 @@ def _share(part, outcome, cluster="case_id"):
 
 def labelled_edits():
     """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
-    sheets = {one.id: one.sheet for one in read_gold()} | {case.sheet.case_id: case.sheet for case in read_cases()}
-    records = [(record, sheets[record["sheet"]]) for _, record in read_jsonl(LABELLED, {"sheet": str, "fact": str})]
-    return [(record, sheet, edit_fact(sheet, record["fact"], record["new"])) for record, sheet in records]
+    sheets = {one.id: one.sheet for one in read_gold()} | {
+        case.sheet.case_id: case.sheet for case in read_cases()
+    }
+    records = [
+        (record, sheets[record["sheet"]])
+        for _, record in read_jsonl(LABELLED, {"sheet": str, "fact": str})
+    ]
+    return [
+        (record, sheet, edit_fact(sheet, record["fact"], record["new"]))
+        for record, sheet in records
+    ]
 
 
 def validator_table(validator=rules):
     """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
-    rows = [(r["split"], r["sheet"], r["sensible"], validator(s, e).outcome) for r, s, e in labelled_edits()]
+    rows = [
+        (r["split"], r["sheet"], r["sensible"], validator(s, e).outcome)
+        for r, s, e in labelled_edits()
+    ]
     frame = pd.DataFrame(rows, columns=["split", "sheet", "sensible", "outcome"])
     table = []
     for split in ("dev", "heldout"):
-        for label, right, measure in ((True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")):
+        for label, right, measure in (
+            (True, ACCEPT, "sensible accepted"),
+            (False, REJECT, "absurd rejected"),
+        ):
             part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
             table.append(
                 {

@@ -65,7 +65,10 @@ def _chosen_sheet(path, name):
 
 def missing_answers(validator):
     """Say how many answers of a language model are missing, and why."""
-    return [f"{count} answers missing: {why}" for why, count in getattr(validator, "failures", {}).items()]
+    return [
+        f"{count} answers missing: {why}"
+        for why, count in getattr(validator, "failures", {}).items()
+    ]
 
 
 def validator_for(name=None, documented=False):
@@ -90,7 +93,11 @@ def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
     rate = accept_rates(study.decisions(system)).iloc[-1]
     value, low, high = (number_or_none(rate[name]) for name in ("rate", "rate low", "rate high"))
     standard = {
-        "accept rate": {"value": value, "ci": [low, high], "n": int(rate["accepted"] + rate["rejected"])},
+        "accept rate": {
+            "value": value,
+            "ci": [low, high],
+            "n": int(rate["accepted"] + rate["rejected"]),
+        },
         **study.placebos_above(system, threshold),
     }
     report = {
@@ -113,10 +120,17 @@ def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
 
 def evaluation_parts(report):
     """Write an evaluation for people: lines and tables."""
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items())
-    yield [f"{report['cases']}, {report['mode']}: {counts}", *(f"note: {note}" for note in report["notes"])]
+    counts = ", ".join(
+        f"{count} {name.replace('_', ' ')}" for name, count in report["counts"].items()
+    )
+    yield [
+        f"{report['cases']}, {report['mode']}: {counts}",
+        *(f"note: {note}" for note in report["notes"]),
+    ]
     if report["poor queries"]:
-        yield [f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"]
+        yield [
+            f"note: {report['poor queries']} cases have too few words that tell documents apart, and are not scored"
+        ]
     if report["original"] is None:
         yield ["no case is annotated: accuracies, AUROC and Spearman are not defined"]
     else:
@@ -125,12 +139,16 @@ def evaluation_parts(report):
         yield original.assign(**{"in its code": report["original in its code"].values()})
     yield ["standard measures, 95 % intervals over cases:"]
     labels = {"auroc": "AUROC of the excess", "spearman": "mean Spearman"}
-    rows = [{"measure": labels.get(name, name), **number} for name, number in report["standard"].items()]
+    rows = [
+        {"measure": labels.get(name, name), **number} for name, number in report["standard"].items()
+    ]
     standard = pd.DataFrame(rows)
     standard[["low", "high"]] = standard["ci"].tolist()
     yield standard.reindex(columns=["measure", "value", "low", "high", "n", "p", "reason"])
     if "against" in report:
-        yield pd.DataFrame(report["against"])[["against", "baseline", "difference", "low", "high", "n", "groups"]]
+        yield pd.DataFrame(report["against"])[
+            ["against", "baseline", "difference", "low", "high", "n", "groups"]
+        ]
     yield ["excess over placebo edits, normalised footrule:"]
     columns = ["fact type", "edges", "cases", "excess", "excess low", "excess high", "reason"]
     yield pd.DataFrame(report["fact types"])[columns]
@@ -147,8 +165,12 @@ def explained_report(tree, documents, documented=False, threshold=evaluation.THR
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     scores = nodes[0]["sensitivity_scores"] = _scores(edges, tree.settings.seed)
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
-    counts = dict(sorted(tree.counts.items())) | {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
-    noops = [{"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops]
+    counts = dict(sorted(tree.counts.items())) | {
+        outcome: outcomes.count(outcome) for outcome in OUTCOMES
+    }
+    noops = [
+        {"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops
+    ]
     report = {
         "format": FORMAT,
         "case_id": tree.case_id,
@@ -173,7 +195,10 @@ def with_threshold(report, threshold=None):
     for name, score in root["sensitivity_scores"].items():
         moved = score["mean_displacement"]["value"]
         scores[name] = score | {"dispositive": None if moved is None else moved > threshold}
-    return report | {"threshold": threshold, "nodes": [root | {"sensitivity_scores": scores}, *others]}
+    return report | {
+        "threshold": threshold,
+        "nodes": [root | {"sensitivity_scores": scores}, *others],
+    }
 
 
 def _node(tree, node, explain):
@@ -182,12 +207,21 @@ def _node(tree, node, explain):
     told = explain(node)
     names = ("case_id", "document_id", "score")
     listed = zip(found.cases, found.documents, found.scores, strict=True)
-    results = [{"rank": rank, **dict(zip(names, one, strict=True))} for rank, one in enumerate(listed, 1)]
+    results = [
+        {"rank": rank, **dict(zip(names, one, strict=True))} for rank, one in enumerate(listed, 1)
+    ]
     results = [row | {"explanation": told["results"][row["case_id"]]} for row in results]
     edge = None
     if edit:
-        edge = {n: getattr(edit, n) for n in ("fact_type", "item", "operation", "old", "new", "description")}
-        edge |= {"words_removed": edit.removed, "words_added": edit.added, "explanation": told["edge"]}
+        edge = {
+            n: getattr(edit, n)
+            for n in ("fact_type", "item", "operation", "old", "new", "description")
+        }
+        edge |= {
+            "words_removed": edit.removed,
+            "words_added": edit.added,
+            "explanation": told["edge"],
+        }
     row = {
         "node_id": node.name,
         "parent_id": node.parent.name if node.parent else None,
@@ -308,11 +342,18 @@ def as_markdown(report):
     """Write a report as Markdown: a projection of its JSON."""
     root = report["nodes"][0]
     # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
-    nodes = sorted(report["nodes"], key=lambda node: [int(part) for part in node["node_id"].split(".")[1:]])
+    nodes = sorted(
+        report["nodes"], key=lambda node: [int(part) for part in node["node_id"].split(".")[1:]]
+    )
     counted = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     scores = score_table(report)
     cells = [scores.columns, ["---"] * scores.shape[1], *scores.to_numpy()]
-    lines = [f"# Sensitivity of the results for {plain(report['case_id'])}", "", f"Query: {plain(root['query'])}", ""]
+    lines = [
+        f"# Sensitivity of the results for {plain(report['case_id'])}",
+        "",
+        f"Query: {plain(root['query'])}",
+        "",
+    ]
     note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
     lines += [f"| {' | '.join(row)} |" for row in cells]
     by = "Intervals resample the facts of this one case, or its edits where a type has fewer than six facts."
@@ -329,7 +370,9 @@ def as_markdown(report):
     noops = [f"- {n['node_id']}: {plain(n['edit'])}" for n in report["noops"]]
     lines += ["", *_section("## Edits that leave the query as it was", noops)]
     told = [(f"### {node['node_id']}: {_title(node)}", node_markdown(node)) for node in nodes]
-    lines += _section("## Explanations", [f"{title}\n\n{text.rstrip()}\n" for title, text in told if text])
+    lines += _section(
+        "## Explanations", [f"{title}\n\n{text.rstrip()}\n" for title, text in told if text]
+    )
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -353,4 +396,6 @@ def score_table(report):
         row["dispositive"] = _ANSWERS[score["dispositive"]]
         rows.append(row | {"placebo": placebo, "reason": score["reason"] or ""})
     columns = ["fact type", "edges", "mean displacement", "dispositive"]
-    return pd.DataFrame(rows, columns=[*columns, "normalised footrule", "placebo", "excess", "reason"])
+    return pd.DataFrame(
+        rows, columns=[*columns, "normalised footrule", "placebo", "excess", "reason"]
+    )

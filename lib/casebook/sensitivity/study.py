@@ -73,7 +73,12 @@ class SensitivityStudy:
 
     def evaluated(self, system, over_placebo=True, threshold=None):
         """Score one system against the annotations; see `evaluation.evaluate`."""
-        return evaluate(self.scores(system, over_placebo=over_placebo), self.annotations, threshold, **self.options)
+        return evaluate(
+            self.scores(system, over_placebo=over_placebo),
+            self.annotations,
+            threshold,
+            **self.options,
+        )
 
     def shares_above(self, system):
         """Give the share of edits above the documented threshold, case by case; see `evaluation.shares_above`."""
@@ -107,7 +112,10 @@ class SensitivityStudy:
         simple = {TYPE_ALONE: evaluation.type_scores(scores, self.annotations)}
         if SIMPLE in self.edges and system != SIMPLE:
             simple[SIMPLE] = self.scores(SIMPLE)
-        rows = [self._auroc_row(system, name, baseline, 1 - 0.05 / len(simple)) for name, baseline in simple.items()]
+        rows = [
+            self._auroc_row(system, name, baseline, 1 - 0.05 / len(simple))
+            for name, baseline in simple.items()
+        ]
         frame = pd.DataFrame(rows).astype({"reason": object})
         return frame.sort_values("baseline", ascending=False, kind="stable").reset_index(drop=True)
 
@@ -165,7 +173,9 @@ class SensitivityStudy:
 
     def decisions(self, system):
         """Give what the validator said: DataFrame, one row per edit judged."""
-        rows = [(tree.case_id, *decision) for tree in self.trees[system] for decision in tree.decisions]
+        rows = [
+            (tree.case_id, *decision) for tree in self.trees[system] for decision in tree.decisions
+        ]
         return pd.DataFrame(rows, columns=["case_id", "node", "fact_type", "outcome", "reason"])
 
     def rows(self):
@@ -185,7 +195,9 @@ class SensitivityStudy:
             found = self.evaluated(system) if len(self.annotations) else {}
             fields = ("value", "ci", "n", "control", "reason")
             known = {name: number for name, number in found.items() if number["value"] is not None}
-            numbers = table[system] = {name: {f: number[f] for f in fields} for name, number in known.items()}
+            numbers = table[system] = {
+                name: {f: number[f] for f in fields} for name, number in known.items()
+            }
             numbers |= self.placebos_above(system)
             for row in self.sensitivity(system).to_dict("records"):
                 label = f"{PRIMARY} {row['fact type']}"
@@ -201,7 +213,10 @@ def _against(system, columns, found):
     for name, number in (columns | {"mean Spearman": rho}).items():
         values = [number["value"], *number["ci"]] if number else [None] * 3
         labels = (name, f"{name} low", f"{name} high")
-        row |= {label: np.nan if value is None else value for label, value in zip(labels, values, strict=True)}
+        row |= {
+            label: np.nan if value is None else value
+            for label, value in zip(labels, values, strict=True)
+        }
     return row | {"exact p": rho["p"], "cases ranked": rho["n"]}
 
 
@@ -216,7 +231,17 @@ def number_of(row, name, control):
     }
 
 
-def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, inert=None, encoder=None, **options):
+def run_study(
+    cases,
+    systems=SYSTEMS,
+    settings=None,
+    *,
+    validator=rules,
+    k=10,
+    inert=None,
+    encoder=None,
+    **options,
+):
     """Grow the trees of a collection of cases under several systems, or retrievers of your own, and random order.
 
     `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_boot`` and what
@@ -233,11 +258,15 @@ def run_study(cases, systems=SYSTEMS, settings=None, *, validator=rules, k=10, i
     for system in track(order, "systems"):
         search = case_search(system, index, k, **options)
         search.vocabulary = known
-        trees[system] = grow_trees(cases.sheets, search, settings, cases.neighbours, validator, inert)
+        trees[system] = grow_trees(
+            cases.sheets, search, settings, cases.neighbours, validator, inert
+        )
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
     drawn = {"n_boot": n_boot, "seed": settings.seed}
-    return SensitivityStudy(cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn)
+    return SensitivityStudy(
+        cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn
+    )
 
 
 def case_search(system, index, k, **options):
@@ -260,7 +289,9 @@ def check_parameters(values):
             "so none can be scored: add facts, or documents about such cases"
         )
     if not any(_plausible_edits(sheet, cases.neighbours) for sheet in sheets):
-        raise InputError(f"{values['cases']}: no fact has a plausible edit, so nothing can be changed: add facts")
+        raise InputError(
+            f"{values['cases']}: no fact has a plausible edit, so nothing can be changed: add facts"
+        )
 
 
 def check_data(values):
@@ -293,7 +324,11 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
     shown = may_show(card)
     items = _items(study, precedents, "items" in shown)
     trees = [tree for grown in study.trees.values() for tree in grown]
-    noops = {(tree.case_id, parent.query, edit.description) for tree in trees for parent, edit in tree.noops}
+    noops = {
+        (tree.case_id, parent.query, edit.description)
+        for tree in trees
+        for parent, edit in tree.noops
+    }
     known = {
         "kind": "edits",
         "dataset": study.name,
@@ -304,11 +339,15 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         "depth": trees[0].k,
         "precedents": bool(precedents),
         "asked": len(items),
-        "remark": f"{len(noops)} edits leave the query as it was and are not among them." if noops else None,
+        "remark": f"{len(noops)} edits leave the query as it was and are not among them."
+        if noops
+        else None,
     }
     texts = {}
     for row in study.documents.to_dict("records") if "documents" in shown else ():
-        texts[row["doc_id"]] = ", ".join(str(row[name]) for name in FACT_TYPES if name in row) or row["text"]
+        texts[row["doc_id"]] = (
+            ", ".join(str(row[name]) for name in FACT_TYPES if name in row) or row["text"]
+        )
 
     def collect(chosen, opening):
         places = {}
@@ -321,8 +360,14 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
 
 def _of_interest(items):
     """Give the places of the edits to keep: all of the cases, and of edited ones those that moved most."""
-    moved = pd.DataFrame([item["results"][0] or {} for item in items], columns=["moved", "placebo_moved"], dtype=float)
-    frame = pd.DataFrame([(item["case"], item["depth"]) for item in items], columns=["case", "depth"])
+    moved = pd.DataFrame(
+        [item["results"][0] or {} for item in items],
+        columns=["moved", "placebo_moved"],
+        dtype=float,
+    )
+    frame = pd.DataFrame(
+        [(item["case"], item["depth"]) for item in items], columns=["case", "depth"]
+    )
     frame["beyond"] = (moved["moved"] - moved["placebo_moved"]).abs().fillna(0.0)
     frame = frame.sort_values("beyond", ascending=False, kind="stable")
     further = frame[frame["depth"] > 1].groupby("case").head(FURTHER)
@@ -332,8 +377,12 @@ def _of_interest(items):
 
 def _items(study, precedents, shown):
     """Give every edit that changes a query, with document ids."""
-    decides = {(row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()}
-    rows = {s: study.edges[s].set_index(["case_id", "node"]).to_dict("index") for s in study.systems}
+    decides = {
+        (row.case_id, row.fact_type): row.dispositive for row in study.annotations.itertuples()
+    }
+    rows = {
+        s: study.edges[s].set_index(["case_id", "node"]).to_dict("index") for s in study.systems
+    }
     placebos = defaultdict(list)
     tried = defaultdict(dict)
     alike = defaultdict(set)
@@ -360,10 +409,13 @@ def _items(study, precedents, shown):
         results = dict.fromkeys(study.systems)
         for system, one in nodes.items():
             inert = [each.found for each in alike_in_size(system, case, one)]
-            results[system] = _effect(one, rows[system][case, one.name], inert, wanted, system == CONTROL)
+            results[system] = _effect(
+                one, rows[system][case, one.name], inert, wanted, system == CONTROL
+            )
         items.append(
             {
-                "id": f"{case} {node.name}" + (f" ({first})" if len(alike[case, node.name]) > 1 else ""),
+                "id": f"{case} {node.name}"
+                + (f" ({first})" if len(alike[case, node.name]) > 1 else ""),
                 "case": case,
                 **{name: getattr(edit, name) for name in ("fact_type", "operation", "old", "new")},
                 "depth": node.depth,
@@ -382,7 +434,9 @@ def _effect(node, row, placebos, wanted, control):
     after = node.found
     if error := before.error or after.error:
         return {"error": error}
-    moved, placebo_moved = (number_or_none(round(float(x), 3)) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"]))
+    moved, placebo_moved = (
+        number_or_none(round(float(x), 3)) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"])
+    )
     return {
         "error": None,
         "moved": moved,
@@ -400,7 +454,11 @@ def _effect(node, row, placebos, wanted, control):
 def _beyond(one, other, wanted=None):
     """Give what stands in one list only: case, rank, whether it is a precedent."""
     ranked = enumerate(one.cases, 1)
-    return [[case, rank, int(case in (wanted or ()))] for rank, case in ranked if case not in other.cases]
+    return [
+        [case, rank, int(case in (wanted or ()))]
+        for rank, case in ranked
+        if case not in other.cases
+    ]
 
 
 def _ranked(found, wanted):
@@ -416,7 +474,9 @@ def _numbered(item, places):
         return listed and [[places.setdefault(case, len(places)), *rest] for case, *rest in listed]
 
     lists = ("left", "entered")
-    results = [r and r | {name: numbered(r[name]) for name in lists if name in r} for r in item["results"]]
+    results = [
+        r and r | {name: numbered(r[name]) for name in lists if name in r} for r in item["results"]
+    ]
     return item | {"results": results}
 
 
@@ -443,12 +503,16 @@ def wording_pairs(dataset, encoder):
     if answers is not None:
         pairs = [pair for pair in pairs if _mutual(groups, vectors, *pair)]
     rows = [(texts[a], texts[b], groups[a], float(vectors[a] @ vectors[b])) for a, b in pairs]
-    return pd.DataFrame(rows, columns=["first", "second", "group", "cosine"]).astype({"cosine": float})
+    return pd.DataFrame(rows, columns=["first", "second", "group", "cosine"]).astype(
+        {"cosine": float}
+    )
 
 
 def _groups_of(dataset):
     if dataset.groups is None:
-        raise InputError(f"{dataset.key}: no groups, so no wordings to pair: name a data set with paraphrases")
+        raise InputError(
+            f"{dataset.key}: no groups, so no wordings to pair: name a data set with paraphrases"
+        )
     return dataset.groups
 
 
@@ -458,7 +522,10 @@ def _mutual(groups, vectors, a, b):
         return False
     rows = np.flatnonzero(groups == groups[a])
     rest = {one: rows[rows != one] for one in (a, b)}
-    return all(rest[one][np.argmax(vectors[rest[one]] @ vectors[one])] == other for one, other in ((a, b), (b, a)))
+    return all(
+        rest[one][np.argmax(vectors[rest[one]] @ vectors[one])] == other
+        for one, other in ((a, b), (b, a))
+    )
 
 
 def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
@@ -467,7 +534,9 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
     if len(set(groups)) < 2:
         raise InputError("a control needs pairs of at least two groups")
     order = np.random.default_rng([seed, 7]).permutation(len(groups))
-    strangers = [next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)]
+    strangers = [
+        next(i for i in np.roll(order, at) if groups[i] != group) for at, group in enumerate(groups)
+    ]
     index = CorpusIndex(documents, encoder)
     rows = []
     for system in systems:
@@ -496,8 +565,14 @@ def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
                 "system": system,
                 "pairs": len(own),
                 "groups": own["group"].nunique(),
-                **bounded(PARAPHRASE, bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options)),
-                **bounded(STRANGER, bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options)),
+                **bounded(
+                    PARAPHRASE,
+                    bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options),
+                ),
+                **bounded(
+                    STRANGER,
+                    bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options),
+                ),
                 "same first document": own["same_first"].mean(),
                 "p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue,
             }

@@ -43,7 +43,13 @@ class TreeSettings:
     @classmethod
     def documented(cls, **changes):
         """Give the documented settings: the first five edits, states may return, any number, no placebo."""
-        own = {"budget": "first", "placebo_draws": 0, "revisit": True, "bounded": False, "outcome": True}
+        own = {
+            "budget": "first",
+            "placebo_draws": 0,
+            "revisit": True,
+            "bounded": False,
+            "outcome": True,
+        }
         return cls(**own | changes)
 
 
@@ -189,7 +195,9 @@ def _rooted(sheet, search, settings, inert):
     told = {"outcome": settings.outcome, "caps": settings.caps}
     write = edits.Writer(**told)
     if settings.placebo_draws and any(inert):
-        write = edits.with_context(sheet.case_id, inert, settings.seed, settings.context_words, **told)
+        write = edits.with_context(
+            sheet.case_id, inert, settings.seed, settings.context_words, **told
+        )
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
     return Tree(sheet.case_id, search.k, settings, write, terms, [root], {sheet_hash(sheet)})
@@ -234,7 +242,10 @@ def _placebos(tree, node, sizes, inert):
     for removed, added in sorted(sizes - {(0, 0)}) if tree.write.context else ():
         made = edits.placebo_edits(node.sheet, tree.write, removed, added, inert, draws, seed)
         tree.counts["unmatched"] += not made
-        found += [Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1) for e in made]
+        found += [
+            Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1)
+            for e in made
+        ]
     return found
 
 
@@ -260,7 +271,11 @@ class CaseSearch:
         self.k = k
         self._known = {}
         self.documents = documents = retriever.index.documents if documents is None else documents
-        self._case = documents["case_id" if "case_id" in documents else "doc_id"].astype(str).to_numpy(dtype=object)
+        self._case = (
+            documents["case_id" if "case_id" in documents else "doc_id"]
+            .astype(str)
+            .to_numpy(dtype=object)
+        )
         self._document = documents["doc_id"].to_numpy(dtype=object)
         if (cases := len(set(self._case))) < k:
             few = f"the collection holds {cases} cases, fewer than the {k} to be compared"
@@ -294,12 +309,19 @@ class CaseSearch:
         found = {}
         pending = list(range(len(keys)))
         fetch = self.k + 1
-        ranked = self._by_pipeline if hasattr(self.retriever, "retrieve_many") else self._by_callable
+        ranked = (
+            self._by_pipeline if hasattr(self.retriever, "retrieve_many") else self._by_callable
+        )
         while pending:
             lists = ranked([keys[row][0] for row in pending], fetch)
             for row, (ids, scores) in zip(pending, lists, strict=True):
                 listed = self._distinct(ids, scores, keys[row][1])
-                if len(listed.cases) == self.k or len(ids) < fetch or (ids < 0).any() or fetch >= len(self._case):
+                if (
+                    len(listed.cases) == self.k
+                    or len(ids) < fetch
+                    or (ids < 0).any()
+                    or fetch >= len(self._case)
+                ):
                     found[row] = listed
             pending = [row for row in pending if row not in found]
             fetch = min(2 * fetch, len(self._case))
@@ -321,7 +343,10 @@ class CaseSearch:
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
         places = {document: place for place, document in enumerate(self._document)}
         rows = own_answers(self.retriever, list(queries), fetch, places.keys())
-        return [(np.array([places[name] for name in row], int), np.array([*row.values()], float)) for row in rows]
+        return [
+            (np.array([places[name] for name in row], int), np.array([*row.values()], float))
+            for row in rows
+        ]
 
     def _distinct(self, ids, scores, exclude):
         """Give the first k distinct cases of one list of documents."""
@@ -364,14 +389,27 @@ def distances(before, after, k):
 
 MEASURES = tuple(distances((), (), 10))
 _FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
-_COLUMNS = ["case_id", "parent", "node", "depth", *_FACT, "status", "reason", "n_parent", "n_child", *MEASURES]
+_COLUMNS = [
+    "case_id",
+    "parent",
+    "node",
+    "depth",
+    *_FACT,
+    "status",
+    "reason",
+    "n_parent",
+    "n_child",
+    *MEASURES,
+]
 
 
 def edge_frame(trees):
     """Measure every edge of some trees, no-ops included, beside the mean of the placebos of its parent and size."""
     rows = []
     for tree in trees:
-        rows += [_row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]]
+        rows += [
+            _row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]
+        ]
         for count, (parent, edit) in enumerate(tree.noops, 1):
             rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.found))
     frame = pd.DataFrame(rows, columns=_COLUMNS)
@@ -388,7 +426,11 @@ def edge_frame(trees):
 
 def placebo_frame(trees):
     """Measure every placebo edge of some trees."""
-    rows = [_row(tree, node.parent, node.name, node.edit, node.found) for tree in trees for node in tree.placebos]
+    rows = [
+        _row(tree, node.parent, node.name, node.edit, node.found)
+        for tree in trees
+        for node in tree.placebos
+    ]
     keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *MEASURES]
     return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(MEASURES, float))
 
@@ -402,7 +444,9 @@ def _row(tree, parent, name, edit, found):
     before = parent.found
     error = parent.found.error or found.error
     empty = not before.cases and not found.cases
-    status = INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
+    status = (
+        INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
+    )
     reason = error or ("both lists are empty" if empty else tree.poor)
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
     return {

@@ -16,14 +16,26 @@ from casebook.files import write_json, write_text
 from casebook.measures.ranking import ORIGINAL
 from casebook.models.encoders import load_encoder
 from casebook.readers import parse_json
-from casebook.runs.record import RunRecord, digest, library_digest, now, per_query_name, utc, write_per_query
+from casebook.runs.record import (
+    RunRecord,
+    digest,
+    library_digest,
+    now,
+    per_query_name,
+    utc,
+    write_per_query,
+)
 from casebook.runs.registry import record_run
 from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
 from casebook.shift.learn import DOCUMENTED, MODES, SCALES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
 
-RESULT, READABLE, STATS = "shift-training-result.json", "shift-training-result.md", "training_stats.json"
+RESULT, READABLE, STATS = (
+    "shift-training-result.json",
+    "shift-training-result.md",
+    "training_stats.json",
+)
 _LEGACY_RESULT = "result.json"
 SYSTEMS = ("baseline", "posneg")
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
@@ -62,7 +74,9 @@ def prepare(setup):
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
-        "SplitHash": digest({part: [data.query_ids[row] for row in rows] for part, rows in division.items()}),
+        "SplitHash": digest(
+            {part: [data.query_ids[row] for row in rows] for part, rows in division.items()}
+        ),
         "SplitBy": setup.by,
         "SplitSizes": {part: len(rows) for part, rows in division.items()},
         "SplitShares": SHARES,
@@ -91,11 +105,19 @@ def names_of(dataset):
 def train(setup, root):
     """Learn on the training queries, choose the scale on the development queries, and store both."""
     data, parts, labels = prepare(setup)
-    shift, dev = learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives), parts["dev"]
-    means = {scale: documented_means(dev, dev.queries + scale * shift.move(dev.queries)) for scale in SCALES}
+    shift, dev = (
+        learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives),
+        parts["dev"],
+    )
+    means = {
+        scale: documented_means(dev, dev.queries + scale * shift.move(dev.queries))
+        for scale in SCALES
+    }
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
     scale = min(scale for scale, score in scores.items() if score >= max(scores.values()) - TIE)
-    result = training_result(shift, names_of(data.dataset)[0], means[0.0], means[scale], labels, scale)
+    result = training_result(
+        shift, names_of(data.dataset)[0], means[0.0], means[scale], labels, scale
+    )
     return write_training(root, result, shift.stats), result, shift.stats
 
 
@@ -175,7 +197,9 @@ def write_training(root, result, stats):
             break
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, vars(stats))
-    scalars = [(name, value) for name, value in values.items() if not isinstance(value, list | dict)]
+    scalars = [
+        (name, value) for name, value in values.items() if not isinstance(value, list | dict)
+    ]
     vector = result.vector
     top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
     components = [(d, f"{vector[d]:+z.6f}") for d in top if vector[d]]
@@ -229,7 +253,9 @@ def best(root, workflow, newest=False):
         return found[0]
     found = [result for result in found if not result.values.get("IsCancelled")]
     if not found:
-        raise InputError(f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied")
+        raise InputError(
+            f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied"
+        )
     return max(found, key=lambda result: (round(result.score, 12), result.created))
 
 
@@ -243,7 +269,13 @@ def find_training(dataset, root, *, newest=False, folder=None):
     try:
         labels = result.values["Labels"]
         learned = labels["Parameters"]
-        kept = labels["Encoder"], learned["mode"], learned["hard_negatives"], labels["SplitBy"], labels["Seed"]
+        kept = (
+            labels["Encoder"],
+            learned["mode"],
+            learned["hard_negatives"],
+            labels["SplitBy"],
+            labels["Seed"],
+        )
     except (KeyError, TypeError):
         raise InputError(
             f"{result.folder}: does not say which embedder and split it was made with; train again"
@@ -265,7 +297,9 @@ def shift_queries(data, result, scale=None):
     """Apply a stored shift: queries and the scale that was used, 0 if the training was cancelled."""
     scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
     if not abs(scale) <= LARGEST_SCALE:
-        raise InputError(f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}")
+        raise InputError(
+            f"the scale must lie between -{LARGEST_SCALE:g} and {LARGEST_SCALE:g}, not {scale}"
+        )
     if result.values.get("IsCancelled") or not result.vector.size:
         return data.queries.copy(), 0.0
     if result.vector.size != data.queries.shape[1]:
@@ -283,7 +317,9 @@ def unapplied(result, scale):
     why = "the scale is 0, which training chooses if no scale raises the selection score of the development questions"
     if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
-    return f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
+    return (
+        f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
+    )
 
 
 RunReport = namedtuple("RunReport", "folder records metrics values note")
@@ -296,22 +332,36 @@ def run(setup, result, layout, *, scale=None, arguments=None):
     test, vectors, trained = parts["test"], {}, {}
     for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
         vectors[name], used = shift_queries(test, result, amount)
-        trained[name] = documented_means(parts["train"], shift_queries(parts["train"], result, amount)[0])
+        trained[name] = documented_means(
+            parts["train"], shift_queries(parts["train"], result, amount)[0]
+        )
     note = unapplied(result, used)
     groups = group_labels(test)
     metrics, scores = {}, [test.score(moved) for moved in vectors.values()]
     for measure in MEASURES:
-        means, [gain] = means_and_gains(np.stack([frame[measure] for frame in scores], axis=1), groups)
+        means, [gain] = means_and_gains(
+            np.stack([frame[measure] for frame in scores], axis=1), groups
+        )
         if note:
             gain |= {"value": None, "reason": "no shift was applied"}
-        metrics[measure.removeprefix(ORIGINAL)] = dict(zip(SYSTEMS, means, strict=True)) | {"delta": gain}
-    values = _documented(data, metrics, trained, started) | {"Scale": used, "TrainingId": result.folder.name}
+        metrics[measure.removeprefix(ORIGINAL)] = dict(zip(SYSTEMS, means, strict=True)) | {
+            "delta": gain
+        }
+    values = _documented(data, metrics, trained, started) | {
+        "Scale": used,
+        "TrainingId": result.folder.name,
+    }
     frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
-    folder = layout.results / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+    folder = (
+        layout.results
+        / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+    )
     for name, frame in frames.items():
         write_per_query(folder / per_query_name(name), frame)
     write_json(folder / "metrics-posneg.json", values)
-    cells = [(m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()]
+    cells = [
+        (m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()
+    ]
     table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
     _write_readable(folder / "metrics-posneg.md", values["WorkflowName"], table)
     records, workflow = [], names_of(data.dataset)[1]

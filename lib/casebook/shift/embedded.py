@@ -72,7 +72,9 @@ class EmbeddedDataset:
         """Cosines by query id and document id."""
         return {
             query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
-            for query, pool, scores in zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
+            for query, pool, scores in zip(
+                self.query_ids, self.pools, self.scores(vectors), strict=True
+            )
         }
 
     def qrels(self):
@@ -112,8 +114,14 @@ def embed(dataset, encoder="minilm"):
     if not kept:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
-    queries, documents = encoder.encode_queries(asked), encoder.encode_documents(dataset.documents["text"].tolist())
-    queries, documents = np.asarray(queries, dtype=np.float64), np.asarray(documents, dtype=np.float64)
+    queries, documents = (
+        encoder.encode_queries(asked),
+        encoder.encode_documents(dataset.documents["text"].tolist()),
+    )
+    queries, documents = (
+        np.asarray(queries, dtype=np.float64),
+        np.asarray(documents, dtype=np.float64),
+    )
     for kind, vectors in (("query", queries), ("document", documents)):
         wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(wrong):
@@ -143,7 +151,10 @@ def per_query(data, vectors):
         order = best_first(cosine)
         ranked = data.doc_ids[data.pools[row][order]]
         rank = int(data.relevant[row][order].argmax()) + 1
-        top = [*zip(ranked[:3], cosine[order[:3]].tolist(), strict=True), *[(None, math.nan)] * (3 - len(order))]
+        top = [
+            *zip(ranked[:3], cosine[order[:3]].tolist(), strict=True),
+            *[(None, math.nan)] * (3 - len(order)),
+        ]
         records.append([data.query_ids[row], ranked[rank - 1], rank, *measured[row], *sum(top, ())])
     return pd.DataFrame(records, columns=list(FIELDS))
 
@@ -161,7 +172,9 @@ def group_labels(data, by="group"):
         if groups is not None:
             links[query].add(("group", groups[query]))
         else:
-            links[query] |= {("document", doc) for doc, grade in data.dataset.qrels[query].items() if grade}
+            links[query] |= {
+                ("document", doc) for doc, grade in data.dataset.qrels[query].items() if grade
+            }
     labels = connected_components(links)
     return [labels[query] for query in data.query_ids]
 
@@ -169,7 +182,9 @@ def group_labels(data, by="group"):
 def divide(data, *, by="group", seed=0):
     """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
-    parts = dict(zip(SHARES, _dealt(groups, [len(data) * share for share in SHARES.values()]), strict=True))
+    parts = dict(
+        zip(SHARES, _dealt(groups, [len(data) * share for share in SHARES.values()]), strict=True)
+    )
     empty = [part for part, rows in parts.items() if not rows]
     if empty:
         raise InputError(
@@ -185,7 +200,9 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     """
     check_count("k", k, least=2)
     labels = group_labels(data, by)
-    groups = largest_first({row: labels[row] for row in (range(len(data)) if rows is None else rows)}, seed)
+    groups = largest_first(
+        {row: labels[row] for row in (range(len(data)) if rows is None else rows)}, seed
+    )
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
     return _dealt(groups, [0] * min(k, len(groups)))

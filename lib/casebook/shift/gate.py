@@ -57,7 +57,9 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     check_choice("mode", mode, EVALUATION_MODES)
     vectors = np.asarray(vectors, dtype=float)
     if vectors.shape != data.queries.shape:
-        raise InputError(f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}")
+        raise InputError(
+            f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}"
+        )
     clock, durations = time.perf_counter(), dict.fromkeys(NAMES, 0.0)
     shifted = _evaluators(data, vectors, mode, durations)
     unshifted = _evaluators(data, data.queries, mode, durations) if baseline else None
@@ -102,7 +104,10 @@ def _ranking(data, vectors, scores, mode, measure):
         # The first reference is the relevant one, and ties keep the references' order.
         judged = {query: {"0": 1} for query in data.query_ids}
         orders = zip(data.query_ids, map(best_first, scores), strict=True)
-        run = {query: {str(doc): -float(place) for place, doc in enumerate(order)} for query, order in orders}
+        run = {
+            query: {str(doc): -float(place) for place, doc in enumerate(order)}
+            for query, order in orders
+        }
     return evaluate(judged, run, [measure]).values(measure)
 
 
@@ -139,7 +144,9 @@ def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
     checks = []
     for name, threshold in rules.items():
         known = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
-        checks.append(known | dict(zip(fields, _check(result, name, threshold, decision, draws), strict=True)))
+        checks.append(
+            known | dict(zip(fields, _check(result, name, threshold, decision, draws), strict=True))
+        )
     found = {check["verdict"] for check in checks}
     verdict = next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
     return GateReport(profile, decision, verdict, checks)
@@ -159,7 +166,10 @@ def _check(result, name, eps, decision, draws):
         # Neither equal scores of so few groups nor an interval over their queries speak for new ones.
         return delta, *bounds, UNDECIDED, too_few(groups, clusters)
     compared = bounds
-    if decision == "point" or interval.reason in (NO_UNIT_DIFFERS, "no_variation"):  # all queries change alike
+    if decision == "point" or interval.reason in (
+        NO_UNIT_DIFFERS,
+        "no_variation",
+    ):  # all queries change alike
         compared = delta, delta
     return delta, *bounds, weigh_bounds(*compared, -eps, inclusive=True), interval.reason
 
@@ -184,7 +194,9 @@ def write_gate(path, report, metrics, **context):
 EvaluationReport = namedtuple("EvaluationReport", "folder metrics n gate note")
 
 
-def run_evaluators(setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules):
+def run_evaluators(
+    setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules
+):
     """Run the evaluators on the test queries, judge the shift, write manifest and gate."""
     check_choice("shift", shift, SHIFTS)
     profile_rules(rules.get("profile", "documented"), rules.get("eps"))

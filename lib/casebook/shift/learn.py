@@ -65,7 +65,13 @@ class AdditiveShift:
 
 
 def learn_posneg(
-    data, rows=None, mode=DOCUMENTED, *, hard_negatives=1, max_norm=MAX_NORM, cancel_epsilon=CANCEL_EPSILON
+    data,
+    rows=None,
+    mode=DOCUMENTED,
+    *,
+    hard_negatives=1,
+    max_norm=MAX_NORM,
+    cancel_epsilon=CANCEL_EPSILON,
 ):
     """Learn one shift of all queries from the errors of the unshifted ranking.
 
@@ -118,7 +124,11 @@ def learn_posneg(
         raise InputError("the clip must be above 0 and the cancel epsilon at least 0")
     data = data if rows is None else data.take(rows)
     if mode == "posneg-relative":
-        max_norm = RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1))) if len(data) else None
+        max_norm = (
+            RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
+            if len(data)
+            else None
+        )
     if mode == "posneg-contrast":
         directions, pairs = _contrasts(data), []
         used = len(directions)
@@ -128,7 +138,11 @@ def learn_posneg(
     directions, pairs = directions[~zero], set(pairs)
     lengths = np.linalg.norm(directions, axis=1)
     cases, units = len(directions), directions / lengths[:, None]
-    mean = (units if mode == "posneg-unit" else directions).mean(axis=0) if cases else np.zeros(directions.shape[1])
+    mean = (
+        (units if mode == "posneg-unit" else directions).mean(axis=0)
+        if cases
+        else np.zeros(directions.shape[1])
+    )
     norm = float(np.linalg.norm(mean))
     clipped = mean if max_norm is None or norm <= max_norm else mean * max_norm / norm
     clipped_norm = float(np.linalg.norm(clipped))
@@ -202,14 +216,28 @@ def learn_ridge(data, rows=None, *, penalty=10.0):
     """Regress the contrast of relevant and other documents on the query's vector; in the dual: few queries."""
     if not penalty > 0:
         raise InputError(f"the ridge penalty must be above 0, not {penalty}")
-    data = data.take([row for row in (range(len(data)) if rows is None else rows) if not data.relevant[row].all()])
+    data = data.take(
+        [
+            row
+            for row in (range(len(data)) if rows is None else rows)
+            if not data.relevant[row].all()
+        ]
+    )
     basis = data.queries
-    return RidgeShift(basis, np.linalg.solve(basis @ basis.T + penalty * np.eye(len(data)), _contrasts(data)), penalty)
+    return RidgeShift(
+        basis,
+        np.linalg.solve(basis @ basis.T + penalty * np.eye(len(data)), _contrasts(data)),
+        penalty,
+    )
 
 
 def learn(data, rows, options):
     """Learn one shift with one set of options of `LEARNERS`."""
-    return learn_ridge(data, rows, **options) if "penalty" in options else learn_posneg(data, rows, **options)
+    return (
+        learn_ridge(data, rows, **options)
+        if "penalty" in options
+        else learn_posneg(data, rows, **options)
+    )
 
 
 def best_scale(data, tried, scales=SCALES):
@@ -259,7 +287,13 @@ class CrossFit:
         rows = []
         for n, (fold, chosen) in enumerate(zip(self.folds, self.selections, strict=True), 1):
             length = np.linalg.norm(self.moves[fold], axis=1).mean()
-            row = {"fold": n, "held out": len(fold), "scale": chosen.scale, "tau": chosen.tau, "length": length}
+            row = {
+                "fold": n,
+                "held out": len(fold),
+                "scale": chosen.scale,
+                "tau": chosen.tau,
+                "length": length,
+            }
             rows.append(row | chosen.options)
         return pd.DataFrame(rows)
 

@@ -47,7 +47,12 @@ def read_segments(path):
         if str(word).lower() not in _WORDS:
             raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
         decisions[query] = _WORDS[str(word).lower()]
-    return Segments(_checked_metric(values.get("metric") or "ndcg@3", path), values.get("eps"), *files, decisions)
+    return Segments(
+        _checked_metric(values.get("metric") or "ndcg@3", path),
+        values.get("eps"),
+        *files,
+        decisions,
+    )
 
 
 def _checked_metric(metric, where="--metric"):
@@ -70,7 +75,9 @@ def write_segments(path, segments):
 
 def decisions_of(query_ids, apply):
     """Decisions in the documented words."""
-    return {query: APPLY if shifted else SKIP for query, shifted in zip(query_ids, apply, strict=True)}
+    return {
+        query: APPLY if shifted else SKIP for query, shifted in zip(query_ids, apply, strict=True)
+    }
 
 
 def compare_segments(segments, metric=None, *, seed=0):
@@ -114,7 +121,9 @@ def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
     for measure, column in MEASURES.items():
         before, after = (frame[column].to_numpy(float) for frame in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        for target, found in zip((kpi, delta), means_and_gains(table, groups, n_boot, seed), strict=True):
+        for target, found in zip(
+            (kpi, delta), means_and_gains(table, groups, n_boot, seed), strict=True
+        ):
             for system, number in zip(target, found, strict=True):
                 target[system][measure] = number
     return {"kpi": kpi, "delta": delta}

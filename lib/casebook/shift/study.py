@@ -108,14 +108,19 @@ def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     frames[CHANCE] = data.chance()
     leaking, in_sample, spread = {}, {}, {}
     for name in SHOWN_APART:
-        frames[RANDOM.format(name)], spread[name] = random_directions(data, fits[name], draws=draws, seed=seed)
+        frames[RANDOM.format(name)], spread[name] = random_directions(
+            data, fits[name], draws=draws, seed=seed
+        )
     for name in SHOWN_APART:
         leaking[name] = _fit(data, name, k=k, by="query", seed=seed)
         in_sample[name] = fit_in_sample(data, LEARNERS[name], FIXED_SCALES.get(name, SCALES))
         frames[IN_SAMPLE.format(name)] = data.score(in_sample[name].shifted(data))
         if name not in FIXED_SCALES:
             frames[CEILING.format(name)] = oracle_scale(data, fits[name])
-    scores = {measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()}) for measure in MEASURES}
+    scores = {
+        measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
+        for measure in MEASURES
+    }
     return ShiftStudy(data, scores, fits, leaking, in_sample, spread, seed)
 
 
@@ -164,7 +169,12 @@ def planned_gains(study, measure=SELECTION, *, n_resamples=10_000, margin=0.0):
     """Compare every learned shift with no shift, as one family of contrasts over groups of queries."""
     pairs = [(name, BASELINE) for name in study.fits]
     not_measured = {pair: study.unmoved[pair[0]] for pair in pairs if pair[0] in study.unmoved}
-    options = {"margin": margin, "n_resamples": n_resamples, "seed": study.seed, "not_measured": not_measured}
+    options = {
+        "margin": margin,
+        "n_resamples": n_resamples,
+        "seed": study.seed,
+        "not_measured": not_measured,
+    }
     return contrasts(study.scores[measure], pairs, study.clusters, **options)
 
 
@@ -173,7 +183,9 @@ def gains(study, planned, n_resamples=10_000):
     frame = study.scores[SELECTION]
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     signs = np.sign(differences.round(12))
-    alone = difference_intervals(differences, study.clusters, n_resamples=n_resamples, seed=study.seed)
+    alone = difference_intervals(
+        differences, study.clusters, n_resamples=n_resamples, seed=study.seed
+    )
     names = {"difference": "gain", "low": "gain low", "high": "gain high"}
     family = planned.rename(columns=names).set_index("system").to_dict("index")
     rows = []
@@ -181,10 +193,25 @@ def gains(study, planned, n_resamples=10_000):
         row = bounded("gain", interval) | {"verdict": UNTESTED, "reason": interval.reason}
         if name in study.unmoved:
             row = {"verdict": UNTESTED, "reason": study.unmoved[name]}
-        row |= {word: (signs[name] == sign).sum() for word, sign in (("better", 1), ("equal", 0), ("worse", -1))}
+        row |= {
+            word: (signs[name] == sign).sum()
+            for word, sign in (("better", 1), ("equal", 0), ("worse", -1))
+        }
         row |= {"system": name, "n": interval.n, "groups": len(set(study.clusters))}
         rows.append(row | family.get(name, {}))
-    columns = ["gain", "gain low", "gain high", "p", "p_adjusted", "better", "equal", "worse", "n", "groups", "verdict"]
+    columns = [
+        "gain",
+        "gain low",
+        "gain high",
+        "p",
+        "p_adjusted",
+        "better",
+        "equal",
+        "worse",
+        "n",
+        "groups",
+        "verdict",
+    ]
     table = pd.DataFrame(rows, columns=["system", *columns, "reason"])
     return table.astype(dict.fromkeys(columns[:5], float) | {"reason": object})
 
@@ -202,7 +229,9 @@ def run_drift(seeds, encoder="minilm", *, k=5):
                 vectors = data.queries.copy()
                 for fold, chosen in zip(fit.folds, fit.selections, strict=True):
                     vectors[fold] += chosen.scale * chosen.shift.move(data.queries[fold])
-                rows = pd.DataFrame({"query_id": data.query_ids, "seed": seed, "stage": stage, "system": system})
+                rows = pd.DataFrame(
+                    {"query_id": data.query_ids, "seed": seed, "stage": stage, "system": system}
+                )
                 rows["group"] = rows["query_id"].map(data.dataset.groups)
                 rows["moved"] = (vectors != data.queries).any(axis=1)
                 for name, moved in (("baseline", data.queries), ("shifted", vectors)):

@@ -8,7 +8,14 @@ import pandas as pd
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.stats.samples import ROUNDING, check_count, check_share, number_or_none, score_matrix, stream
+from casebook.stats.samples import (
+    ROUNDING,
+    check_count,
+    check_share,
+    number_or_none,
+    score_matrix,
+    stream,
+)
 from casebook.verdicts import INTERVAL_BY_UNIT
 
 FEWEST = 6
@@ -119,7 +126,9 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0, 
     >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}], n = {found.n}"
     '0.5 [0.053, 0.947], n = 8'
     """
-    intervals = mean_intervals(values, clusters, level=level, n_boot=n_boot, seed=seed, shares=shares)
+    intervals = mean_intervals(
+        values, clusters, level=level, n_boot=n_boot, seed=seed, shares=shares
+    )
     return intervals[0] if np.ndim(values) == 1 else intervals
 
 
@@ -153,7 +162,11 @@ def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, 
         elif flat[k]:
             low = high = np.nan
             why = too_few(len(sizes), clusters) or "no_variation"
-        intervals.append(Interval(float(mean), number_or_none(low), number_or_none(high), level, len(X), "hull", why))
+        intervals.append(
+            Interval(
+                float(mean), number_or_none(low), number_or_none(high), level, len(X), "hull", why
+            )
+        )
     return intervals
 
 
@@ -169,7 +182,12 @@ def _mean_bounds(sums, sizes, means, level, n_boot, seed):
         draws = ratio_draws(sums, sizes, n_boot, seed)
         columns = zip(draws.T, means, without.T, strict=True)
         quantiles = special.ndtri(tails)
-        bca = np.array([np.quantile(d, bca_tails(quantiles, _bias(d - m), w.mean() - w)) for d, m, w in columns])
+        bca = np.array(
+            [
+                np.quantile(d, bca_tails(quantiles, _bias(d - m), w.mean() - w))
+                for d, m, w in columns
+            ]
+        )
         low = np.minimum(low, bca[:, 0])
         high = np.maximum(high, bca[:, 1])
     return np.stack([low, high])
@@ -277,7 +295,9 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
     else:
         codes = cluster_codes(clusters, len(cells))
         size = int(codes.max(initial=-1)) + 1
-        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells).reshape(size, n_cells)
+        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells).reshape(
+            size, n_cells
+        )
         kinds, copies = np.unique(counts, axis=0, return_counts=True)
     units = int(copies.sum())
     drawn = copies[None]
@@ -386,7 +406,9 @@ def clustered_wilson(successes, sizes, level=0.95):
         variance = clusters / (clusters - 1) * np.sum((wins - share * units) ** 2) / n**2
         size = float(n / max(1.0, variance / (share * (1 - share) / n)))
     found = wilson(share * size, size, level)
-    return Interval(share, min(found.low, share), max(found.high, share), level, n, "clustered wilson")
+    return Interval(
+        share, min(found.low, share), max(found.high, share), level, n, "clustered wilson"
+    )
 
 
 # Items and raters that are both drawn anew.

@@ -26,7 +26,9 @@ def score_matrix(scores):
     incomplete = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if len(incomplete):
         few = f"{len(incomplete)} of {len(frame)} units have a missing or infinite score"
-        raise InputError(f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none")
+        raise InputError(
+            f"{few} (first: {frame.index[incomplete[0]]}); score them in all systems or in none"
+        )
     return matrix, list(frame.columns)
 
 
@@ -44,12 +46,16 @@ def paired_scores(a, b):
             raise InputError("a unit occurs more than once in a paired sample")
         unpaired = a.index.symmetric_difference(b.index)
         if len(unpaired):
-            raise InputError(f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})")
+            raise InputError(
+                f"{len(unpaired)} units are scored in one sample only (first: {unpaired[0]})"
+            )
         b = b.reindex(a.index)
     a = np.asarray(a)
     b = np.asarray(b)
     if a.ndim != 1 or a.shape != b.shape:
-        raise InputError(f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}")
+        raise InputError(
+            f"paired samples must be 1-D and of one length, not {a.shape} and {b.shape}"
+        )
     return score_matrix(np.stack([a, b], axis=1))[0]
 
 

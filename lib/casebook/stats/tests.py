@@ -133,7 +133,9 @@ def _family_reach(others, sums, sizes):
     a = np.sum(deviations**2)
     b = np.sum(sizes * deviations)
     c = np.sum(sizes**2)
-    if a <= ROUNDING * np.sum(sums**2):  # equal differences: the statistic is the same at every distance
+    if a <= ROUNDING * np.sum(
+        sums**2
+    ):  # equal differences: the statistic is the same at every distance
         reach = np.where(np.square(others) * c * (1 + 1e-9) >= sizes.sum() ** 2, np.inf, 0.0)
         reach[np.isneginf(others)] = 0.0
         return reach, reach
@@ -197,7 +199,9 @@ def difference_intervals(differences, clusters=None, *, level=0.95, n_resamples=
         sums, sizes = cluster_sums(column[:, None], clusters)
         flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
         low, high, why = bounds_of_difference(column, flips.low[0], flips.high[0], reason)
-        intervals.append(Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", why))
+        intervals.append(
+            Interval(float(flips.difference[0]), low, high, level, len(X), "sign-flip", why)
+        )
     return intervals
 
 
@@ -232,7 +236,9 @@ class RandomisationResult:
     exact: bool
 
 
-def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto"):
+def paired_randomization(
+    a, b=None, *, n_resamples=100_000, seed=0, alternative="two-sided", exact="auto"
+):
     """Test mean paired differences by random signs (Fisher's randomisation test).
 
     Parameters
@@ -292,7 +298,9 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
     if exact == "auto":
         exact = n <= MOST_EXACT_UNITS and 2**n <= n_resamples
     if exact and n > MOST_EXACT_UNITS:
-        raise InputError(f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}")
+        raise InputError(
+            f"{n} units have too many sign vectors to enumerate: at most {MOST_EXACT_UNITS}"
+        )
     norms = np.sqrt(np.sum(differences**2, axis=0))
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     total = relative.sum(axis=0)
@@ -307,7 +315,10 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
     hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
     # The data are one of the enumerated sign vectors, but none of the random ones.
     data = 0 if exact else 1
-    numbers = [differences.mean(axis=0), *((x + data) / (len(maxima) + data) for x in (hits, hits_max))]
+    numbers = [
+        differences.mean(axis=0),
+        *((x + data) / (len(maxima) + data) for x in (hits, hits_max)),
+    ]
     if np.ndim(a) == 1:
         numbers = [float(values[0]) for values in numbers]
         labels = None
@@ -317,7 +328,11 @@ def paired_randomization(a, b=None, *, n_resamples=100_000, seed=0, alternative=
 def _all_pairs(X, systems):
     """Scores relative to one system, and the pairs: columns, differences, what rounding may amount to, names."""
     if not len(X) or X.shape[1] < 2:
-        raise InputError("there are no units to compare" if not len(X) else "a comparison needs at least two systems")
+        raise InputError(
+            "there are no units to compare"
+            if not len(X)
+            else "a comparison needs at least two systems"
+        )
     # Differences from one system keep the digits of scores with a common offset.
     pairs = system_pairs(systems)
     relative = X - X[:, :1]
@@ -339,7 +354,9 @@ def randomised_tukey_hsd(scores, n_resamples=10_000, seed=0):
         sums = rng.permuted(np.broadcast_to(relative, (size, *X.shape)), axis=2).sum(axis=1)
         hits += np.count_nonzero(np.ptp(sums, axis=1)[:, None] >= threshold, axis=0)
     p = (hits + 1) / (n_resamples + 1)
-    return RandomisationResult(differences.mean(axis=0), p, None, labels, len(X), n_resamples, False)
+    return RandomisationResult(
+        differences.mean(axis=0), p, None, labels, len(X), n_resamples, False
+    )
 
 
 # Families of hypotheses.
@@ -376,13 +393,23 @@ def paired_t(a, b=None, *, level=0.95):
     differences, resolution = paired_differences(a, b)
     n = len(differences)
     mean = float(differences.mean())
-    reason = "fewer_than_two_units" if n < 2 else "no_variation" if np.ptp(differences) <= resolution else None
+    reason = (
+        "fewer_than_two_units"
+        if n < 2
+        else "no_variation"
+        if np.ptp(differences) <= resolution
+        else None
+    )
     if reason:
-        return PairedTest(None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason)
+        return PairedTest(
+            None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason
+        )
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     half = special.stdtrit(n - 1, (1 + level) / 2) * error
     interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
-    return PairedTest(mean / error, positive(2 * special.stdtr(n - 1, -abs(mean / error))), n, interval)
+    return PairedTest(
+        mean / error, positive(2 * special.stdtr(n - 1, -abs(mean / error))), n, interval
+    )
 
 
 def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
@@ -420,7 +447,9 @@ def effect_sizes(a, b=None, *, level=0.95):
         ranks = rankdata(_dense_ranks(np.abs(untied), resolution))
         biserial = float(np.sum(np.sign(untied) * ranks) / np.sum(ranks))
     if test.reason:
-        return EffectSizes(test.interval, Interval(None, None, None, level, n, method, test.reason), biserial)
+        return EffectSizes(
+            test.interval, Interval(None, None, None, level, n, method, test.reason), biserial
+        )
     dz = test.statistic / math.sqrt(n)
     low = high = None
     reason = "out_of_range"
@@ -464,7 +493,9 @@ def documented_sign_test(wins, losses):
     try:
         masses = [math.comb(n, k) * 0.5**n for k in range(n + 1)]
     except OverflowError:
-        raise InputError(f"the documented sign test overflows at {n} untied votes: use the exact sign test") from None
+        raise InputError(
+            f"the documented sign test overflows at {n} untied votes: use the exact sign test"
+        ) from None
     # The document takes outcomes that are likelier by rounding for no likelier than the data.
     return min(1.0, sum(mass for mass in masses if mass <= masses[wins] + 1e-15))
 
@@ -514,7 +545,9 @@ def mcnemar_counts(first_only, second_only, n, *, level=0.95):
 def mcnemar_pvalues(low, total):
     """Give two-sided p-values of the smaller discordant count, exact and mid-p."""
     tail = special.bdtr(low, total, 0.5)
-    point = np.exp(-special.betaln(low + 1, total - low + 1) - np.log(total + 1) - total * math.log(2))
+    point = np.exp(
+        -special.betaln(low + 1, total - low + 1) - np.log(total + 1) - total * math.log(2)
+    )
     exact = np.clip(2 * tail, math.ulp(0.0), 1.0)
     mid = np.where(2 * low == total, 1 - point / 2, 2 * tail - point)
     return exact, np.clip(mid, math.ulp(0.0), 1.0)
@@ -561,7 +594,9 @@ def _rejections(discordant, n, alpha, mid_p):
     """Give the power as a function of the difference, over all likely numbers of discordant units."""
     totals = np.arange(1, n + 1)
     log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
-    weights = np.exp(log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant))
+    weights = np.exp(
+        log_binomial + special.xlogy(totals, discordant) + special.xlog1py(n - totals, -discordant)
+    )
     totals = totals[weights > 1e-12 / n]
     weights = weights[weights > 1e-12 / n]
     # The largest smaller count that rejects, by bisection; -1 where none does.
@@ -575,7 +610,10 @@ def _rejections(discordant, n, alpha, mid_p):
 
     def power_of(difference):
         share = (discordant + difference) / (2 * discordant)
-        tails = [np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0) for p in (share, 1 - share)]
+        tails = [
+            np.where(low >= 0, special.bdtr(np.maximum(low, 0), totals, p), 0.0)
+            for p in (share, 1 - share)
+        ]
         return min(1.0, float(np.minimum(sum(tails), 1.0) @ weights))
 
     return power_of
