@@ -227,7 +227,7 @@ class Asked(Chapter):
     titles: Flag
     max_missing: Share
     margin: Margin
-    resamples: Resamples
+    n_resamples: Resamples
 
 
 class RetrievalAblation(Asked):
@@ -332,7 +332,7 @@ class CounterfactualSensitivity(Chapter):
     paraphrases: OtherData
     judgments: OtherData
     margin: Margin
-    resamples: Resamples
+    n_resamples: Resamples
 
     @model_validator(mode="after")
     def _consistent(self):
@@ -412,7 +412,7 @@ class RaterAgreement(Chapter):
     studies: Count
     rehearsed: Count
     panels: Count
-    resamples: Resamples
+    n_resamples: Resamples
     permutations: Count
 
     def read(self):
@@ -435,7 +435,7 @@ class FactcheckConfusion(Chapter):
     )
     folds: Folds
     shown_bytes: Count
-    resamples: Resamples
+    n_resamples: Resamples
 
     @model_validator(mode="after")
     def _consistent(self):
@@ -482,7 +482,7 @@ class Assistant(Chapter):
         | None
     )
     foreign: Count
-    resamples: Resamples
+    n_resamples: Resamples
 
     @model_validator(mode="after")
     def _consistent(self):
@@ -521,7 +521,7 @@ READ_FIRST = {
     "split": Text | None,
     "titles": Flag,
     "max_missing": Share,
-    "resamples": Resamples,
+    "n_resamples": Resamples,
 }
 """Parameters that are read before the kernel of any notebook starts."""
 

@@ -38,13 +38,13 @@ CONTRASTS = [
     *("p", "p_adjusted", "verdict", "reason"),
 ]
 PAIR_COLUMNS = [
-    *("system_a", "system_b", "difference", "ci_low", "ci_high", "n", "groups"),
-    *("p_randomisation", "p_max_t", "verdict", "p_holm", "p_tukey", "p_t"),
+    *("system", "against", "difference", "low", "high", "n", "groups"),
+    *("p", "p_adjusted", "verdict", "p_holm", "p_tukey", "p_t"),
     *("p_wilcoxon", "dz", "wins", "ties", "losses", "mde", "reason"),
 ]
 
 
-def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000, seed=0):
+def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Mean of every system with its interval.
 
     Parameters
@@ -58,7 +58,7 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
         Baseline whose mean is shown with every other.
     level : float, default 0.95
         Coverage of the intervals.
-    n_boot : int, default 10000
+    n_resamples : int, default 10000
         Bootstrap draws.
     seed : int, default 0
         Seed of the draws.
@@ -93,7 +93,7 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_boot=10_000,
     frame = pd.DataFrame(scores)
     if control is not None and control not in frame:
         raise InputError(f"unknown control {control!r}: it is no column of the scores")
-    intervals = mean_intervals(frame, clusters, level=level, n_boot=n_boot, seed=seed)
+    intervals = mean_intervals(frame, clusters, level=level, n_resamples=n_resamples, seed=seed)
     groups = _count_groups(clusters, len(frame))
     rows = [
         (name, x.estimate, x.low, x.high, x.n, groups)
@@ -275,7 +275,6 @@ def compare_systems(
     pairs=None,
     margin=0.0,
     level=0.95,
-    n_boot=10_000,
     n_resamples=10_000,
     seed=0,
 ):
@@ -296,17 +295,15 @@ def compare_systems(
         As in `contrasts`.
     level : float, default 0.95
         Coverage; the intervals of differences hold for the whole family at once.
-    n_boot : int, default 10000
-        Bootstrap draws.
     n_resamples : int, default 10000
-        Sign patterns; Tukey's test takes at most 10000 permutations.
+        Bootstrap draws, and sign patterns; Tukey's test takes at most 10000 permutations.
     seed : int, default 0
         Seed.
 
     Returns
     -------
     Comparison
-        Two systems share a tie class exactly if their ``p_max_t`` exceeds
+        Two systems share a tie class exactly if their ``p_adjusted`` exceeds
         ``1 - level``, which without a margin is exactly if the verdict on the pair is
         neither better nor worse.
 
@@ -333,37 +330,26 @@ def compare_systems(
     )
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
     if chosen:
-        found = contrasts(
+        tested = contrasts(
             table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed
         )
-        found = found.rename(
-            columns={
-                "system": "system_a",
-                "against": "system_b",
-                "low": "ci_low",
-                "high": "ci_high",
-            }
-            | {"p": "p_randomisation", "p_adjusted": "p_max_t"}
-        )
-        found["p_holm"] = holm(found["p_randomisation"])
-        others = _classical(
+        tested["p_holm"] = holm(tested["p"])
+        classical = _classical(
             table, chosen, 1 - level, min(n_resamples, MOST_TUKEY_RESAMPLES), seed, clusters
         )
-        pair_frame = pd.concat([found, others], axis=1)[PAIR_COLUMNS]
-    systems = estimates(table, clusters, level=level, n_boot=n_boot, seed=seed).drop(
+        pair_frame = pd.concat([tested, classical], axis=1)[PAIR_COLUMNS]
+    systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed).drop(
         columns="control"
     )
-    systems = systems.rename(columns={"value": "mean", "low": "ci_low", "high": "ci_high"}).astype(
-        {"system": object}
-    )
-    order = sorted(systems.index, key=lambda k: (-systems["mean"][k], str(systems["system"][k])))
+    systems = systems.astype({"system": object})
+    order = sorted(systems.index, key=lambda k: (-systems["value"][k], str(systems["system"][k])))
     systems = systems.loc[order].reset_index(drop=True)
     systems.insert(6, "tie_class", None)
     if baseline is None and pairs is None:
         place = {label: k for k, label in enumerate(systems["system"])}
         apart = np.zeros((len(systems), len(systems)), dtype=bool)
-        for row in pair_frame[pair_frame["p_max_t"] <= 1 - level].itertuples():
-            i, j = place[row.system_a], place[row.system_b]
+        for row in pair_frame[pair_frame["p_adjusted"] <= 1 - level].itertuples():
+            i, j = place[row.system], place[row.against]
             apart[i, j] = apart[j, i] = True
         systems["tie_class"] = tie_classes(apart)
     return Comparison(systems, pair_frame, level)

@@ -189,7 +189,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
         bad=lambda *_: "Ask someone else.",
     )
     rows = score_answers(read_log(path))
-    means = summary(rows, n_boot=200).set_index(["system", "measure"])
+    means = summary(rows, n_resamples=200).set_index(["system", "measure"])
     assert means.loc[("good", "faithfulness"), "value"] == 1
     assert means.loc[("good", "faithfulness"), "control"] < 0.2
     assert means.loc[("bad", "faithfulness"), "value"] == 0
@@ -213,7 +213,7 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
     rows = score_answers(
         read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said))
     )
-    means = summary(rows, n_boot=100).set_index(["measure", "system"])[["value", "control"]]
+    means = summary(rows, n_resamples=100).set_index(["measure", "system"])[["value", "control"]]
     for measure in ("exact", "token F1"):
         assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [
             [1, 1],
@@ -336,7 +336,7 @@ def test_what_failed_is_not_answered_and_not_a_wrong_answer(tmp_path):
     assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
     for key in ("token F1", "exact", "faithfulness", "words"):
         assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
-    undefined = summary(rows, n_boot=200).set_index("measure")["undefined"]
+    undefined = summary(rows, n_resamples=200).set_index("measure")["undefined"]
     assert undefined["token F1"] == 2 and undefined["answered"] == 0
 
 

@@ -39,7 +39,7 @@ def _scoring():
             metrics.matthews_corrcoef(y, p)
             metrics.precision_recall_fscore_support(y, p, labels=[0, 1])
 
-    ours, _ = cpu_seconds(lambda: score_predictions(gold, predicted, n_boot=DRAWS))
+    ours, _ = cpu_seconds(lambda: score_predictions(gold, predicted, n_resamples=DRAWS))
     theirs = cpu_seconds(peer, repeats=1)[0] * DRAWS / MEASURED_DRAWS
     note = f"peer measured on {MEASURED_DRAWS} of {DRAWS} draws; ours <= {LIMIT_S:g} s"
     name = f"score {PREDICTIONS:,} verdicts, {DRAWS} bootstrap draws"

@@ -61,7 +61,7 @@ def _bootstrap():
     samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
 
     def ours():
-        return mean_intervals(np.column_stack(samples), n_boot=RESAMPLES)
+        return mean_intervals(np.column_stack(samples), n_resamples=RESAMPLES)
 
     def peer():
         for sample in samples:
@@ -82,7 +82,7 @@ def _bootstrap():
 
 def _comparison():
     X = _scores(400, 2)
-    options = {"n_boot": RESAMPLES, "n_resamples": RESAMPLES}
+    options = {"n_resamples": RESAMPLES}
     ours, _ = cpu_seconds(lambda: compare_systems(X, **options))
     name = f"paired comparison of 400 queries, {RESAMPLES} resamples"
     note = "intervals, all tests and effect sizes; the limit is 1 CPU second"

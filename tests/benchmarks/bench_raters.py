@@ -45,7 +45,7 @@ def _measure():
         note = "every cell checked, every text against the key"
         name = f"forms read and unblinded, {size}"
         yield limit_row(name, seconds, LIMIT["read"], note)
-    analyse(example_votes(), resamples=100)  # imports
+    analyse(example_votes(), n_resamples=100)  # imports
     start = time.process_time()
     analyse(example_votes())
     seconds = time.process_time() - start

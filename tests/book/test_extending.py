@@ -158,7 +158,14 @@ def test_another_source_is_another_input(folder):
 
 @pytest.mark.slow
 def test_a_chapter_runs_with_data_and_search_of_ones_own_from_an_empty_folder(folder):
-    own = ["-p", "dataset=my_many:load", "-p", "retriever=my_search:Search", "-p", "resamples=200"]
+    own = [
+        "-p",
+        "dataset=my_many:load",
+        "-p",
+        "retriever=my_search:Search",
+        "-p",
+        "n_resamples=200",
+    ]
     (folder / "my_many.py").write_text(
         "import pandas as pd\nfrom casebook.data.splits import RetrievalDataset\n"
         "def load():\n    ids = [f'd{n}' for n in range(9)]\n"

@@ -42,9 +42,10 @@ def planned(name, **parameters):
 
 
 def test_done_failed_and_never_run_stand_in_one_table(run):
-    other = planned("other", dataset="<b>", resamples=2000)
+    other = planned("other", dataset="<b>", n_resamples=2000)
     keep_planned(
-        "mine", [planned("lost", dataset="/a/b c/own", resamples=9, cases=["/a/mine.jsonl"]), other]
+        "mine",
+        [planned("lost", dataset="/a/b c/own", n_resamples=9, cases=["/a/mine.jsonl"]), other],
     )
     lost = Outcome("lost", "cell 3: a < b", 61.0, ("kernel died",), "timed out")
     keep("mine", [lost, Outcome(DONE[0], seconds=12.34)])
@@ -54,7 +55,7 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
     for text in (
         "Does it &lt;help&gt;? Yes: +0.050 [+0.020, +0.080] nDCG@10 against BM25",
         ">12</td>",
-        "dataset=smoke, resamples=2000",
+        "dataset=smoke, n_resamples=2000",
         f'href="run/notebooks/{DONE[0]}.html"',
         f'href="rows/{DONE[0]}.csv.gz"',
         f'href="runs/{DONE[0]}/run.json"',
@@ -64,7 +65,7 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
     assert (
         ">61</td>" in failed
         and ">2</td>" in failed
-        and "cases=[mine.jsonl], dataset=own, resamples=9" in failed
+        and "cases=[mine.jsonl], dataset=own, n_resamples=9" in failed
     )
     assert ">not run<" in never and "dataset=&lt;b&gt;" in never
     assert "href" not in failed + never and '<th scope="col"></th>' not in page

@@ -149,7 +149,7 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     """F2: "yes" for a token F1 of .19 against references of other questions."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
     assert not [each for each in chapter["headlines"] if "agree" in each.question]
     assert [
         text
@@ -157,7 +157,7 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
         if text.startswith("Agreement with the references: token F1 0.")
     ]
     chapter = cells_of(
-        "10_assistant.ipynb", run="t", log=str(path), resamples=200, agreement_level=0.8
+        "10_assistant.ipynb", run="t", log=str(path), n_resamples=200, agreement_level=0.8
     )
     (each,) = [each for each in chapter["headlines"] if "agree" in each.question]
     assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
@@ -171,14 +171,16 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
 def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
-    (each, *_) = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)["headlines"]
+    (each, *_) = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)[
+        "headlines"
+    ]
     assert each.sentence == "Cannot be measured here: no row differs (7 questions)."
 
 
 def test_templates_have_no_headline(tmp_path, monkeypatch):
     """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
-    chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", resamples=200)
+    chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", n_resamples=200)
     assert chapter["headlines"] == [] and not list(tmp_path.rglob("headlines/*"))
     assert "A demonstration on templates" in chapter["answer"]
 
@@ -193,7 +195,7 @@ def test_templates_do_not_pass_on_what_they_quote(tmp_path, monkeypatch, require
         run="t",
         cell="templates",
         dataset="consumer_contracts_qa",
-        resamples=200,
+        n_resamples=200,
     )
     written = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.json"))
     for text in load("consumer_contracts_qa", titles=False).documents["text"]:
@@ -218,7 +220,7 @@ def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
         "-p",
         "log=[a.jsonl,b.jsonl]",
         "-p",
-        "resamples=200",
+        "n_resamples=200",
     ]
     environment = os.environ | {"CASEBOOK_ROOT": str(tmp_path / "out")}
     done = subprocess.run(
@@ -267,7 +269,7 @@ def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, ro
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = tmp_path / "log.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), resamples=200)
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
     assert not [each for each in chapter["headlines"] if each.verdict in ("helps", "hurts")]
     assert chapter["numbers"]
 

@@ -26,7 +26,7 @@ RESAMPLES = [*WHOLE, "0", "99", "1000001"], "at least 100"
 FOLDS = [*WHOLE, "0", "1"], "at least 2"
 UNKNOWN_DATA = ["nope", "pdpabench_votes"], "choose from|casebook data list"
 RETRIEVER = ["3", "bm25", "[3]", '[""]'], "module:object|give text"
-DRAWN = {"seed": SEED, "resamples": RESAMPLES}
+DRAWN = {"seed": SEED, "n_resamples": RESAMPLES}
 READING = {"titles": FLAG, "max_missing": SHARE}
 
 # Experiment to parameter to what is wrong and what the line advises; a parameter may stand several times.
@@ -508,7 +508,7 @@ RIGHT = [
         "transfer_sets=[consumer_contracts_qa, feverous_s]",
     ),
     ("audits", "datasets=[]", "tables=[]", "repeats=1"),
-    ("query_length", "margin=0.99", "resamples=100"),
+    ("query_length", "margin=0.99", "n_resamples=100"),
     ("assistant", "agreement_level=0.5", "focus=null", "foreign=1"),
 ]
 
@@ -563,7 +563,7 @@ def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(
         ("dataset=[smoke]", "dataset: ['smoke'] is no name"),
         ("titles=3", "titles: give true or false, not 3"),
         ("max_missing=many", "max_missing: give a number from 0 to 1, not 'many'"),
-        ("resamples=99", "resamples: give a whole number of at least 100"),
+        ("n_resamples=99", "resamples: give a whole number of at least 100"),
         ("answers=3", "answers: 3 is no name"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),

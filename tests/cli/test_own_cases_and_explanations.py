@@ -75,7 +75,9 @@ def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
         "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--original", "--json"
     )
     collection = own_collection(cases, corpus)
-    study = run_study(collection, ["bm25"], TreeSettings.documented(), n_boot=200, chunking=False)
+    study = run_study(
+        collection, ["bm25"], TreeSettings.documented(), n_resamples=200, chunking=False
+    )
     table = documented_scores(study.edges["bm25"])
     told = collection.annotations.set_index(["case_id", "fact_type"])["dispositive"]
     right = [(table.loc[case, name] > 1.5) == decides for (case, name), decides in told.items()]

@@ -41,7 +41,7 @@ def elsewhere(where, *arguments, **environment):
     )
 
 
-RUN = ("run", "query_length", "--run", "mine", "-p", "resamples=1000")
+RUN = ("run", "query_length", "--run", "mine", "-p", "n_resamples=1000")
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_two_folders_of_one_name_are_found_named_and_told_apart(folders, monkeyp
         ("encoder=nobody/none", "CASEBOOK_ALLOW_DOWNLOAD=1 and HF_HUB_OFFLINE=0"),
         ("reranker=cross-encoder:./none", "does not exist"),
         ("split=none", "none.tsv: no such file; splits here: test"),
-        ("resamples=99", "at least 100"),
+        ("n_resamples=99", "at least 100"),
         ("seed=-1", "seed: give a whole number of at least 0"),
         ("k=1.5", "k: give a whole number of at least 1"),
         ("dataset=[a]", "a'] is no name"),

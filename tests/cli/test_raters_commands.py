@@ -391,7 +391,7 @@ def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, re
         else {"dataset": None}
     )
     chapter = executed_until(
-        "about", "06_rater_agreement.ipynb", run="t", **forms, resamples=100, permutations=19
+        "about", "06_rater_agreement.ipynb", run="t", **forms, n_resamples=100, permutations=19
     )
     assert chapter["about"]["registered before the votes"] == registered
 

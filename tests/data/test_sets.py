@@ -125,7 +125,7 @@ def lexicon(require):
 @pytest.mark.data
 def test_vader_agreement(lexicon):
     ratings = lexicon.ratings
-    options = {"n_boot": 0}
+    options = {"n_resamples": 0}
     alpha = agreement.krippendorff_alpha(ratings, "interval", **options).estimate
     one = agreement.intraclass_correlation(ratings, "1,1", **options).estimate
     ten = agreement.intraclass_correlation(ratings, "1,k", **options).estimate

@@ -354,7 +354,7 @@ def test_with_few_sources_detection_is_by_explanation_and_says_so():
 
 def test_the_two_areas_under_a_curve_have_two_names(explained):
     """One is over sentences against foreign sources, the other over explanations against spoilt copies."""
-    found = score(explained, n_boot=200)
+    found = score(explained, n_resamples=200)
     assert set(found.numbers) == set(RULES)
     for numbers in found.numbers.values():
         assert set(numbers) == {"AUROC of sentences", "faithfulness"}

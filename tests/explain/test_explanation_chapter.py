@@ -22,7 +22,7 @@ def run_chapter(folder, rows):
     path = folder / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     command = [sys.executable, "-m", "casebook", "run", "explanation_quality", "--run", "mine"]
-    command += ["-p", f"explanations={path}", "-p", "resamples=200"]
+    command += ["-p", f"explanations={path}", "-p", "n_resamples=200"]
     env = os.environ | {"CASEBOOK_ROOT": str(folder / "out")}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     found = sorted((folder / "out" / "results" / "mine" / "headlines").glob("*.json"))

@@ -113,7 +113,7 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
 
 def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
     report = ablation.ablate(
-        FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), resamples=1_000
+        FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), n_resamples=1_000
     )
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
     assert main.loc[1.0, "low"] > 0 and main.loc[0.0, "verdict"] == NOT_MEASURED
@@ -137,7 +137,7 @@ def whole(base, stance, some):
         for claim in some
         if [part.verifiability for part in decompose(claim.text)] == [VERIFIABLE]
     ]
-    return ablation.ablate(FactChecker(base, stance), single, resamples=1_000)
+    return ablation.ablate(FactChecker(base, stance), single, n_resamples=1_000)
 
 
 def test_a_part_that_changed_no_input_is_not_measured(whole):
@@ -177,7 +177,7 @@ def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
         def complete_json(self, prompt, schema):
             raise InputError("cannot be reached")
 
-    parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], resamples=200)[
+    parts = ablation.ablate(FactChecker(base, ModelStance(Silent())), some[:8], n_resamples=200)[
         "parts"
     ]
     assert set(parts["verdict"]) == {NOT_MEASURED}

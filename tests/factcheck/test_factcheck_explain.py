@@ -146,7 +146,7 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
     rows = quality_rows([*results, *crashed], rule)
     assert crashed[0].error and len(rows) == len(results)
     groups = dict(zip([claim.id for claim in own.test], own.groups, strict=True))
-    table = quality_table(rows, groups, n_boot=100).set_index("measure")
+    table = quality_table(rows, groups, n_resamples=100).set_index("measure")
     assert (table["n"] + table["undefined"] == len(rows)).all()
     # A high item decides alone or with few others: random sets do far less.
     assert table.loc["deletion", "value"] > table.loc["deletion_random", "value"] + 0.2

@@ -144,7 +144,7 @@ def test_groups_that_lean_do_not_decide_between_equals():
         joined = scoring.join_labels(gold, gold.assign(label=np.where(ours, S, N)))
         rivals = {"rival": pd.Series(np.where(theirs, S, N))}
         report = scoring.score_joined(
-            *joined, baselines=rivals, cluster="page", n_boot=300, seed=seed
+            *joined, baselines=rivals, cluster="page", n_resamples=300, seed=seed
         )
         row = report.comparisons.set_index("rival").loc["rival"]
         assert np.isnan(row["mcnemar"])

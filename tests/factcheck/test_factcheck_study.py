@@ -50,7 +50,7 @@ def toy():
 
 
 def test_policies_of_the_two_class_question(toy):
-    scores, two = toy.scores(n_boot=50), toy.two_class(n_boot=50)
+    scores, two = toy.scores(n_resamples=50), toy.two_class(n_resamples=50)
     assert scores["pipeline"]["accuracy"].estimate == 5 / 8
     values = {name: found["accuracy"].estimate for name, found in two["pipeline"].policies.items()}
     assert values == pytest.approx({"wrong": 4 / 7, "drop": 1.0, "negative": 5 / 7})
@@ -60,7 +60,7 @@ def test_policies_of_the_two_class_question(toy):
     assert scores["pipeline"]["f1_binary"].estimate == pytest.approx(2 * 2 / (2 + 4))
     assert scores["pipeline"].groups["hops"]["0"]["accuracy"].estimate == 1.0
     assert toy.comparisons().loc[0, "difference"] == pytest.approx(0.125)
-    calibrated = toy.calibrated(n_boot=20)
+    calibrated = toy.calibrated(n_resamples=20)
     assert (calibrated.n, calibrated.missing) == (4, 4)
 
 
@@ -110,7 +110,7 @@ def test_our_claims(study):
     # Better evidence helps, and that of other claims supports nothing.
     assert study.right("gold evidence").mean() > study.right("pipeline").mean()
     assert study.verdicts["shuffled evidence"].count(S) < 10 < study.verdicts["pipeline"].count(S)
-    compared = study.comparisons(n_boot=500).set_index("rival")
+    compared = study.comparisons(n_resamples=500).set_index("rival")
     assert study.baseline(compared.reset_index())["rival"] == CLAIM_ONLY
     assert compared.loc["majority", "rival accuracy"] == max(
         study.rows["label"].value_counts()
@@ -152,7 +152,7 @@ def recipes(tmp_path):
 
 
 def test_a_users_claims_about_a_users_folder(recipes):
-    study = run_study(**recipes(quoted=1), resamples=500)
+    study = run_study(**recipes(quoted=1), n_resamples=500)
     assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 2)
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
     assert study.found[:3] == [True, True, None]
@@ -170,20 +170,20 @@ def test_a_users_claims_about_a_users_folder(recipes):
 def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
     study = run_study(**recipes(), ablation=False)
     assert "gold evidence" in study.verdicts
-    table, contrasts, missing = transfer.transfer(study, sets=["factcheck_claims"], n_boot=200)
+    table, contrasts, missing = transfer.transfer(study, sets=["factcheck_claims"], n_resamples=200)
     chosen = table.drop_duplicates("dataset").set_index("dataset")["chosen on"]
     assert chosen.to_dict() == {"claims": False, "factcheck_claims": True} and not missing
     row = table.set_index(["dataset", "system"]).loc["claims", DEFAULT]
     assert (row["n"], row["groups"], row["accuracy"]) == (12, 6, 1)
-    assert transfer.transfer(study, n_boot=200)[0]["dataset"].unique().tolist() == ["claims"]
+    assert transfer.transfer(study, n_resamples=200)[0]["dataset"].unique().tolist() == ["claims"]
     assert set(contrasts.loc[contrasts["dataset"] == "claims", "rival"]) == {"majority", CLAIM_ONLY}
 
 
 @pytest.mark.parametrize("label", [S, N])
 def test_claims_of_one_label_run(recipes, label):
-    study = run_study(**recipes(label=lambda _: label), resamples=200)
-    table, _, _ = transfer.transfer(study, n_boot=200)
-    compared = study.comparisons(n_boot=200)
+    study = run_study(**recipes(label=lambda _: label), n_resamples=200)
+    table, _, _ = transfer.transfer(study, n_resamples=200)
+    compared = study.comparisons(n_resamples=200)
     assert (
         set(study.verdicts[CLAIM_ONLY]) == {label}
         and study.baseline(compared)["rival accuracy"] == 1
@@ -191,7 +191,7 @@ def test_claims_of_one_label_run(recipes, label):
     assert (
         table.set_index("system").loc[CLAIM_ONLY, "accuracy"] == 1 and table["AUROC"].isna().all()
     )
-    assert study.scores(n_boot=50)["pipeline"]["accuracy"].n == 12
+    assert study.scores(n_resamples=50)["pipeline"]["accuracy"].n == 12
 
 
 def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
@@ -213,21 +213,21 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
     planets = {f"moon {n}": f"Planet {name} has {n} moons." for n, name in enumerate("ABCDEF", 3)}
-    study = run_study(**recipes(quoted=0, claims=planets), resamples=200)
+    study = run_study(**recipes(quoted=0, claims=planets), n_resamples=200)
     assert not any(result.evidence for result in study.pipeline.results)
-    assert study.brier_contrast(n_boot=200) is None and study.calibrated(n_boot=50).n == 0
+    assert study.brier_contrast(n_resamples=200) is None and study.calibrated(n_resamples=50).n == 0
     parts = study.ablation["parts"]
     assert set(parts["verdict"]) == {NOT_MEASURED} and not parts["low"].notna().any()
-    assert study.baseline(study.comparisons(n_boot=200))["verdict"] != "better"
+    assert study.baseline(study.comparisons(n_resamples=200))["verdict"] != "better"
 
 
 def test_probabilities_are_compared_with_the_base_rate(toy):
     wrong = replace(toy, verdicts={"pipeline": [S, N, N, "well", None, S, NEI, NEI]})
-    row, calibrated = wrong.brier_contrast(n_boot=200), wrong.calibrated(n_boot=50)
+    row, calibrated = wrong.brier_contrast(n_resamples=200), wrong.calibrated(n_resamples=50)
     assert calibrated.controls["brier"] == 0.25
     gain = calibrated.controls["brier"] - calibrated.measures["brier"].estimate
     assert row["difference"] == pytest.approx(gain) and row["n"] == calibrated.n
-    certain = toy.brier_contrast(n_boot=200)
+    certain = toy.brier_contrast(n_resamples=200)
     assert (certain["verdict"], certain["reason"]) == (
         NOT_MEASURED,
         "every verdict is right, so the base rate is certain",
@@ -240,7 +240,7 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
         list(study.unread) == ["documented"]
         and "none of 114 documents passes" in study.unread["documented"]
     )
-    row = study.comparisons(n_boot=200).set_index("rival").loc["documented"]
+    row = study.comparisons(n_resamples=200).set_index("rival").loc["documented"]
     assert row["verdict"] == NOT_MEASURED and np.isnan(row["difference"])
 
 
@@ -248,14 +248,14 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
 def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     require("consumer_contracts_qa")
     study = run_study("consumer_contracts_qa")
-    scores = study.scores(n_boot=50)
+    scores = study.scores(n_resamples=50)
     assert scores["pipeline"]["accuracy"].n == 396
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
     # The page of all sets tells the same of the claim-only model: one population, one model, one number.
     table, _ = transfer.evaluate(
-        transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_boot=50
+        transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_resamples=50
     )
     row = table.set_index("system").loc[CLAIM_ONLY]
     assert row["accuracy"] == scores[CLAIM_ONLY]["accuracy"].estimate
@@ -300,7 +300,7 @@ def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is
         qrels={name: {name: 1} for name in ids},
     )
     monkeypatch.setattr("casebook.factcheck.study.load", lambda *_, **__: made)
-    scores = run_study("consumer_contracts_qa").scores(n_boot=50)
+    scores = run_study("consumer_contracts_qa").scores(n_resamples=50)
     assert scores["gold clause"]["accuracy"].estimate > 0.95
 
 
@@ -311,7 +311,7 @@ def test_climate_fever_rules(mirror, monkeypatch):
     study = run_study("climate_fever_claims")
     stated = [share for share in study.confidence["documented vote"] if share is not None]
     assert 0.7 <= min(stated) <= max(stated) == 1
-    scores = study.scores(n_boot=20)
+    scores = study.scores(n_resamples=20)
     assert scores["any/any"]["accuracy"].estimate == 1.0
     counts = scores["documented vote"].counts
     assert (counts.loc[S, S], counts.loc[S].sum()) == (166, 654)
@@ -338,10 +338,12 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer.transfer(study, sets=("climate_fever_claims",), n_boot=200)
+    table, contrasts, missing = transfer.transfer(
+        study, sets=("climate_fever_claims",), n_resamples=200
+    )
     gold = transfer.gold_claims("feverous_s")
     feverous, beside = transfer.evaluate(
-        gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_boot=200
+        gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_resamples=200
     )
     feverous, climate = feverous.set_index("system"), table.set_index("system")
     assert (
@@ -373,7 +375,7 @@ def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     table, _, missing = transfer.transfer(
-        study, sets=("feverous_s", "factcheck_claims"), n_boot=200
+        study, sets=("feverous_s", "factcheck_claims"), n_resamples=200
     )
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]
     assert FITTED_ON_OWN not in set(table["system"])
@@ -396,7 +398,7 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     )
     gold = transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
-    table, contrasts = transfer.evaluate(gold, {"ours": PublicJudge()}, n_boot=200)
+    table, contrasts = transfer.evaluate(gold, {"ours": PublicJudge()}, n_resamples=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (
         40,

@@ -93,7 +93,7 @@ def hostile(tmp_path_factory, copy_project):
     secrets = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN")
     environment = os.environ | dict.fromkeys(secrets, SECRET)
     environment |= dict.fromkeys(("CASEBOOK_PROJECT", "CASEBOOK_ROOT"), str(root))
-    dataset = ["-p", f"dataset={folder}", "-p", "resamples=200"]
+    dataset = ["-p", f"dataset={folder}", "-p", "n_resamples=200"]
     for arguments in (
         ["run", "retrieval_ablation", "--run", "hostile", *dataset],
         ["build", "--run", "hostile"],

@@ -23,7 +23,7 @@ RECIPES = {
     "r3": "Let the pastry rest for an hour in the refrigerator.",
 }
 QUICK = [f"{name}=10" for name in ("studies", "panels", "rehearsed", "permutations")] + [
-    "resamples=100"
+    "n_resamples=100"
 ]
 VARIABLES = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "DB_PASSWORD")
 # What is wrong with a server's reply, by the name of the model: status and body, given what it echoes.

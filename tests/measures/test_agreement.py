@@ -21,7 +21,7 @@ CORRECTED += ("krippendorff_alpha", "icc_2_1", "kendall_w")
 
 
 def results(ratings, **options):
-    return agreement.agreement_results(ratings, n_boot=50, **options)
+    return agreement.agreement_results(ratings, n_resamples=50, **options)
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,18 @@ def test_transposed_tables_raise_unless_told():
     ratings = np.tile([1, 2, 3], (2, 4))
     with pytest.raises(InputError, match=r"2 items .* 12 raters .* transpose"):
         agreement.krippendorff_alpha(ratings)
-    found = agreement.krippendorff_alpha(ratings, wide=True, n_boot=0)
+    found = agreement.krippendorff_alpha(ratings, wide=True, n_resamples=0)
     assert (found.n_items, found.n_raters) == (2, 12)
 
 
 def test_an_unused_category_counts_if_it_is_named():
     ratings = [[1, 1], [2, 2], [1, 2], [2, 2]]
-    observed = agreement.brennan_prediger(ratings, n_boot=0).estimate
-    named = agreement.brennan_prediger(ratings, categories=range(1, 6), n_boot=0)
+    observed = agreement.brennan_prediger(ratings, n_resamples=0).estimate
+    named = agreement.brennan_prediger(ratings, categories=range(1, 6), n_resamples=0)
     assert observed == pytest.approx((0.75 - 1 / 2) / (1 / 2))
-    assert agreement.brennan_prediger(ratings, weights=np.eye(2), n_boot=0).estimate == observed
+    assert (
+        agreement.brennan_prediger(ratings, weights=np.eye(2), n_resamples=0).estimate == observed
+    )
     assert named.estimate == pytest.approx((0.75 - 1 / 5) / (4 / 5))
 
 
@@ -112,7 +114,7 @@ SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
 
 
 @pytest.mark.parametrize(
-    ("ratings", "n_boot", "own", "new"),
+    ("ratings", "n_resamples", "own", "new"),
     [
         (PAIR, 99, None, "fewer_than_three_raters"),
         (SIX, 99, None, "fewer_than_three_raters"),
@@ -128,8 +130,8 @@ SIX = [[1, 2], [2, 1], [3, 3], [4, 5], [5, 4], [6, 6]]
         ([[1, 1, 2], [2, 2, 2], [1, 2, 1]], 99, "fewer_than_six_items", "fewer_than_six_items"),
     ],
 )
-def test_intervals_that_cannot_be_had_have_reasons(ratings, n_boot, own, new):
-    found = agreement.krippendorff_alpha(ratings, n_boot=n_boot)
+def test_intervals_that_cannot_be_had_have_reasons(ratings, n_resamples, own, new):
+    found = agreement.krippendorff_alpha(ratings, n_resamples=n_resamples)
     assert found.reasons == {"panel_ci": own, "new_panel_ci": new} if own else {"new_panel_ci": new}
     assert (found.panel_ci is None) == (own not in (None, "all_resamples_equal"))
     assert found.panel_ci == (1, 1) or own != "all_resamples_equal"
@@ -185,7 +187,7 @@ def draw(seed=0, items=60, raters=5, severity=0.0, noise=1.0):
 
 
 def test_a_new_panel_is_never_surer_than_this_one():
-    found = agreement.agreement_results(draw(severity=0.7), n_boot=300)
+    found = agreement.agreement_results(draw(severity=0.7), n_resamples=300)
     compared = [
         (*a.new_panel_ci, *a.panel_ci, a.estimate)
         for a in found.values()
@@ -237,14 +239,14 @@ def test_leaving_the_contrarian_out_helps():
     table = agreement.leave_one_rater_out(ratings).set_index("rater")
     assert table.index.to_list() == list("ABCDE") and table["change"].idxmax() == "C"
     kept = ratings.drop(columns="C")
-    assert table.loc["C", "estimate"] == agreement.krippendorff_alpha(kept, n_boot=0).estimate
+    assert table.loc["C", "estimate"] == agreement.krippendorff_alpha(kept, n_resamples=0).estimate
     pair = agreement.leave_one_rater_out(ratings[["A", "B"]], "gwet_ac1")
     assert set(pair["reason"]) == {"fewer_than_two_raters"} and pair["estimate"].isna().all()
 
 
 def test_the_table_holds_the_results_and_labels_what_is_corrected_for_chance():
-    table = agreement.agreement_table(draw(), n_boot=99).set_index("coefficient")
-    found = agreement.agreement_results(draw(), n_boot=99)
+    table = agreement.agreement_table(draw(), n_resamples=99).set_index("coefficient")
+    found = agreement.agreement_results(draw(), n_resamples=99)
     bounds = table.loc[
         "fleiss_kappa", ["panel_low", "panel_high", "new_panel_low", "new_panel_high"]
     ]

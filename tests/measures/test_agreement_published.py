@@ -11,7 +11,7 @@ from casebook.measures import agreement
 from casebook.measures.agreement import from_counts, from_table
 from casebook.measures.coefficients import WEIGHTS
 
-NONE = {"n_boot": 0}
+NONE = {"n_resamples": 0}
 FUNCTIONS = {
     "pa": agreement.percent_agreement,
     "gwet": agreement.gwet_ac2,

@@ -19,7 +19,7 @@ stated = st.lists(
 @given(stated)
 def test_brier_and_its_parts_add_up(rows):
     y, p = zip(*rows, strict=True)
-    found = calibration(y, p, n_boot=2).measures
+    found = calibration(y, p, n_resamples=2).measures
     value = {name: interval.estimate for name, interval in found.items()}
     parts = value["reliability"] - value["resolution"] + value["uncertainty"]
     assert value["brier"] == pytest.approx(parts + value["within_bins"], abs=1e-12)
@@ -28,9 +28,9 @@ def test_brier_and_its_parts_add_up(rows):
 
 def test_log_loss_equals_scikit_learn_and_is_undefined_when_certain_and_wrong():
     y, p = [1, 0, 1, 0], [0.9, 0.2, 0.6, 0.4]
-    found = calibration(y, p, n_boot=50).measures["log_loss"]
+    found = calibration(y, p, n_resamples=50).measures["log_loss"]
     assert found.estimate == pytest.approx(log_loss(y, p))
-    wrong = calibration([1, 0], [0.0, 0.2], n_boot=50).measures["log_loss"]
+    wrong = calibration([1, 0], [0.0, 0.2], n_resamples=50).measures["log_loss"]
     assert (wrong.estimate, wrong.reason) == (None, "certain_and_wrong")
 
 
@@ -38,7 +38,7 @@ def test_ece_of_two_bins_by_hand():
     """Lower half states 0.2, one of five true; upper half states 0.8, two of five."""
     p = [0.2] * 5 + [0.8] * 5
     y = [1, 0, 0, 0, 0, 1, 1, 0, 0, 0]
-    found = calibration(y, p, n_bins=2, n_boot=100)
+    found = calibration(y, p, n_bins=2, n_resamples=100)
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
     # 0.4^2 in half of the units, less the variances 0.2 * 0.8 / 4 and 0.4 * 0.6 / 4 of the two shares
@@ -55,16 +55,16 @@ def test_ece_of_two_bins_by_hand():
 def test_bins_have_equal_mass_and_never_part_ties():
     rng = np.random.default_rng(0)
     p = rng.random(1000)
-    assert calibration(p > 0.5, p, n_boot=2).bins["n"].tolist() == [100] * 10
+    assert calibration(p > 0.5, p, n_resamples=2).bins["n"].tolist() == [100] * 10
     p = np.repeat([0.1, 0.5, 0.9], [10, 700, 290])
-    assert sorted(calibration(p > 0.4, p, n_boot=2).bins["n"]) == [10, 290, 700]
+    assert sorted(calibration(p > 0.4, p, n_resamples=2).bins["n"]) == [10, 290, 700]
 
 
 def test_aurc_is_the_mean_over_orders_of_ties():
     def area(right):
         return np.mean(np.cumsum(1 - np.array(right)) / np.arange(1, 6))
 
-    found = calibration([1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1], n_boot=2).measures
+    found = calibration([1, 0, 1, 0, 1], [0.9, 0.5, 0.5, 0.5, 0.1], n_resamples=2).measures
     mean = np.mean([area([1, *middle, 1]) for middle in itertools.permutations([0, 1, 0])])
     assert found["aurc"].estimate == pytest.approx(mean)
     assert found["e_aurc"].estimate == pytest.approx(mean - area([1, 1, 1, 0, 0]))
@@ -74,7 +74,7 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
     rng = np.random.default_rng(0)
     p = rng.uniform(0.2, 0.8, 300)
     right, found = (
-        calibration(rng.random(300) < truth, p, n_boot=200).measures["ece"]
+        calibration(rng.random(300) < truth, p, n_resamples=200).measures["ece"]
         for truth in (p, p + 0.15 * np.sign(p - 0.5))
     )
     assert right.low == 0 < found.low < 0.15 < found.high
@@ -94,7 +94,7 @@ def test_interval_of_a_large_error_is_that_of_a_share():
 
 
 def test_statements_that_were_not_made_are_counted_and_never_covered():
-    found = calibration([1, 0, 1, 1], [0.9, 0.2, None, np.nan], n_boot=20)
+    found = calibration([1, 0, 1, 1], [0.9, 0.2, None, np.nan], n_resamples=20)
     assert (found.n, found.missing) == (2, 2)
     assert found.curve["coverage"].max() == 0.5
     nothing = calibration([1], [None])
@@ -107,9 +107,9 @@ def test_statements_that_were_not_made_are_counted_and_never_covered():
 )
 def test_where_nothing_can_be_resampled_the_reason_says_of_what_there_is_one(clusters, reason):
     n = len(clusters)
-    found = calibration([True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_boot=50).measures[
-        "ece"
-    ]
+    found = calibration(
+        [True, False][:n], [0.8, 0.3][:n], clusters=clusters, n_resamples=50
+    ).measures["ece"]
     assert (found.low, found.high, found.reason) == (None, None, reason)
 
 
@@ -117,6 +117,6 @@ def test_clusters_widen_the_interval():
     rng, pages = np.random.default_rng(2), np.repeat(np.arange(40), 6)
     p, y = rng.uniform(0.3, 0.9, 40)[pages], (rng.random(40) < 0.5)[pages]
     alone, paged = (
-        calibration(y, p, n_boot=300, clusters=c).measures["aurc"] for c in (None, pages)
+        calibration(y, p, n_resamples=300, clusters=c).measures["aurc"] for c in (None, pages)
     )
     assert paged.high - paged.low > 1.5 * (alone.high - alone.low)

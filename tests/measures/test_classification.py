@@ -83,7 +83,7 @@ def test_counts_add_up_and_inputs_stay(pairs):
         OFF_LABEL_POLICIES, CLASS_POLICIES, CLASS_POLICIES
     ):
         policy = {"off_label": off_label, "nei": nei, "conflict": conflict}
-        found = score_predictions(gold, predicted, n_boot=2, **policy)
+        found = score_predictions(gold, predicted, n_resamples=2, **policy)
         used = collapse(found.counts, **policy)
         k = 3 if "three_class" in (nei, conflict) else 2
         assert used.shape == (k, k + 1)
@@ -102,13 +102,15 @@ def test_counts_add_up_and_inputs_stay(pairs):
 def test_measures_equal_scikit_learn(pairs):
     gold, predicted = map(list, zip(*pairs, strict=True))
     merged = {S: S, N: N, NEI: NEI, C: NEI}
-    three = score_predictions(gold, predicted, n_boot=2, nei="three_class", conflict="three_class")
+    three = score_predictions(
+        gold, predicted, n_resamples=2, nei="three_class", conflict="three_class"
+    )
     check(
         three, [merged[g] for g in gold], [merged.get(p, "neither") for p in predicted], (S, N, NEI)
     )
     two = [(g, p if p in (S, N) else "neither") for g, p in pairs if g in (S, N)]
     if two:
-        check(score_predictions(gold, predicted, n_boot=2), *map(list, zip(*two, strict=True)))
+        check(score_predictions(gold, predicted, n_resamples=2), *map(list, zip(*two, strict=True)))
 
 
 def check(found, gold, shown, classes=(S, N)):
@@ -137,7 +139,7 @@ def test_fever_collapse_flatters():
     counts += [(N, NEI, 781), (NEI, NEI, 1147), (NEI, S, 1445), (NEI, N, 741)]
     pairs = [(g, p) for g, p, n in counts for _ in range(n)]
     three, two, excluded = (
-        score_predictions(*zip(*pairs, strict=True), nei=nei, n_boot=50)
+        score_predictions(*zip(*pairs, strict=True), nei=nei, n_resamples=50)
         for nei in ("three_class", "negative", "exclude")
     )
     assert three["accuracy"].estimate == pytest.approx(0.5208520852085209)
@@ -187,7 +189,7 @@ def test_no_interval_has_width_zero():
     """Every group has one true and one false claim: the accuracy of one answer never varies."""
     gold = [S, N] * 10
     pairs = np.repeat(np.arange(10), 2)
-    scores = score_predictions(gold, [S] * 20, clusters=pairs, n_boot=200)
+    scores = score_predictions(gold, [S] * 20, clusters=pairs, n_resamples=200)
     three = score_predictions(
         [S, N, NEI] * 9, [N] * 27, nei="three_class", clusters=np.arange(27) // 2
     )
@@ -230,7 +232,7 @@ def test_bootstrap_of_f1_agrees_with_resampled_rows():
     rng = np.random.default_rng(1)
     gold = rng.choice([S, N], 80)
     predicted = np.where(rng.random(80) < 0.7, gold, rng.choice([S, N, "?"], 80))
-    found = score_predictions(gold, predicted, n_boot=4000)["f1_macro"]
+    found = score_predictions(gold, predicted, n_resamples=4000)["f1_macro"]
     draws = [
         sk.f1_score(gold[r], predicted[r], labels=[S, N], average="macro")
         for r in rng.integers(0, 80, (600, 80))

@@ -139,7 +139,7 @@ def words(axes):
 
 
 def test_undefined_coefficients_keep_their_row(ratings):
-    table = agreement.agreement_table(ratings, n_boot=50)
+    table = agreement.agreement_table(ratings, n_resamples=50)
     axes = plots.agreement_intervals(table).axes[0]
     names = [" ".join(label.get_text().split()) for label in axes.get_yticklabels()]
     assert len(names) == len(table)

@@ -11,7 +11,7 @@ krippendorff = pytest.importorskip("krippendorff")
 metrics = pytest.importorskip("sklearn.metrics")
 inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
 
-NONE = {"n_boot": 0}
+NONE = {"n_resamples": 0}
 
 
 def draw(seed, items=30, raters=5, missing=0.0):

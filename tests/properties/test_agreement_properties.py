@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from casebook.measures import agreement
 from casebook.measures.agreement import NAMES, _builder, as_panel, from_counts
 
-NONE = {"n_boot": 0, "wide": True}
+NONE = {"n_resamples": 0, "wide": True}
 COUNTED = ("percent_agreement", "fleiss_kappa", "brennan_prediger", "gwet_ac1")
 COUNTED += (
     "krippendorff_alpha_nominal",
@@ -73,7 +73,7 @@ def test_order_of_items_and_raters_is_immaterial(ratings, random):
 @settings(max_examples=30, deadline=None)
 def test_counts_say_the_same_as_the_ratings_they_count(ratings):
     counts = from_counts(np.stack([(ratings == c).sum(axis=1) for c in SCALE], axis=1), SCALE)
-    found = agreement.agreement_results(counts, n_boot=0, coefficients=COUNTED)
+    found = agreement.agreement_results(counts, n_resamples=0, coefficients=COUNTED)
     for name, (estimate, se, _) in measured(ratings, COUNTED).items():
         ours = flat((found[name].estimate, found[name].se, None))
         assert ours == pytest.approx(flat((estimate, se, None)), abs=1e-12, nan_ok=True), name

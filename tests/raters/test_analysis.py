@@ -17,7 +17,7 @@ from casebook.raters.forms import Plan, make_forms
 from casebook.raters.read import open_forms, read_forms, unblind
 from casebook.raters.simulate import Truth, fill_forms
 
-QUICK = {"resamples": 300, "permutations": 19}
+QUICK = {"n_resamples": 300, "permutations": 19}
 
 
 def changed(**columns):
@@ -54,7 +54,7 @@ def test_votes_and_ratings_stand_where_they_belong(panel):
 def test_known_figures_of_the_example(example):
     naive, both = example.win_rate("vote"), example.win_rate("item and rater")
     assert (naive["win_rate"], naive["n"]) == (113 / 176, 176)
-    assert both["ci_low"] < 0.5 < example.win_rate("item")["ci_low"]
+    assert both["low"] < 0.5 < example.win_rate("item")["low"]
     lines = example.tables["lines"]
     assert lines["p"].tolist() == pytest.approx([0.004258, 0.16529], abs=5e-6)
     assert lines["verdict"].tolist() == ["preferred", "undecided"]
@@ -150,9 +150,9 @@ def test_a_panel_that_prefers_length_is_found(returned, key, panel):
     frame = votes.frame.assign(
         text_left=texts[0], text_right=texts[1], choice=np.where(long, "grounded", "plain")
     )
-    table = analysis.length_effect(panel_of(replace(votes, frame=frame)), n_boot=500).set_index(
-        "what"
-    )["share"]
+    table = analysis.length_effect(
+        panel_of(replace(votes, frame=frame)), n_resamples=500
+    ).set_index("what")["share"]
     assert table["votes for the longer answer, ties as half"] == 1.0
     assert table["votes for grounded where it is shorter"] == 0.0
     assert table["votes for grounded where it is longer"] == 1.0
@@ -207,7 +207,7 @@ def test_consistency_and_strata_count_every_judgement(example):
     assert table["contradict"].tolist() == against.groupby(frame["rater"]).sum().tolist()
     odd = example_votes().frame["item_id"].str[-1].isin(list("13579"))
     strata = analysis.by_stratum(
-        panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_boot=200
+        panel_of(changed(stratum=np.where(odd, "odd", "even"))), n_resamples=200
     )
     copies = example.tables["duplicates"].set_index(["rater_a", "rater_b"])["expected"]
     assert copies["rater1", "rater2"] == pytest.approx(0.26 * 0.56 + 0.40 * 0.30 + 0.34 * 0.14)
@@ -244,9 +244,9 @@ def test_a_planted_truth_is_found_from_forms_to_answer(tmp_path, truth, items, r
     found = analyse(rehearsed(tmp_path, truth, items, raters, seed), **QUICK)
     both, side = found.win_rate("item and rater"), found.side()
     assert (
-        both["ci_low"] < truth.win_rate < both["ci_high"]
+        both["low"] < truth.win_rate < both["high"]
     )  # balanced sides keep that of the side out of it
-    assert (both["ci_low"] > 0.5) == (truth.effect > 0.5)
+    assert (both["low"] > 0.5) == (truth.effect > 0.5)
     assert (side.left_test.pvalue < 0.001) == (side.difference.low > 0) == (truth.left > 0)
     odds = truth.effect + np.array([[truth.left], [-truth.left]])
     odds = odds + np.hypot(truth.item_sd, truth.rater_sd) * np.random.default_rng(0).normal(

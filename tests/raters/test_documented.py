@@ -121,7 +121,7 @@ from toy_study import make_study
 
 study = make_study(Path(sys.argv[2]) / "study")
 filled = fill_forms(study, Path(sys.argv[2]) / "back")
-tests = analyse(open_forms(read_forms(filled), study), resamples=200, permutations=19).tables["rating_tests"]
+tests = analyse(open_forms(read_forms(filled), study), n_resamples=200, permutations=19).tables["rating_tests"]
 assert tests.set_index("scale")["n"].to_dict() == {"factuality": 12, "usefulness": 12, "clarity": 12}
 print(documented_analysis(records_of(example_votes()))[RATINGS])
 """
@@ -166,7 +166,7 @@ def found(real):
         patch.setattr(documented, "load", lambda *_, **__: real)
         votes, name = votes_of(KEY)
     assert name == KEY
-    return analyse(votes, resamples=1_000, permutations=19)
+    return analyse(votes, n_resamples=1_000, permutations=19)
 
 
 @pytest.mark.data
@@ -197,7 +197,7 @@ def test_without_any_source_the_reconstruction_stands_in(tmp_path, monkeypatch):
 @pytest.mark.data
 def test_what_was_dealt_at_random_has_no_p_and_no_interval():
     """Only what the published tallies and patterns fix is left of the reconstruction."""
-    tables = analyse(example_votes(), resamples=200, permutations=19).tables
+    tables = analyse(example_votes(), n_resamples=200, permutations=19).tables
     published = published_tables(tables)
     gone = {
         "cohen_kappa",
@@ -222,10 +222,10 @@ def test_what_is_shown_of_the_reconstruction_does_not_depend_on_who_cast_which_v
     reconstruct, tmp_path, monkeypatch
 ):
     """Another draw of the same published figures gives the same numbers."""
-    first = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    first = published_tables(analyse(example_votes(), n_resamples=200, permutations=19).tables)
     reconstruct(seed=5).to_csv(tmp_path / "other.csv", index=False)
     monkeypatch.setattr(documented, "EXAMPLE", tmp_path / "other.csv")
-    second = published_tables(analyse(example_votes(), resamples=200, permutations=19).tables)
+    second = published_tables(analyse(example_votes(), n_resamples=200, permutations=19).tables)
     for name in ("preference", "lines", "win_rates", "item_tests", "vote_shares"):
         pd.testing.assert_frame_equal(first[name], second[name], check_exact=False, rtol=1e-9)
     estimates = [tables["agreement"]["estimate"] for tables in (first, second)]
@@ -256,8 +256,8 @@ def test_the_primary_line_and_the_one_for_new_raters(found):
     lines = found.tables["lines"].set_index("scope")
     these, new = lines.loc[THESE_RATERS], lines.loc[NEW_RATERS]
     assert these["p"] == pytest.approx(0.004258, abs=5e-7) and these["mc_error"] == 0
-    assert these["ci_low"] > 0.5 and these["verdict"] == "preferred"
-    assert new["ci_low"] < 0.5 < new["ci_high"] and new["verdict"] == "undecided"
+    assert these["low"] > 0.5 and these["verdict"] == "preferred"
+    assert new["low"] < 0.5 < new["high"] and new["verdict"] == "undecided"
     tests = found.tables["item_tests"].set_index("test")["pvalue"]
     assert tests["majority sign"] == pytest.approx(0.0115, abs=5e-5)
 

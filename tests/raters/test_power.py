@@ -110,12 +110,12 @@ def test_a_test_over_one_rater_has_no_power_to_tell():
 
 def test_intervals_hold_the_truth_that_is_theirs():
     """The truth for new items is that of the raters of the study, who lean; for new raters it is that of all."""
-    table = interval_coverage(items=40, raters=5, win_rate=0.62, studies=200, n_boot=200).set_index(
-        "unit"
-    )
+    table = interval_coverage(
+        items=40, raters=5, win_rate=0.62, studies=200, n_resamples=200
+    ).set_index("unit")
     assert table["n"].tolist() == [200, 200]
     assert table["coverage"].between(0.88, 1).all()
-    few = interval_coverage(items=40, raters=2, win_rate=0.62, studies=5, n_boot=200).set_index(
-        "unit"
-    )
+    few = interval_coverage(
+        items=40, raters=2, win_rate=0.62, studies=5, n_resamples=200
+    ).set_index("unit")
     assert few.loc["item and rater", "n"] == 0 and few.loc["item", "n"] == 5

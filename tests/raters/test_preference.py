@@ -42,7 +42,7 @@ def test_table_of_counts(example):
     assert list(table.index) == ["rater1", "rater2", "rater3", "rater4", "pooled"]
     pooled = table.loc["pooled"]
     assert pooled[["wins", "losses", "ties", "missing", "n"]].tolist() == [113, 63, 24, 0, 176]
-    assert (pooled["ci_low"], pooled["ci_high"]) == pytest.approx((0.5689, 0.7091), abs=5e-5)
+    assert (pooled["low"], pooled["high"]) == pytest.approx((0.5689, 0.7091), abs=5e-5)
     # Holm by hand: the two smallest p-values are equal, so both count four times.
     assert table["p_holm"].to_list()[:4] == pytest.approx(
         [0.2962064, 0.1319881, 0.0104087, 0.0104087], abs=1e-7
@@ -54,7 +54,9 @@ def test_missing_votes_are_counted_and_change_nothing_else(example):
     padded = example.assign(absent=np.nan)
     padded.loc["empty"] = np.nan
     for unit in UNITS:
-        assert win_rate(example, unit=unit, n_boot=500) == win_rate(padded, unit=unit, n_boot=500)
+        assert win_rate(example, unit=unit, n_resamples=500) == win_rate(
+            padded, unit=unit, n_resamples=500
+        )
     table = win_tie_loss_table(padded).set_index("rater")
     assert table.loc["absent", ["wins", "missing", "reason", "p_holm"]].to_list() == [
         0,
@@ -143,7 +145,7 @@ def test_raters_who_lean_decide_for_themselves_only():
     # Never surer of new raters than of these: p = 4/64 of the items alone.
     assert preference_lines([[1, 1, 1]] * 5 + [[1, 0, -1]])["p"].tolist() == [0.0625, 0.0625]
     pair = preference_lines(votes[:, :2]).set_index("scope").loc[NEW_RATERS]
-    assert pair["reason"] == "fewer_than_three_raters" and np.isnan(pair["ci_low"])
+    assert pair["reason"] == "fewer_than_three_raters" and np.isnan(pair["low"])
 
 
 # --- the win rate ------------------------------------------------------------------
@@ -154,9 +156,9 @@ def test_intervals_widen_with_what_is_drawn(example):
     assert list(table.loc["drop"].index) == list(UNITS)
     both = table.loc[("drop", "item and rater")]
     # A bootstrap of both gives [.46, .77]; with four raters that is too narrow.
-    assert both["ci_low"] < 0.46 and both["ci_high"] > 0.77
+    assert both["low"] < 0.46 and both["high"] > 0.77
     assert set(table.xs("rater", level="unit")["reason"]) == {"fewer_than_six_clusters"}
-    width = (table["ci_high"] - table["ci_low"]).loc["half"]
+    width = (table["high"] - table["low"]).loc["half"]
     assert width["vote"] < width["item"] < width["item and rater"]
     assert table["win_rate"].loc["half"].unique() == [0.625]
 
@@ -165,7 +167,7 @@ def test_intervals_widen_with_what_is_drawn(example):
 @given(PANELS, st.sampled_from(["drop", "half"]), st.randoms())
 def test_swapping_the_systems_mirrors_and_order_does_not_matter(votes, ties, random):
     for unit in UNITS:
-        ours, other = (win_rate(v, unit=unit, ties=ties, n_boot=200) for v in (votes, -votes))
+        ours, other = (win_rate(v, unit=unit, ties=ties, n_resamples=200) for v in (votes, -votes))
         if ours.low is None:
             assert other.reason == ours.reason
             continue
@@ -201,7 +203,7 @@ def test_no_interval_has_width_zero():
     for table, verdict, p in (([[1, 1]] * 8, "preferred", 2**-7), ([[0, 0]] * 8, "undecided", 1.0)):
         these = preference_lines(table).set_index("scope").loc[THESE_RATERS]
         assert (these["verdict"], these["reason"]) == (verdict, "no_variation") and pd.isna(
-            these["ci_low"]
+            these["low"]
         )
         assert these["p"] == p
 
@@ -224,12 +226,12 @@ def panel(share, items, seed=0):
 )
 def test_equivalence_is_that_of_statsmodels_and_the_level_decides(share, items, verdict):
     votes = panel(share, items)
-    found = equivalence(votes, n_boot=1000)
+    found = equivalence(votes, n_resamples=1000)
     peer = DescrStatsW((votes.mean(axis=1) + 1) / 2).ttost_mean(0.45, 0.55)[0]
     assert found["verdict"] == verdict and found["p_tost"] == pytest.approx(peer, abs=1e-12)
     if verdict == "undecided":
         levels = [
-            equivalence(votes, alpha=factor * peer, n_boot=100)["verdict"]
+            equivalence(votes, alpha=factor * peer, n_resamples=100)["verdict"]
             for factor in (1.01, 0.99)
         ]
         assert levels == ["equivalent", "undecided"]
@@ -284,7 +286,7 @@ def dependent(votes, **options):
 
 
 def test_dependence_as_published_and_as_in_pingouin(example):
-    table = dependent(example, n_boot=200)
+    table = dependent(example, n_resamples=200)
     icc, effect, effective, mixed = table["value"]
     assert (icc, effect) == pytest.approx((0.19, 1.57), abs=0.005)
     assert effective == pytest.approx(200 / effect)
@@ -299,7 +301,7 @@ def test_icc_of_unequal_groups_recovers_the_truth():
     rng = np.random.default_rng(0)
     votes = np.where(rng.uniform(size=(20_000, 4)) < rng.uniform(size=(20_000, 1)), 1.0, -1.0)
     votes[rng.uniform(size=votes.shape) < 0.3] = np.nan
-    assert dependence(votes, n_boot=2)["value"].iloc[0] == pytest.approx(1 / 3, abs=0.02)
+    assert dependence(votes, n_resamples=2)["value"].iloc[0] == pytest.approx(1 / 3, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +314,7 @@ def test_icc_of_unequal_groups_recovers_the_truth():
     ],
 )
 def test_whether_raters_differ_is_said_with_a_reason(votes, reason):
-    row = dependence(votes, n_boot=10).iloc[3]
+    row = dependence(votes, n_resamples=10).iloc[3]
     assert row["reason"] == reason or (reason is None and pd.isna(row["reason"]))
     assert pd.isna(row["value"]) == (reason in ("fewer_than_two_raters", "no_variation"))
 
@@ -328,6 +330,4 @@ def test_win_rates_of_raters_and_of_both_scopes_are_those_of_the_tests_behind_th
         assert row["p"] == pytest.approx(stats.binomtest(wins, wins + losses).pvalue)
         assert (row["low"] > 0.5 or row["high"] < 0.5) == (row["p"] <= 0.05)
     both = table.loc[["these raters together", "other raters"], ["value", "low", "high", "p"]]
-    assert both.to_numpy() == pytest.approx(
-        lines[["win_rate", "ci_low", "ci_high", "p"]].to_numpy(float)
-    )
+    assert both.to_numpy() == pytest.approx(lines[["win_rate", "low", "high", "p"]].to_numpy(float))

@@ -27,7 +27,7 @@ def panel():
 
 
 def test_ratings_are_compared_by_item_and_by_rater(panel):
-    table = ratings.rating_tests(panel, n_boot=2000).set_index("scale")
+    table = ratings.rating_tests(panel, n_resamples=2000).set_index("scale")
     assert table["difference"].round(3).tolist() == [0.545, 0.275]
     wider = (table["both high"] - table["both low"]) > (
         table["difference high"] - table["difference low"]
@@ -55,13 +55,13 @@ def test_new_raters_are_never_surer_than_these(panel):
         for scale in ("factuality", "usefulness")
         for s in SYSTEMS
     }
-    row = ratings.rating_tests(replace(panel, ratings=given), n_boot=500).iloc[0]
+    row = ratings.rating_tests(replace(panel, ratings=given), n_resamples=500).iloc[0]
     assert row["both low"] <= row["difference low"] and row["both high"] >= row["difference high"]
     assert row["p_both"] >= row["p_sign_flip"]
 
 
 def test_ratings_and_votes_are_correlated_over_items(panel):
-    found = ratings.preference_rating_correlation(panel, n_boot=50).set_index("scale")
+    found = ratings.preference_rating_correlation(panel, n_resamples=50).set_index("scale")
     pair = panel.votes.mean(axis=1), panel.differences("usefulness").mean(axis=1)
     assert found.loc["usefulness", "spearman"] == pytest.approx(stats.spearmanr(*pair).statistic)
 
@@ -69,16 +69,16 @@ def test_ratings_and_votes_are_correlated_over_items(panel):
 def test_missing_ratings_are_counted():
     frame = example_votes().frame
     panel = changed(factuality_left=frame["factuality_left"].where(frame["place"] > 5))
-    table = ratings.rating_means(panel, n_boot=200)
+    table = ratings.rating_means(panel, n_resamples=200)
     assert table.groupby("scale")["missing"].sum().to_dict() == {"factuality": 20, "usefulness": 0}
     assert ratings.rating_counts(panel).groupby("scale")["count"].sum()["factuality"] == 380
 
 
 def test_all_ratings_of_a_scale_may_be_missing():
     panel = changed(factuality_left=np.nan, factuality_right=np.nan)
-    table = ratings.rating_tests(panel, n_boot=200)
+    table = ratings.rating_tests(panel, n_resamples=200)
     assert table.loc[0, "n"] == 0 and table.loc[0, "p_holm"] is None
-    alphas = ratings.rating_agreement(panel, n_boot=20)
+    alphas = ratings.rating_agreement(panel, n_resamples=20)
     assert pd.isna(alphas.loc[0, "alpha"]) and alphas.loc[0, "reason"]
 
 
@@ -100,7 +100,7 @@ def likert():
 
 def test_means_medians_and_agreement_per_cell(likert):
     row = (
-        likert_summary(likert, n_boot=500)
+        likert_summary(likert, n_resamples=500)
         .set_index(["scale", "system"])
         .loc[("clarity_1_to_5", "two")]
     )
@@ -120,7 +120,7 @@ def test_means_medians_and_agreement_per_cell(likert):
 
 def test_missing_likert_ratings_are_counted_and_not_zero(likert):
     likert.loc[:9, "clarity_1_to_5"] = np.nan
-    row = likert_summary(likert, n_boot=200).iloc[0]
+    row = likert_summary(likert, n_resamples=200).iloc[0]
     assert row["missing"] == 10 and row["ratings"] == 50
     counts = likert_counts(likert)
     assert counts[counts["scale"] == "clarity_1_to_5"]["count"].sum() == 110

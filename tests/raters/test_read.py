@@ -290,18 +290,18 @@ def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
     folder = make_study(tmp_path / "study", count=12, margin=0.1, alpha=0.01)
     votes = open_forms(read_forms(fill_forms(folder, tmp_path / "back")), folder)
     as_registered, at_another_level = (
-        analyse(votes, alpha=alpha, resamples=100, permutations=19) for alpha in (None, 0.05)
+        analyse(votes, alpha=alpha, n_resamples=100, permutations=19) for alpha in (None, 0.05)
     )
     held = as_registered.tables["equivalence"].loc[0]
     assert held[["range from", "range to"]].tolist() == [0.4, 0.6]
     wide, narrow = (found.tables["lines"].iloc[0] for found in (as_registered, at_another_level))
-    assert wide["ci_low"] < narrow["ci_low"] < narrow["ci_high"] < wide["ci_high"]
+    assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
     assert not any("Nothing was registered" in line for line in answer(as_registered))
 
 
 def test_of_forms_that_carry_their_key_the_answer_says_that_nothing_was_registered(tmp_path):
     write_forms(tmp_path)
-    found = analyse(open_forms(read_forms(tmp_path)), resamples=100, permutations=19)
+    found = analyse(open_forms(read_forms(tmp_path)), n_resamples=100, permutations=19)
     assert any("Nothing was registered" in line for line in answer(found))
 
 

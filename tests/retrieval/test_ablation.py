@@ -81,7 +81,7 @@ def test_any_function_is_a_system(smoke, study, fast):
 
 
 def test_numbers_are_whole_and_stand_beside_their_control(study):
-    numbers = study.numbers(n_boot=200)
+    numbers = study.numbers(n_resamples=200)
     assert list(numbers) == ["full", "bm25", "random"]
     for system, measures in numbers.items():
         assert measures["nDCG@10"]["control"] == pytest.approx(
@@ -103,15 +103,15 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
         noise = np.random.default_rng(9).normal(0, 0.06, 40)
         scores[name] = base - 0.027 + noise + np.random.default_rng(50 + k).normal(0, 0.004, 40)
     study = made(scores)
-    found = study.compare("nDCG@10", "full", n_boot=5000)
+    found = study.compare("nDCG@10", "full", n_resamples=5000)
     pairs, table = found.pairs, found.systems.set_index("system")
     assert set(table.index) == {"full", *OTHERS}
-    everything = contrasts(study.scores["nDCG@10"], pairs[["system_a", "system_b"]].to_numpy())
-    of_full, decided = pairs["system_a"] == "full", pairs["verdict"].isin(["better", "worse"])
+    everything = contrasts(study.scores["nDCG@10"], pairs[["system", "against"]].to_numpy())
+    of_full, decided = pairs["system"] == "full", pairs["verdict"].isin(["better", "worse"])
     assert ((np.array(holm(everything["p"])) > 0.05) & decided & of_full).any()
     assert (pairs["family"].eq("planned") == of_full).all() and len(pairs) == 21
-    sign = np.sign(pairs["ci_low"]) == np.sign(pairs["ci_high"])
-    assert (decided == sign).all() and (decided == (pairs["p_max_t"] <= 0.05)).all()
+    sign = np.sign(pairs["low"]) == np.sign(pairs["high"])
+    assert (decided == sign).all() and (decided == (pairs["p_adjusted"] <= 0.05)).all()
     for row, word in zip(pairs.itertuples(), decided, strict=True):
         a, b = (set(table.loc[name, "tie_class"].split(",")) for name in row[1:3])
         assert bool(a & b) != word
@@ -120,8 +120,8 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
     )
     assert planned["verdict"].tolist() == pairs.loc[of_full, "verdict"].tolist()
     best = table.index[0]
-    apart = pairs[decided & pairs[["system_a", "system_b"]].eq(best).any(axis=1)]
-    expected = set(map(named, set(table.index) - {best, *apart["system_a"], *apart["system_b"]}))
+    apart = pairs[decided & pairs[["system", "against"]].eq(best).any(axis=1)]
+    expected = set(map(named, set(table.index) - {best, *apart["system"], *apart["against"]}))
     tied = re.search(r"Not distinguishable from it: (.*)\.", ablation.best_sentence(found, "here"))[
         1
     ]
@@ -133,14 +133,14 @@ def test_planned_pairs_are_a_family_of_their_own_with_a_margin():
     base = np.random.default_rng(0).uniform(0, 1, 60)
     study = made({"full": base, "bm25": base * 0.5, "dense": base * 0.999, "rrf": base * 0.9})
     planned = [("full", "bm25"), ("dense", "bm25"), ("full", "dense")]
-    found = study.compare("nDCG@10", "full", planned, 0.01, n_boot=2000)
+    found = study.compare("nDCG@10", "full", planned, 0.01, n_resamples=2000)
     expected = contrasts(study.scores["nDCG@10"], planned, margin=0.01, n_resamples=2000)
     family = found.pairs[found.pairs["family"] == "planned"].reset_index(drop=True)
-    names = {"system_a": "system", "system_b": "against", "ci_low": "low", "ci_high": "high"}
-    family = family.rename(columns=names | {"p_randomisation": "p", "p_max_t": "p_adjusted"})
+    names = {"system": "system", "against": "against", "low": "low", "high": "high"}
+    family = family.rename(columns=names | {"p": "p", "p_adjusted": "p_adjusted"})
     assert_frame_equal(family[expected.columns], expected)
     assert family["verdict"].tolist() == ["better", "better", "equivalent"]
-    pairs = found.pairs[["system_a", "system_b"]].apply(frozenset, axis=1)
+    pairs = found.pairs[["system", "against"]].apply(frozenset, axis=1)
     assert len(pairs) == len(set(pairs)) == 6
 
 
@@ -149,11 +149,11 @@ def test_intervals_are_over_groups_and_with_five_groups_by_question_which_is_sai
     groups = np.repeat(range(12), 10)
     full = 0.5 + rng.normal(0, 0.2, 12)[groups] + rng.normal(0, 0.02, 120)
     scores = {"full": full, "bm25": full - 0.05 + rng.normal(0, 0.02, 120)}
-    many = made(scores, groups.tolist()).numbers(n_boot=500)["full"]["nDCG@10"]
-    alone = made(scores).numbers(n_boot=500)["full"]["nDCG@10"]
+    many = made(scores, groups.tolist()).numbers(n_resamples=500)["full"]["nDCG@10"]
+    alone = made(scores).numbers(n_resamples=500)["full"]["nDCG@10"]
     assert np.ptp(many["ci"]) > 2 * np.ptp(alone["ci"]) and many["n"] == 120
     five = made(scores, (groups % 5).tolist())
-    number = five.numbers(n_boot=500)["full"]["nDCG@10"]
+    number = five.numbers(n_resamples=500)["full"]["nDCG@10"]
     assert number["ci"] == alone["ci"] and number["reason"] == "interval_by_unit"
     (row,) = ablation.planned_rows(five, [("full", "bm25")]).to_dict("records")
     assert (row["groups"], row["reason"], row["verdict"]) == (5, "interval_by_unit", "better")

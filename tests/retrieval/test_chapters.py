@@ -21,7 +21,7 @@ TEXTS = [
     "Premiums are due each month.",
     "The lessee pays the rent in advance.",
 ]
-FAST = {"resamples": 200, "reranker": None, "encoder": "hashing_encoder:Encoder"}
+FAST = {"n_resamples": 200, "reranker": None, "encoder": "hashing_encoder:Encoder"}
 ENCODER = """
 import hashlib
 import numpy as np
@@ -129,7 +129,7 @@ def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_
 @pytest.fixture
 def smoke_page(run_chapter):
     return lambda **changes: run_chapter(
-        "01_retrieval_ablation.ipynb", resamples=500, encoder="minilm", **changes
+        "01_retrieval_ablation.ipynb", n_resamples=500, encoder="minilm", **changes
     )
 
 
@@ -181,7 +181,7 @@ def test_the_held_out_half_leads_with_baselines_of_the_development_half(
 
 
 def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folder, tmp_path):
-    page, _ = run_chapter("09_query_length.ipynb", dataset="smoke", resamples=500)
+    page, _ = run_chapter("09_query_length.ipynb", dataset="smoke", n_resamples=500)
     (answer,) = written(tmp_path, "headlines", "query_length")
     rows = written(tmp_path, "contrasts", "query_length")["query_length"]["smoke"]["nDCG@10"]
     assert answer["decision"] == rows[0]["verdict"] == "undecided"
@@ -195,7 +195,7 @@ def test_query_length_gives_one_verdict_and_names_both_halves(run_chapter, folde
 def test_query_length_of_few_questions_or_of_nothing_relevant_is_no_result(
     run_chapter, folder, tmp_path
 ):
-    page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), resamples=200)
+    page, _ = run_chapter("09_query_length.ipynb", dataset=folder(7, grade=0), n_resamples=200)
     (answer,) = written(tmp_path, "headlines", "query_length")
     assert (answer["low"], answer["decision"]) == (None, "cannot be measured")
     assert "Cannot be measured here: all values are equal" in page and not NO_WIDTH_0.search(page)

@@ -127,7 +127,7 @@ def answers(folder, parameters):
         "--run",
         "doors",
     ]
-    for option in [*options, "resamples=200"]:
+    for option in [*options, "n_resamples=200"]:
         command += ["-p", option]
     environment = os.environ | {"CASEBOOK_ROOT": str(folder)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -50,7 +50,7 @@ def test_documented_conventions(annotations):
 
 
 def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
-    found = evaluate(SCORES, annotations, 1.5, n_boot=200)
+    found = evaluate(SCORES, annotations, 1.5, n_resamples=200)
     truth = [True, True, False, True, False]
     values = [2.0, 1.6, 0.5, 3.0, 1.7]
     assert found["auroc"]["n"] == 5
@@ -123,7 +123,7 @@ def row(frame, name):
 
 
 def test_means_excess_and_what_is_left_out():
-    found = sensitivity(FRAME, n_boot=500)
+    found = sensitivity(FRAME, n_resamples=500)
     section = row(found, "Section")
     assert section["sensitivity"] == pytest.approx(0.5)
     assert section["placebo"] == pytest.approx(0.5 / 3)

@@ -285,7 +285,7 @@ def test_rules_read_as_well_as_they_did():
             )
         pooled = cell(table, "all facts", "F1", split)
         assert pooled["control"] == pytest.approx(CONTROL[split], abs=1e-4)
-        assert pooled["ci_low"] > 5 * pooled["control"]
+        assert pooled["low"] > 5 * pooled["control"]
 
 
 @pytest.mark.data
@@ -295,7 +295,7 @@ def test_passages_of_real_judgments_are_found_and_harder_than_our_texts(mirror):
     table = extraction_scores(read_passages(texts), types=IN_PASSAGES)
     real = cell(table, "all facts", "F1", "real_heldout")
     assert real["value"] < F1["heldout"]["all facts"]
-    assert real["ci_low"] > 0.5 > 10 * real["control"]
+    assert real["low"] > 0.5 > 10 * real["control"]
     name = next(iter(texts))
     with pytest.raises(InputError, match="does not hold the annotated passage"):
         read_passages({name: texts[name]})

@@ -39,7 +39,7 @@ from casebook.stats.intervals import bootstrap_mean
 
 @pytest.fixture(scope="module")
 def study():
-    return run_study(plant_cases(), ["bm25"], n_boot=2_000)
+    return run_study(plant_cases(), ["bm25"], n_resamples=2_000)
 
 
 def test_excess_recovers_what_decides(study):
@@ -115,7 +115,7 @@ def test_numbers_carry_what_every_number_carries(study):
 
 def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
     cases = plant_cases(1, 2, 4)  # four cases, one of each area
-    study = run_study(cases, ["bm25"], TreeSettings(1, 8, placebo_draws=1), n_boot=200)
+    study = run_study(cases, ["bm25"], TreeSettings(1, 8, placebo_draws=1), n_resamples=200)
     types = study.sensitivity("bm25")
     few = types[types["edges"].between(1, 5)]
     assert few[["excess low", "excess high"]].isna().all(axis=None)
@@ -142,7 +142,10 @@ def test_share_of_placebos_is_that_of_all_placebo_edits(study):
 
 def test_intervals_against_two_baselines_hold_together():
     study = run_study(
-        plant_cases(2, 3, 4), ["bm25", "dense"], TreeSettings(1, 8, placebo_draws=1), n_boot=200
+        plant_cases(2, 3, 4),
+        ["bm25", "dense"],
+        TreeSettings(1, 8, placebo_draws=1),
+        n_resamples=200,
     )
     rows = study.against_simple("dense").set_index("against")
     assert set(rows.index) == {"bm25", "type alone"}
@@ -188,7 +191,9 @@ def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study)
 def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     cases = plant_cases(1, 2, 4)
     never = Decision("reject", "never")
-    study = run_study(cases, ["bm25"], TreeSettings(1, 4), validator=lambda *_: never, n_boot=200)
+    study = run_study(
+        cases, ["bm25"], TreeSettings(1, 4), validator=lambda *_: never, n_resamples=200
+    )
     assert study.edges["bm25"].empty and study.placebos_above("bm25") == {}
     types = study.sensitivity("bm25")
     assert types["excess"].isna().all() and set(types["reason"]) == {"not assessed: no edge"}
@@ -229,9 +234,9 @@ def test_scores_that_are_no_numbers_are_refused(few):
     """F62: they were taken in silence."""
     settings = TreeSettings(1, 4, placebo_draws=1)
     with pytest.raises(InputError, match=r"Unscored: .* scores are not finite"):
-        run_study(few, [f"{__name__}:Unscored"], settings, n_boot=200)
+        run_study(few, [f"{__name__}:Unscored"], settings, n_resamples=200)
     name = f"{__name__}:Counting"
-    study = run_study(few, [name], settings, n_boot=200)
+    study = run_study(few, [name], settings, n_resamples=200)
     assert (study.edges[name]["status"] == "ok").any()
     assert study.edges[name]["footrule"].notna().all()
 
@@ -248,7 +253,7 @@ def few():
 
 @pytest.fixture(scope="module")
 def edited(few):
-    return run_study(few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_boot=200)
+    return run_study(few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_resamples=200)
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +409,7 @@ def test_a_retriever_of_ones_own_reads_both_wordings(dataset):
 def test_wordings_move_results_less_than_other_questions(dataset):
     pairs = wording_pairs(dataset, Words())
     rows = invariance(pairs, dataset.documents, ["bm25"], k=5)
-    table = invariance_table(rows, n_boot=200).iloc[0]
+    table = invariance_table(rows, n_resamples=200).iloc[0]
     assert table["pairs"] == 2
     assert table[PARAPHRASE] < table[STRANGER]
     own = rows[rows["kind"] == PARAPHRASE]

@@ -136,7 +136,12 @@ def test_the_chapter_says_why_where_nothing_is_informative(monkeypatch, tmp_path
     (tmp_path / "easy" / "queries.jsonl").write_text(lines)
     (tmp_path / "easy" / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
     names = execute(
-        monkeypatch, tmp_path, dataset=tmp_path / "easy", encoder=OneWord(), draws=2, resamples=120
+        monkeypatch,
+        tmp_path,
+        dataset=tmp_path / "easy",
+        encoder=OneWord(),
+        draws=2,
+        n_resamples=120,
     )
     documented, chosen, ridge = names["answers"]
     assert "no shift was learned, so no question was moved" in documented.sentence
@@ -168,7 +173,7 @@ def test_bounds_lie_above_what_they_bound(study):
 
 
 def test_numbers_and_choices_are_whole(study):
-    numbers = study.numbers(n_boot=200, seed=0)
+    numbers = study.numbers(n_resamples=200, seed=0)
     assert set(numbers) == set(study.scores[SELECTION])
     assert numbers["ridge"]["original:map@1"]["value"] == numbers["ridge"]["RR"]["value"]
     assert numbers["ridge"]["RR"]["control"] == numbers[CHANCE]["RR"]["value"]
@@ -225,8 +230,8 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     flips = recorded(tests.sign_flips, "n_resamples")
     for module in (tests, frames):
         monkeypatch.setattr(module, "sign_flips", flips)
-    monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_boot"))
-    settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "resamples": 120}
+    monkeypatch.setattr(intervals, "ratio_draws", recorded(intervals.ratio_draws, "n_resamples"))
+    settings = {"draws": 2, "drift_seeds": [1337], "seed": 7, "n_resamples": 120}
     names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
     assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
     assert {(count, seed) for _, count, seed in seen} == {(120, 7)}

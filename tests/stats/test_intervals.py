@@ -53,7 +53,7 @@ def bounds(interval):
 @pytest.mark.parametrize("name", SAMPLES)
 def test_interval_is_the_hull_of_scipys_t_and_bca(name):
     sample = SAMPLES[name]
-    ours = bootstrap_mean(sample, n_boot=20_000, level=0.9)
+    ours = bootstrap_mean(sample, n_resamples=20_000, level=0.9)
     options = {
         "n_resamples": 20_000,
         "confidence_level": 0.9,
@@ -76,10 +76,10 @@ def test_interval_is_the_hull_of_scipys_t_and_bca(name):
 
 def test_whole_clusters_are_drawn():
     values, clusters = np.random.default_rng(7).normal(size=30), np.repeat(np.arange(30), 4)
-    alone = bootstrap_mean(values, n_boot=2000)
-    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, n_boot=2000)
+    alone = bootstrap_mean(values, n_resamples=2000)
+    copied = bootstrap_mean(np.repeat(values, 4), clusters=clusters, n_resamples=2000)
     assert bounds(copied) == pytest.approx(bounds(alone))
-    naive = bootstrap_mean(np.repeat(values, 4), n_boot=2000)
+    naive = bootstrap_mean(np.repeat(values, 4), n_resamples=2000)
     assert np.ptp(bounds(naive)) / np.ptp(bounds(alone)) == pytest.approx(0.5, abs=0.06)
 
 
@@ -88,7 +88,7 @@ def test_clusters_of_unequal_size_follow_the_ratio_estimator():
     sizes = rng.integers(1, 9, 19)
     clusters = np.repeat([f"c{k}" for k in range(19)], sizes)
     values = np.repeat(rng.normal(size=19), sizes) + rng.normal(size=len(clusters))
-    found = bootstrap_mean(values, clusters=clusters, n_boot=200)
+    found = bootstrap_mean(values, clusters=clusters, n_resamples=200)
     sums = pd.Series(values).groupby(clusters, sort=False).sum().to_numpy()
     linearised = np.sqrt(np.sum((sums - values.mean() * sizes) ** 2)) / sizes.sum()
     # Kish: as many equal clusters as (sum m)^2 / sum m^2.
@@ -156,8 +156,8 @@ def test_few_clusters_have_the_interval_over_units_and_say_so():
 )
 def test_interval_moves_with_shift_and_scale(values, shift, scale):
     values = np.round(values, 3)
-    plain = bootstrap_mean(values, n_boot=200, shares=False)
-    moved = bootstrap_mean(shift + scale * values, n_boot=200, shares=False)
+    plain = bootstrap_mean(values, n_resamples=200, shares=False)
+    moved = bootstrap_mean(shift + scale * values, n_resamples=200, shares=False)
     assert plain.reason == moved.reason
     if plain.low is None:
         return
@@ -171,14 +171,14 @@ def test_interval_moves_with_shift_and_scale(values, shift, scale):
 
 def test_statistic_interval_is_the_mean_interval_for_the_mean():
     sample = SAMPLES["skewed"]
-    ours = bootstrap_statistic(sample, np.mean, n_boot=5000)
+    ours = bootstrap_statistic(sample, np.mean, n_resamples=5000)
     draws = ratio_draws(*cluster_sums(sample[:, None]), 20_000, 0)
     assert draws.shape == (20_000, 1)
     assert bounds(ours) == pytest.approx(
         np.quantile(draws, [0.025, 0.975]), abs=0.1 * sample.std() / np.sqrt(len(sample))
     )
     frame = pd.DataFrame({"x": sample, "y": sample + np.random.default_rng(11).normal(size=40)})
-    whole = bootstrap_statistic(frame, lambda rows: rows["x"].corr(rows["y"]), n_boot=400)
+    whole = bootstrap_statistic(frame, lambda rows: rows["x"].corr(rows["y"]), n_resamples=400)
     assert 0.3 < whole.low < whole.estimate < whole.high < 0.95
 
 
@@ -186,7 +186,7 @@ def test_statistic_undefined_in_a_resample_has_no_bounds():
     def odds(rows):
         return rows.mean() / (1 - rows.mean()) if rows.mean() < 1 else None
 
-    found = bootstrap_statistic(np.array([0.0, 1.0, 1.0]), odds, n_boot=200)
+    found = bootstrap_statistic(np.array([0.0, 1.0, 1.0]), odds, n_resamples=200)
     assert (found.estimate, found.low, found.reason) == (
         pytest.approx(2.0),
         None,
@@ -199,7 +199,7 @@ def test_statistic_undefined_in_a_resample_has_no_bounds():
 def test_resampled_tables_have_the_moments_of_resampled_clusters():
     rng = np.random.default_rng(0)
     clusters, cells = rng.integers(0, 15, 100), rng.integers(0, 3, 100)
-    (table, *draws), units = resampled_counts(cells, 4, clusters, n_boot=20_000)
+    (table, *draws), units = resampled_counts(cells, 4, clusters, n_resamples=20_000)
     draws = np.array(draws)
     by_cluster = np.zeros((15, 4))
     np.add.at(by_cluster, (clusters, cells), 1)
@@ -207,7 +207,7 @@ def test_resampled_tables_have_the_moments_of_resampled_clusters():
     assert units == 15
     assert draws.mean(axis=0) == pytest.approx(by_cluster.sum(axis=0), rel=0.01)
     assert draws.var(axis=0) == pytest.approx(15 * by_cluster.var(axis=0), rel=0.05)
-    assert (resampled_counts([0, 0, 2, 1, 2, 2], 3, n_boot=50)[0].sum(axis=1) == 6).all()
+    assert (resampled_counts([0, 0, 2, 1, 2, 2], 3, n_resamples=50)[0].sum(axis=1) == 6).all()
     assert resampled_counts([0, 1] * 3, 2, list("aabbcc"))[0].tolist() == [[3, 3]]
 
 
@@ -336,7 +336,10 @@ def test_crossed_interval_says_when_it_cannot():
             lambda: bootstrap_mean([0.1, 0.2], clusters=["a", float("nan")]),
             "1 of 2 units have no cluster",
         ),
-        (lambda: bootstrap_mean([0.1, 0.2], n_boot=0), "n_boot must be an integer of at least 1"),
+        (
+            lambda: bootstrap_mean([0.1, 0.2], n_resamples=0),
+            "n_resamples must be an integer of at least 1",
+        ),
         (lambda: bootstrap_mean([0.1, 0.2], level=95), "level must lie between 0 and 1"),
         (
             lambda: score_matrix(pd.DataFrame({"a": [1, None, np.inf]}, index=list("xyz"))),

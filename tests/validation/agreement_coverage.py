@@ -23,7 +23,7 @@ COEFFICIENTS = (
 )
 
 
-def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFICIENTS):
+def coverage_study(design, n_studies=2000, *, n_resamples=1000, seed=0, names=COEFFICIENTS):
     """Count how often each interval (t, this panel, new panel) holds each truth: this panel, raters drawn anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
@@ -32,7 +32,7 @@ def coverage_study(design, n_studies=2000, *, n_boot=1000, seed=0, names=COEFFIC
         ratings, severities = simulate(design, rng)
         same = pair_distribution(severities)
         options = {
-            "n_boot": n_boot,
+            "n_resamples": n_resamples,
             "seed": study,
             "coefficients": names,
             "categories": range(1, 6),

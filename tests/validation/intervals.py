@@ -148,7 +148,7 @@ def coverage(studies):
         rng, covered = np.random.default_rng(2), 0
         for seed in range(studies):
             scores = pd.DataFrame({"a": draw(rng)})
-            row = estimates(scores, clusters, n_boot=2000, seed=seed).iloc[0]
+            row = estimates(scores, clusters, n_resamples=2000, seed=seed).iloc[0]
             covered += row.low <= truth <= row.high
         bar = COVERAGE
         if "exponential" in design and "12" in design:
@@ -180,7 +180,7 @@ def public_paths(studies):
             )
             rightness += found["verdict"][0] not in ("undecided", "same")
             study = Scored(pd.DataFrame({"a": draw(rng)}), labels)
-            low, high = study.numbers(n_boot=2000, seed=seed)["a"]["nDCG@10"]["ci"]
+            low, high = study.numbers(n_resamples=2000, seed=seed)["a"]["nDCG@10"]["ci"]
             scored += not low <= 0 <= high
         share, _ = rejections(sizes, studies)
         for path, count in {

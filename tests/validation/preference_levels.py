@@ -31,8 +31,8 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
     """Reject a true null hypothesis many times, under several kinds of dependence.
 
     That nobody is preferred is meant over all items and raters that could be drawn.
-    Rows: condition, raters, item_sd, rater_sd, test, rejected (share), ci_low
-    and ci_high (Wilson, 95 %), n and holds (whether that interval reaches down to
+    Rows: condition, raters, item_sd, rater_sd, test, rejected (share), low
+    and high (Wilson, 95 %), n and holds (whether that interval reaches down to
     `alpha`). The two lines come from `preference_lines`, study by study.
     """
     tables = []
@@ -52,14 +52,14 @@ def false_positive_study(*, studies=2_000, items=50, alpha=0.05, seed=0):
         known = {"raters": raters, "item_sd": item_sd, "rater_sd": rater_sd}
         tables.append(rates.assign(**known))
     table = pd.concat(tables, ignore_index=True)
-    return table.assign(holds=table["ci_low"] <= alpha)
+    return table.assign(holds=table["low"] <= alpha)
 
 
 def book_table(study):
     """Arrange the study for reading; a star marks intervals above the nominal level."""
     rows = {}
     for row in study.itertuples():
-        cell = f"{row.rejected:.3f} {bounds_text(row.ci_low, row.ci_high)}"
+        cell = f"{row.rejected:.3f} {bounds_text(row.low, row.high)}"
         simulated = f"{row.condition} ({row.raters}; {row.item_sd}, {row.rater_sd})"
         cells = rows.setdefault(
             row.condition, {"condition (raters; SD of items, of raters)": simulated}

@@ -14,7 +14,7 @@ def test_truth_is_what_large_studies_approach():
     ratings, severities = simulate(design, np.random.default_rng(1))
     pairs = pair_distribution(severities)
     assert pairs.sum() == pytest.approx(1)
-    found = agreement.agreement_results(ratings, n_boot=0, coefficients=COEFFICIENTS)
+    found = agreement.agreement_results(ratings, n_resamples=0, coefficients=COEFFICIENTS)
     for name, result in found.items():
         assert abs(result.estimate - true_value(name, pairs)) < 4 * result.se
 
@@ -29,7 +29,7 @@ def test_raters_drawn_anew_are_the_mean_of_many_panels():
 
 
 def test_study_is_reproducible_and_counts_everything():
-    options = {"n_studies": 5, "n_boot": 50, "names": ["fleiss_kappa"]}
+    options = {"n_studies": 5, "n_resamples": 50, "names": ["fleiss_kappa"]}
     first, again = (coverage_study(Design(), **options) for _ in range(2))
     pd.testing.assert_frame_equal(first, again)
     assert first["studies"].eq(5).all()

@@ -362,7 +362,7 @@ def measured(rows, keys=MEASURES):
     return [key for key in keys if rows[key].notna().any()]
 
 
-def summary(rows, *, n_boot=10_000, seed=0):
+def summary(rows, *, n_resamples=10_000, seed=0):
     """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
     found = []
     for key in measured(rows):
@@ -370,7 +370,11 @@ def summary(rows, *, n_boot=10_000, seed=0):
             known = part.dropna(subset=[key])
             if len(known):
                 clusters = None if known["group"].is_unique else known["group"].tolist()
-                row = estimates(known[[key]], clusters, n_boot=n_boot, seed=seed).iloc[0].to_dict()
+                row = (
+                    estimates(known[[key]], clusters, n_resamples=n_resamples, seed=seed)
+                    .iloc[0]
+                    .to_dict()
+                )
                 control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
                 row |= {
                     "system": system,
@@ -577,7 +581,7 @@ def _partners(new, old):
 SPOILT = 150  # answers of which copies are made
 
 
-def planted_defects(log, system, *, n_boot=10_000, seed=0):
+def planted_defects(log, system, *, n_resamples=10_000, seed=0):
     """How well measures tell a system's answers from copies with one defect each.
 
     Returns a row per defect and detector, `OWN` among them: ``auroc`` with interval over groups, ``copies``,
@@ -613,7 +617,7 @@ def planted_defects(log, system, *, n_boot=10_000, seed=0):
                 {"copy": copies[detector], "original": originals[detector].reindex(copies.index)}
             )
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
-            rows.append(row | _detection(pair.dropna(), groups, n_boot, seed))
+            rows.append(row | _detection(pair.dropna(), groups, n_resamples, seed))
     return with_reasons(rows)
 
 
@@ -628,7 +632,7 @@ def _swapped(answers, groups):
     return swapped
 
 
-def _detection(pair, groups, n_boot, seed):
+def _detection(pair, groups, n_resamples, seed):
     """AUROC of originals against copies, and the share of copies below their own original."""
     row = {"judged": len(pair)}
     if not len(pair):
@@ -640,7 +644,7 @@ def _detection(pair, groups, n_boot, seed):
         row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
     share = estimates(
-        below, clusters if groups.duplicated().any() else None, n_boot=n_boot, seed=seed
+        below, clusters if groups.duplicated().any() else None, n_resamples=n_resamples, seed=seed
     ).iloc[0]
     row |= {"noticed": share["value"], "noticed_low": share["low"], "noticed_high": share["high"]}
     return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}

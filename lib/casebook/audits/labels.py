@@ -317,7 +317,7 @@ def neighbours(labels, seed=0):
         places = places if len(places) <= 6 else [*places[:3], "...", places[-1]]
         evidence.append(f"question {query}: positions {' '.join(places)}")
     clusters = [str(labels.group(query)) for query in sets]
-    interval = bootstrap_mean(found, clusters=clusters, n_boot=2000, seed=seed)
+    interval = bootstrap_mean(found, clusters=clusters, n_resamples=2000, seed=seed)
     concerned = [query for query, share in zip(sets, found, strict=True) if share > 0.5]
     return _pattern("neighbours", labels, seed, interval, evidence, concerned, random)
 
@@ -341,7 +341,7 @@ def unrelated_texts(labels, seed=0):
     # By lot a question's share lies above one half as often as below it.
     signs = _rng(seed, "unrelated texts").choice([-1.0, 1.0], (DRAWS, len(shares)))
     random = 0.5 + (signs * (shares - 0.5)).mean(axis=1)
-    interval = bootstrap_mean(shares, n_boot=2000, seed=seed)
+    interval = bootstrap_mean(shares, n_resamples=2000, seed=seed)
     p = p_value(random, shares.mean())
     flagged = shares.mean() < UNRELATED and p > ALPHA
     decision = f"value {shares.mean():.3f}, flagged below {UNRELATED} if chance gives it too (p_sound above {ALPHA})"
@@ -526,7 +526,7 @@ def popularity(labels, seed=0):
             f"fewer than {FEWEST_QUESTIONS} independent questions", len(set(groups))
         )
     recalls = _popular_recalls(list(relevant.values()), groups, labels.place)
-    interval = bootstrap_mean(recalls, clusters=groups, n_boot=2000, seed=seed)
+    interval = bootstrap_mean(recalls, clusters=groups, n_resamples=2000, seed=seed)
     total = Counter(d for _, d in labels.pairs)
     evidence = ["most relevant: " + ", ".join(f"{d} ({n})" for d, n in total.most_common(3))]
     concerned = [query for query, recall in zip(relevant, recalls, strict=True) if recall > 0]

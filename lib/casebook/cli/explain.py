@@ -45,6 +45,8 @@ def score(
 
     refuse_overwriting(out, explanations, sources)
     explained = own_explanations(explanations, sources)
-    found = score(explained, foreign=foreign, pool=explained.sources, n_boot=resamples, seed=seed)
+    found = score(
+        explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
+    )
     report = score_report(explained, found)
     show_report(report, as_json, out, *score_parts(report))

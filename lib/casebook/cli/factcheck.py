@@ -76,7 +76,7 @@ def score(
         cluster=cluster,
         baseline=baseline,
         labels=pairs(label, "=", "SPELLING=LABEL"),
-        n_boot=resamples,
+        n_resamples=resamples,
         seed=seed,
     )
     show(report.as_dict(), as_json, [report.as_text()])
@@ -147,7 +147,7 @@ def run(
         results = checker.check_all(checked)
     if out is not None:
         write_log(out, run_log(results, [claim.label for claim in checked]))
-    report, scored = as_report(checked, results, checker.config, n_boot=resamples, seed=seed)
+    report, scored = as_report(checked, results, checker.config, n_resamples=resamples, seed=seed)
     show(report, as_json, *_shown(report, scored))
     if crashed := sum(result.error is not None for result in results):
         raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")

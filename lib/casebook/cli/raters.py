@@ -334,7 +334,7 @@ def analyse_forms(
     returned, found = read_forms(files, names), None
     if _paired(returned):
         votes = open_forms(returned, **opening)
-        found = analyse(votes, against, resamples=resamples, permutations=permutations, seed=seed)
+        found = analyse(votes, against, n_resamples=resamples, permutations=permutations, seed=seed)
         values, shown = (
             {"answer": answer(found), "tables": found.tables},
             {name: found.tables[name] for name in SHOWN},

@@ -183,7 +183,7 @@ def evaluate(
         validator=judge,
         k=k,
         encoder=encoder,
-        n_boot=resamples,
+        n_resamples=resamples,
         chunking=False,
     )
     report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)

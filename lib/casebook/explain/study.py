@@ -208,7 +208,7 @@ class Scored:
     numbers: dict  # {rule: {"AUROC of sentences": number, "faithfulness": number}}
 
 
-def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
+def score(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
     """Score explanations under COUNTERCASE's and the standard rule, beside sources of others, out of a `pool`."""
     pairing = pair_sources(
         explained.explanations,
@@ -231,7 +231,9 @@ def score(explained, *, foreign=3, pool=None, n_boot=10_000, seed=0):
             numbers[rule] = {SENTENCES: nothing, "faithfulness": nothing}
             continue
         clusters = [explained.own[key] for key in means.index]
-        own = bootstrap_mean(means[MATCHED].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
+        own = bootstrap_mean(
+            means[MATCHED].to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed
+        )
         faithful = own.number(number_or_none(means[MISMATCHED].mean()))
         numbers[rule] = {SENTENCES: separation(rows, rule).number(0.5), "faithfulness": faithful}
     return Scored(rows, grounded, numbers)

@@ -45,7 +45,7 @@ NO_OTHER_INPUT = "this configuration gave no claim another input"
 NOTHING_CHECKED = "no claim could be checked"
 
 
-def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resamples=10_000):
+def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, n_resamples=10_000):
     """Run all 16 cells and the nine configurations, then the cells with notes planted at each rate above 0.
 
     Gives frames: ``cells`` and ``configurations`` with accuracy and cost, ``comparisons`` of the full system with the
@@ -59,7 +59,7 @@ def ablate(checker, claims, *, rates=(), seeds=range(3), memo=None, seed=0, resa
         cells | nine | {"no gate": replace(config, gate="none")}, base, stance, claims, memo=memo
     )
     groups = rows.drop_duplicates("id")["group"].tolist()
-    options = {"n_resamples": resamples, "seed": seed}
+    options = {"n_resamples": n_resamples, "seed": seed}
     by_rate = {0.0: effects(right_table(rows), groups, unused=unused_factors([rows]), **options)}
     for rate in filter(None, rates):
         draws = []

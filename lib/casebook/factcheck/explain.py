@@ -273,14 +273,14 @@ def quality_rows(results, rule, seed=0):
     return pd.DataFrame(rows)
 
 
-def quality_table(rows, groups, n_boot=2_000, seed=0):
+def quality_table(rows, groups, n_resamples=2_000, seed=0):
     """Mean quality with intervals over groups of claims, one row a measure."""
     found = []
     for name in rows.columns.drop("id", errors="ignore"):
         defined = rows[rows[name].notna()]
         together = defined["id"].map(groups)
         mean = bootstrap_mean(
-            defined[name].astype(float), clusters=together, n_boot=n_boot, seed=seed
+            defined[name].astype(float), clusters=together, n_resamples=n_resamples, seed=seed
         )
         found.append(
             (

@@ -63,7 +63,7 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     labels : dict, optional
         Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``.
     **options
-        ``policy``, ``n_boot`` and ``seed`` of `score_joined`.
+        ``policy``, ``n_resamples`` and ``seed`` of `score_joined`.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     >>> from casebook.factcheck.score import score_files
     >>> gold = Path(tempfile.mkdtemp(), "gold.csv")
     >>> _ = gold.write_text("id,label\n1,SUPPORTED\n2,NOT_SUPPORTED\n")
-    >>> score_files(gold, gold, n_boot=100).scores["accuracy"].estimate
+    >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
     frame = read_labels(gold)
@@ -199,12 +199,12 @@ def score_joined(
     groups=(),
     cluster=None,
     labels=None,
-    n_boot=1000,
+    n_resamples=1000,
     seed=0,
 ):
     """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
     clusters, gold = rows[cluster] if cluster else None, rows["gold"]
-    options = {"labels": labels, "clusters": clusters, "n_boot": n_boot, "seed": seed} | (
+    options = {"labels": labels, "clusters": clusters, "n_resamples": n_resamples, "seed": seed} | (
         policy or {}
     )
     parts = {name: rows[name] for name in groups}
@@ -218,10 +218,16 @@ def score_joined(
     most = majority(gold[kept], labels, scores.policy | {"off_label": "wrong"})
     rivals = {"majority": [most] * len(rows)} | (baselines or {})
     answers = {name: is_right(gold, verdicts, labels, policy) for name, verdicts in rivals.items()}
-    compared = compare_verdicts(right, answers, clusters=clusters, n_resamples=n_boot, seed=seed)
+    compared = compare_verdicts(
+        right, answers, clusters=clusters, n_resamples=n_resamples, seed=seed
+    )
     stated = None
     if "confidence" in rows:
-        options = {"clusters": clusters[kept] if cluster else None, "n_boot": n_boot, "seed": seed}
+        options = {
+            "clusters": clusters[kept] if cluster else None,
+            "n_resamples": n_resamples,
+            "seed": seed,
+        }
         stated = calibration(right[kept].astype(bool), rows["confidence"][kept], **options)
     return FactcheckReport(account, scores, stated, compared)
 
@@ -518,7 +524,7 @@ def write_log(path, log):
 # --- the report of ``casebook factcheck run``
 
 
-def as_report(claims, results, config, *, n_boot=1000, seed=0):
+def as_report(claims, results, config, *, n_resamples=1000, seed=0):
     """Everything that is known of checked claims, and the scores of those with a label."""
     told = []
     for result in results:
@@ -532,7 +538,7 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
         {claim.id: claim.group for claim in claims},
         run_log(results, [claim.label for claim in claims]),
     )
-    scored = score_labelled(claims, results, n_boot, seed) if log["labelled"].any() else None
+    scored = score_labelled(claims, results, n_resamples, seed) if log["labelled"].any() else None
     documented = documented_performance(results)
     report = {
         "outcomes": outcomes(results),
@@ -545,16 +551,16 @@ def as_report(claims, results, config, *, n_boot=1000, seed=0):
             "stages": timings(results),
         },
         "explanations": quality_table(
-            quality_rows(results, config.rule, seed), groups, n_boot, seed
+            quality_rows(results, config.rule, seed), groups, n_resamples, seed
         ),
-        "systems": shares(claims, results, n_boot=n_boot, seed=seed),
+        "systems": shares(claims, results, n_resamples=n_resamples, seed=seed),
         "labels": scored and scored.as_dict(),
         "claims": told,
     }
     return report | ({"log_accuracy": honest_accuracy(log)} if scored else {}), scored
 
 
-def score_labelled(claims, results, n_boot=1000, seed=0):
+def score_labelled(claims, results, n_resamples=1000, seed=0):
     """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
     frame = pd.DataFrame(claims)[["id", "label", "group"]]
     answers = frame[["id"]].assign(label=of_results(results, "verdict"))
@@ -562,16 +568,18 @@ def score_labelled(claims, results, n_boot=1000, seed=0):
     policy = {"nei": "three_class"} if frame["label"].eq(INSUFFICIENT).any() else {}
     together = None if frame.loc[labelled, "group"].is_unique else "group"
     joined = join_labels(frame[labelled], answers[labelled])
-    return score_joined(*joined, policy=policy, cluster=together, n_boot=n_boot, seed=seed)
+    return score_joined(
+        *joined, policy=policy, cluster=together, n_resamples=n_resamples, seed=seed
+    )
 
 
-def shares(claims, results, *, n_boot=1000, seed=0):
+def shares(claims, results, *, n_resamples=1000, seed=0):
     """Share of each verdict by system of a log of answers (the claims' category), with intervals over questions."""
     rows, frame = [], pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
     for name, mine in frame.groupby("category", sort=False):
         for verdict in VERDICTS:
             given = (mine["verdict"] == verdict).astype(float)
-            mean = bootstrap_mean(given, clusters=mine["group"], n_boot=n_boot, seed=seed)
+            mean = bootstrap_mean(given, clusters=mine["group"], n_resamples=n_resamples, seed=seed)
             rows.append(
                 {"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean)
             )

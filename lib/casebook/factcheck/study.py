@@ -104,9 +104,13 @@ class VerdictStudy:
             for gold, cited in pairs
         ]
 
-    def scores(self, *, n_boot=1000, seed=0, **policy):
+    def scores(self, *, n_resamples=1000, seed=0, **policy):
         """Scores of every system; slices of the first."""
-        options = {"clusters": self.clusters, "n_boot": n_boot, "seed": seed} | self.policy | policy
+        options = (
+            {"clusters": self.clusters, "n_resamples": n_resamples, "seed": seed}
+            | self.policy
+            | policy
+        )
         found = {}
         for name, verdicts in self.verdicts.items():
             slices = {name: self.rows[name] for name in self.slices} if name == self.main else None
@@ -122,7 +126,7 @@ class VerdictStudy:
         constant = {MAJORITY: [majority(self.rows["label"], policy=self.policy)] * len(self.rows)}
         return is_right(self.rows["label"], (self.verdicts | constant)[system], policy=self.policy)
 
-    def comparisons(self, *, n_boot=10_000, seed=0):
+    def comparisons(self, *, n_resamples=10_000, seed=0):
         """The first system against every other and the majority class on the same claims."""
         others = {
             name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main
@@ -130,7 +134,12 @@ class VerdictStudy:
         unread = self.unread
         if self.main in unread:
             unread = dict.fromkeys(others, unread[self.main])
-        options = {"clusters": self.clusters, "margin": MARGIN, "n_resamples": n_boot, "seed": seed}
+        options = {
+            "clusters": self.clusters,
+            "margin": MARGIN,
+            "n_resamples": n_resamples,
+            "seed": seed,
+        }
         return compare_verdicts(self.right(self.main), others, not_measured=unread, **options)
 
     def baseline(self, compared):
@@ -147,15 +156,19 @@ class VerdictStudy:
         )
         return table.dropna(subset="right").astype({"right": float})
 
-    def calibrated(self, *, n_boot=1000, seed=0):
+    def calibrated(self, *, n_resamples=1000, seed=0):
         """Stated confidence of the first system that states any against what came true."""
         table = self.stated()
         clusters = None if self.clusters is None else table["group"]
         return calibration(
-            table["right"] == 1, table["probability"], clusters=clusters, n_boot=n_boot, seed=seed
+            table["right"] == 1,
+            table["probability"],
+            clusters=clusters,
+            n_resamples=n_resamples,
+            seed=seed,
         )
 
-    def brier_contrast(self, *, n_boot=10_000, seed=0):
+    def brier_contrast(self, *, n_resamples=10_000, seed=0):
         """How much lower the Brier score of the stated probabilities is than that of always stating the base rate.
 
         The base rate is the share of right verdicts among these claims. None without a stated probability.
@@ -174,7 +187,7 @@ class VerdictStudy:
             )
         clusters = None if self.clusters is None else table["group"]
         return contrasts(
-            scores, [pair], clusters, n_resamples=n_boot, seed=seed, not_measured=certain
+            scores, [pair], clusters, n_resamples=n_resamples, seed=seed, not_measured=certain
         ).iloc[0]
 
 
@@ -189,7 +202,7 @@ def run_study(
     noise_rates=(),
     folds=5,
     seed=0,
-    resamples=10_000,
+    n_resamples=10_000,
 ):
     """Check the claims of one data set, or a user's own over a folder, by several systems and baselines.
 
@@ -208,7 +221,7 @@ def run_study(
                 "rates": noise_rates,
                 "seeds": range(seed, seed + 3),
                 "seed": seed,
-                "resamples": resamples,
+                "n_resamples": n_resamples,
             }
             ablated = ablate(own.checker, own.test, memo=own.memo, **options)
         return _own_claims(own, ablated, folds, seed)

@@ -126,7 +126,7 @@ def _judged(judge, texts, passages):
     return items
 
 
-def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
+def evaluate(gold, judges, *, folds=5, n_resamples=10_000, seed=0):
     """Hold judges on gold evidence (a frame of `gold_claims`) against the majority and the claims alone.
 
     Gives a table of judges and baselines with accuracy, macro F1, AUROC (of the degree of support) and share of
@@ -143,9 +143,11 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     found[CLAIM_ONLY] = pd.DataFrame({"verdict": np.where(p >= 0.5, S, N), "support": p})
     key, table, compared = gold["dataset"].iloc[0], [], []
     for name, answers in found.items():
-        scores = score_predictions(gold["label"], answers["verdict"], n_boot=n_boot, **options)
+        scores = score_predictions(
+            gold["label"], answers["verdict"], n_resamples=n_resamples, **options
+        )
         abstained = bootstrap_mean(
-            (answers["verdict"] == INSUFFICIENT).astype(float), n_boot=n_boot, **options
+            (answers["verdict"] == INSUFFICIENT).astype(float), n_resamples=n_resamples, **options
         )
         row = {"dataset": key, "system": name, "n": len(gold), "groups": gold["group"].nunique()}
         row |= bounded("accuracy", scores["accuracy"]) | bounded("macro F1", scores["f1_macro"])
@@ -155,7 +157,7 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     baselines = {blind: right[blind] for blind in (MAJORITY, CLAIM_ONLY)}
     for name in judges:
         rows = compare_verdicts(
-            right[name], baselines, margin=MARGIN, n_resamples=n_boot, **options
+            right[name], baselines, margin=MARGIN, n_resamples=n_resamples, **options
         )
         rows.insert(0, "dataset", key)
         rows.insert(1, "system", name)
@@ -166,7 +168,7 @@ def evaluate(gold, judges, *, folds=5, n_boot=10_000, seed=0):
     )
 
 
-def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
+def transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
     """Judges with the gold evidence on the claims that a user brought, and on `sets`: by default all of ours for ours.
 
     The weights of the default judge never saw the claims; its features were chosen on ``SETS``. Gives the two tables
@@ -195,7 +197,7 @@ def transfer(study, *, sets=(), folds=5, n_boot=10_000, seed=0):
             )
         else:
             table, compared = evaluate(
-                gold, pipeline.judges(key), folds=folds, n_boot=n_boot, seed=seed
+                gold, pipeline.judges(key), folds=folds, n_resamples=n_resamples, seed=seed
             )
             tables.append(table.assign(**{"chosen on": key in SETS and not brought}))
             contrasts.append(compared)

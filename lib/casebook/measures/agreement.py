@@ -3,7 +3,7 @@
 Ratings are a table with NaN where missing; `from_counts` and `from_table` take published
 tables instead. Every coefficient takes the options
 
-n_boot : int, default 1000
+n_resamples : int, default 1000
     Resamples of the items; 0 for none.
 seed : int, default 0
     Seed of the resamples.
@@ -83,7 +83,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
-def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, **options):
+def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -93,7 +93,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, **options):
     level : {"nominal", "ordinal", "interval", "ratio"}
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
         squared; difference over sum, squared.
-    n_boot, **options
+    n_resamples, **options
         See the module; one minus ``weights`` is used as distance instead, as irrCAC
         does. The ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
 
@@ -117,7 +117,9 @@ def krippendorff_alpha(ratings, level="ordinal", n_boot=1000, **options):
     >>> round(krippendorff_alpha([[1, 1], [2, 2], [3, 2], [5, 4]]).estimate, 3)
     0.889
     """
-    return _measure_one("krippendorff_alpha", ratings, level=level, n_boot=n_boot, **options)
+    return _measure_one(
+        "krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options
+    )
 
 
 def percent_agreement(ratings, weights="identity", **options):
@@ -179,7 +181,7 @@ def kendall_w(ratings, **options):
 def agreement_results(
     ratings,
     level="ordinal",
-    n_boot=1000,
+    n_resamples=1000,
     *,
     weights="quadratic",
     coefficients=None,
@@ -192,10 +194,10 @@ def agreement_results(
     panel = as_panel(ratings, categories, wide)
     chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
     builders = {name: _builder(name, chosen.get(name, {})) for name in coefficients or DEFAULT}
-    return _measure(builders, panel, n_boot, seed, confidence, skipped=UnfitRatings)
+    return _measure(builders, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
 
 
-def agreement_table(ratings, level="ordinal", n_boot=1000, **options):
+def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     """Tabulate the coefficients of one panel.
 
     Parameters
@@ -204,7 +206,7 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, **options):
         Ratings, NaN where missing.
     level : {"nominal", "ordinal", "interval", "ratio"}
         Of Krippendorff's alpha.
-    n_boot, **options
+    n_resamples, **options
         As of `agreement_results`; see the module.
 
     Returns
@@ -227,7 +229,7 @@ def agreement_table(ratings, level="ordinal", n_boot=1000, **options):
     0  krippendorff_alpha  4  3
     """
     rows = []
-    for name, found in agreement_results(ratings, level, n_boot, **options).items():
+    for name, found in agreement_results(ratings, level, n_resamples, **options).items():
         label, probability, _ = benchmark(found.estimate, found.se)
         if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
             label = probability = None
@@ -364,15 +366,15 @@ def _builder(name, chosen):
 
 
 def _measure_one(
-    name, ratings, categories=None, wide=False, n_boot=1000, seed=0, confidence=0.95, **chosen
+    name, ratings, categories=None, wide=False, n_resamples=1000, seed=0, confidence=0.95, **chosen
 ):
     panel = as_panel(ratings, categories, wide)
-    return _measure({name: _builder(name, chosen)}, panel, n_boot, seed, confidence)[name]
+    return _measure({name: _builder(name, chosen)}, panel, n_resamples, seed, confidence)[name]
 
 
-def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
+def _measure(builders, panel, n_resamples, seed, confidence, skipped=()):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
-    check_count("n_boot", n_boot, least=0)
+    check_count("n_resamples", n_resamples, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
     built = {}
@@ -386,10 +388,10 @@ def _measure(builders, panel, n_boot, seed, confidence, skipped=()):
             values[name] = built[name].estimate()
         except skipped as problem:
             values[name] = None, problem.code
-        if values[name][0] is not None and n_boot and built[name].panel.n_items > 1:
+        if values[name][0] is not None and n_resamples and built[name].panel.n_items > 1:
             groups.setdefault(built[name].kept.tobytes(), []).append(name)
     for names in groups.values():
-        resamples = resample_counts(built[names[0]].panel.n_items, n_boot, seed)
+        resamples = resample_counts(built[names[0]].panel.n_items, n_resamples, seed)
         blocks = [
             np.stack([built[name].values(weights) for name in names]) for weights in resamples
         ]

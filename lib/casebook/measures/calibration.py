@@ -47,7 +47,9 @@ class Calibration:
     missing: int
 
 
-def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_boot=1000, seed=0):
+def calibration(
+    outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_resamples=1000, seed=0
+):
     """Compare stated probabilities (None where none was stated) with what came true, in bins of equal mass.
 
     Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
@@ -67,16 +69,18 @@ def calibration(outcome, probability, *, n_bins=10, clusters=None, level=0.95, n
     draws = {}
     measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
     if len(y):
-        chance = _calibrated(statistics, p, n_boot, seed)
-        draws = _resampled(statistics, groups, n_boot, seed)
+        chance = _calibrated(statistics, p, n_resamples, seed)
+        draws = _resampled(statistics, groups, n_resamples, seed)
         values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
         measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
         controls = _controls(float(y.mean()), chance)
     options = {"level": level, "clusters": groups}
-    measures["brier"] = bootstrap_mean((p - y) ** 2, n_boot=n_boot, seed=seed, **options)
+    measures["brier"] = bootstrap_mean((p - y) ** 2, n_resamples=n_resamples, seed=seed, **options)
     stated = np.where(y, p, 1 - p)
     if stated.all():
-        measures["log_loss"] = bootstrap_mean(-np.log(stated), n_boot=n_boot, seed=seed, **options)
+        measures["log_loss"] = bootstrap_mean(
+            -np.log(stated), n_resamples=n_resamples, seed=seed, **options
+        )
     else:
         measures["log_loss"] = Interval(
             None, None, None, level, len(y), "percentile", "certain_and_wrong"
@@ -97,24 +101,24 @@ def _controls(base, chance):
     }
 
 
-def _resampled(statistics, groups, n_boot, seed):
+def _resampled(statistics, groups, n_resamples, seed):
     """Give the statistics of resamples of units, or of whole clusters."""
     codes = np.arange(len(statistics.p)) if groups is None else groups
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
     return _joined(
-        statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_boot, seed)
+        statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_resamples, seed)
     )
 
 
-def _calibrated(statistics, p, n_boot, seed):
+def _calibrated(statistics, p, n_resamples, seed):
     """Give the statistics that a calibrated forecaster would show by chance."""
     parts = []
     rows = max(1, BLOCK // len(p))
-    for block, start in enumerate(range(0, n_boot, rows)):
+    for block, start in enumerate(range(0, n_resamples, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
-        drawn = rng.random((min(rows, n_boot - start), len(p))) < p
+        drawn = rng.random((min(rows, n_resamples - start), len(p))) < p
         parts.append(statistics.with_outcomes(drawn))
     return _joined(parts)
 

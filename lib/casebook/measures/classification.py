@@ -91,7 +91,7 @@ def score_predictions(
     groups=None,
     baselines=None,
     level=0.95,
-    n_boot=1000,
+    n_resamples=1000,
     seed=0,
 ):
     """Score verdicts against gold labels, row by row.
@@ -113,7 +113,7 @@ def score_predictions(
         Groupings such as category, difficulty, hops; a missing name is "unknown".
     baselines : dict of array_like, optional
         Predictions of further baselines, such as a claim-only model.
-    level, n_boot, seed
+    level, n_resamples, seed
         Of the intervals: Wilson's for shares of independent rows, else bootstrap.
 
     Returns
@@ -143,7 +143,7 @@ def score_predictions(
         None if clusters is None else cluster_codes(clusters, len(rows)),
         policy,
         level,
-        n_boot,
+        n_resamples,
         seed,
     )
     counted = scorer.resampled(cells)
@@ -445,7 +445,7 @@ class _Scorer:
     clusters: np.ndarray | None
     policy: dict
     level: float
-    n_boot: int
+    n_resamples: int
     seed: int
 
     def resampled(self, cells, rows=slice(None)):
@@ -454,7 +454,9 @@ class _Scorer:
         clusters = reason = None
         if self.clusters is not None:
             clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
-        tables, units = resampled_counts(cells, CELLS, clusters, n_boot=self.n_boot, seed=self.seed)
+        tables, units = resampled_counts(
+            cells, CELLS, clusters, n_resamples=self.n_resamples, seed=self.seed
+        )
         return tables.reshape(-1, len(GOLD), len(OUTCOMES)), _Units(
             units, clusters is not None, reason
         )

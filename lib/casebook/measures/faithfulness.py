@@ -281,7 +281,7 @@ def _source_clusters(rows, explanations):
 # Sweeps: by threshold, by length of the source and by length of the sentence.
 
 
-def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
+def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_resamples=10_000, seed=0):
     """Score of own and of foreign sources at several thresholds."""
     found = []
     for rule in RULES:
@@ -297,7 +297,13 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
             )
             means = grounded.rename("share").reset_index()
             found.append(
-                (rule, threshold, condition, *_mean(rows, means, n_boot, seed), total - len(means))
+                (
+                    rule,
+                    threshold,
+                    condition,
+                    *_mean(rows, means, n_resamples, seed),
+                    total - len(means),
+                )
             )
     columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
     return pd.DataFrame(found, columns=columns).astype(
@@ -305,34 +311,36 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_boot=10_000, seed=0):
     )
 
 
-def length_sweep(pairing, lengths, *, n_boot=10_000, seed=0):
+def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
     """Score at several source lengths: what a longer source grounds by itself."""
     parts = []
     for length in lengths:
         cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
         own = [len(cut[source].split()) for source in pairing.own.values()]
         rows = sentence_rows(replace(pairing, sources=cut))
-        found = threshold_sweep(rows, [THRESHOLD], n_boot=n_boot, seed=seed)
+        found = threshold_sweep(rows, [THRESHOLD], n_resamples=n_resamples, seed=seed)
         parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
     return pd.concat(parts, ignore_index=True)
 
 
-def by_sentence_length(rows, *, n_boot=10_000, seed=0):
+def by_sentence_length(rows, *, n_resamples=10_000, seed=0):
     """Mean share by number of words in the sentence."""
     edges = (0, 5, 10, 20, 40)
     labels = [*(f"{a}-{b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
     bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
     claims = rows.assign(length=bins).dropna(subset=["share"])
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
-    found = [(*keys, *_mean(rows, part, n_boot, seed)) for keys, part in groups]
+    found = [(*keys, *_mean(rows, part, n_resamples, seed)) for keys, part in groups]
     columns = ["rule", "condition", "words", "share", "low", "high", "n"]
     return pd.DataFrame(found, columns=columns).astype(
         dict.fromkeys(["share", "low", "high"], float)
     )
 
 
-def _mean(rows, part, n_boot, seed):
+def _mean(rows, part, n_resamples, seed):
     """Mean share, its interval by sources, and n."""
     clusters = _source_clusters(rows, part["explanation"])
-    found = bootstrap_mean(part["share"].to_numpy(), clusters=clusters, n_boot=n_boot, seed=seed)
+    found = bootstrap_mean(
+        part["share"].to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed
+    )
     return found.estimate, found.low, found.high, len(part)

@@ -175,7 +175,7 @@ class Analysis:
 
 
 def analyse(
-    votes, other=None, *, margin=None, alpha=None, resamples=10_000, permutations=200, seed=0
+    votes, other=None, *, margin=None, alpha=None, n_resamples=10_000, permutations=200, seed=0
 ):
     """Analyse the judgements of a panel on two systems.
 
@@ -189,7 +189,7 @@ def analyse(
         Win rates that count as no difference; by default those that were registered, else 0.45 to 0.55.
     alpha : float, optional
         Level of the tests; by default the one that was registered, else 0.05.
-    resamples, permutations : int
+    n_resamples, permutations : int
         Bootstrap draws, and exchanges of the labels in the audit of texts.
     seed : int, default 0
         Seed of all draws.
@@ -212,7 +212,7 @@ def analyse(
     Examples
     --------
     >>> from casebook.raters.documented import example_votes
-    >>> found = analyse(example_votes(), resamples=200, permutations=19)
+    >>> found = analyse(example_votes(), n_resamples=200, permutations=19)
     >>> print(answer(found)[0][:91])
     Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706] of the votes, ties
     >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
@@ -221,8 +221,8 @@ def analyse(
     panel = panel_of(votes, other)
     alpha = alpha or votes.alpha or LEVEL
     level = 1 - alpha
-    boot = {"n_boot": resamples, "seed": seed}
-    flips = {"n_resamples": resamples, "seed": seed}
+    boot = {"n_resamples": n_resamples, "seed": seed}
+    flips = {"n_resamples": n_resamples, "seed": seed}
     depends = preference.dependence(panel.votes, **boot)
     effect = depends.set_index("measure").loc["design effect", "value"]
     held = preference.equivalence(
@@ -483,9 +483,9 @@ def answer(analysis):
         scope = "Fewer than three raters allow no statement about others."
     lines = [
         f"Primary, for these {raters} raters and new items: {panel.focus} wins "
-        f"{_bounds(these, 'win_rate', 'ci_low', 'ci_high')} of the votes, ties as half ({cast}); "
+        f"{_bounds(these, 'win_rate', 'low', 'high')} of the votes, ties as half ({cast}); "
         f"{_tested(panel, these)}.",
-        f"For new raters as well: {_bounds(new, 'win_rate', 'ci_low', 'ci_high')}; {_tested(panel, new)}. {scope}",
+        f"For new raters as well: {_bounds(new, 'win_rate', 'low', 'high')}; {_tested(panel, new)}. {scope}",
         f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} untied votes as "
         "independent.",
         f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "

@@ -334,7 +334,7 @@ def planned(plan, design):
         "secondary": RUBRIC["registered"]["secondary"],
         "power": {
             "estimate": float(power["rejected"]),
-            "ci": [float(power["ci_low"]), float(power["ci_high"])],
+            "ci": [float(power["low"]), float(power["high"])],
             "simulated_studies": STUDIES,
             "assumed": {name: float(power[name]) for name in assumed},
         },

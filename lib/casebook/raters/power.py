@@ -132,12 +132,12 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
             {
                 "test": test,
                 "rejected": share.estimate,
-                "ci_low": share.low,
-                "ci_high": share.high,
+                "low": share.low,
+                "high": share.high,
                 "n": share.n,
             }
         )
-    return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "ci_low", "ci_high"), float))
+    return pd.DataFrame(rows).astype(dict.fromkeys(("rejected", "low", "high"), float))
 
 
 def interval_coverage(
@@ -149,7 +149,7 @@ def interval_coverage(
     item_sd=1.3,
     rater_sd=0.5,
     studies=200,
-    n_boot=1_000,
+    n_resamples=1_000,
     seed=0,
 ):
     """Share of simulated studies whose interval of the win rate holds the truth.
@@ -167,7 +167,7 @@ def interval_coverage(
         votes[rng.random(chances.shape) < tie_rate] = 0.0
         of_these = np.mean([marginal_probability(lean, item_sd) for lean in odds])
         for unit, truth in (("item", of_these), ("item and rater", win_rate)):
-            found = preference.win_rate(votes, unit=unit, n_boot=n_boot, seed=study)
+            found = preference.win_rate(votes, unit=unit, n_resamples=n_resamples, seed=study)
             if found.low is not None:
                 inside[unit].append(found.low <= truth <= found.high)
     rows = []

@@ -75,8 +75,8 @@ def win_tie_loss_table(votes):
                 **{key: counts[key] for key in ("wins", "losses", "ties", "missing")},
                 "n": n,
                 "win_rate": share.estimate,
-                "ci_low": share.low,
-                "ci_high": share.high,
+                "low": share.low,
+                "high": share.high,
                 "p_sign": test.pvalue,
                 "log_p": test.log_pvalue,
                 "reason": test.reason,
@@ -212,8 +212,8 @@ def preference_lines(votes, *, level=0.95, **draws):
             {
                 "scope": scope,
                 "win_rate": rate,
-                "ci_low": low,
-                "ci_high": high,
+                "low": low,
+                "high": high,
                 "p": p,
                 "verdict": verdict,
                 "items": net.n,
@@ -235,7 +235,7 @@ def win_rates(votes, lines, **options):
     table = table.join(pd.DataFrame(counts)).assign(
         who=[*map(str, judged), "these raters together", "other raters"]
     )
-    names = {"win_rate": "value", "ci_low": "low", "ci_high": "high", "items": "groups"}
+    names = {"win_rate": "value", "items": "groups"}
     table = table.rename(columns=names).assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
     kept = [
         "who",
@@ -258,7 +258,7 @@ def win_rates(votes, lines, **options):
 # --- the win rate ------------------------------------------------------------------
 
 
-def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed=0):
+def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000, seed=0):
     """Share of votes that the first system wins, for new votes, items, raters, or items and raters."""
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     if ties == "drop":
@@ -269,7 +269,9 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_boot=10_000, seed
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
-    found = mean_intervals(scores[scored], clusters, level=level, n_boot=n_boot, seed=seed)[0]
+    found = mean_intervals(
+        scores[scored], clusters, level=level, n_resamples=n_resamples, seed=seed
+    )[0]
     if (
         len(np.unique(clusters)) < FEWEST
     ):  # an interval by vote speaks of new votes, not of new items or raters
@@ -293,8 +295,8 @@ def preference_intervals(votes, **draws):
                     "ties": ties,
                     "unit": unit,
                     "win_rate": found.estimate,
-                    "ci_low": found.low,
-                    "ci_high": found.high,
+                    "low": found.low,
+                    "high": found.high,
                     "n": found.n,
                     "method": found.method,
                     "reason": found.reason,
@@ -369,13 +371,13 @@ def position_effect(votes, on_the_left):
     return PositionEffect(chosen, test, one, two, difference, balanced, float(left[cast].mean()))
 
 
-def dependence(votes, *, n_boot=2_000, seed=0):
+def dependence(votes, *, n_resamples=2_000, seed=0):
     """Say how far votes depend on each other: by item (ICC and what it costs), and as raters differ."""
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     scores = scores[~np.isnan(scores).all(axis=1)]
     sizes = (~np.isnan(scores)).sum(axis=1)
     n = int(sizes.sum())
-    icc = bootstrap_statistic(scores, _icc, n_boot=n_boot, seed=seed)
+    icc = bootstrap_statistic(scores, _icc, n_resamples=n_resamples, seed=seed)
     effect = effective = None
     if icc.estimate is not None:
         effect = 1 + (float(np.sum(sizes**2)) / n - 1) * icc.estimate

@@ -95,7 +95,7 @@ def rating_counts(panel):
     return _counts(panel.ratings)
 
 
-def rating_tests(panel, *, n_boot=10_000, seed=0):
+def rating_tests(panel, *, n_resamples=10_000, seed=0):
     """Compare the ratings of both systems on the same items, Holm's correction over the scales."""
     rows = []
     for scale in SCALES:
@@ -105,7 +105,7 @@ def rating_tests(panel, *, n_boot=10_000, seed=0):
             rows.append({"scale": scale, "n": 0, "p_sign_flip": None})
             continue
         sizes = effect_sizes(means)
-        flip = item_flips(table, n_resamples=n_boot, seed=seed)
+        flip = item_flips(table, n_resamples=n_resamples, seed=seed)
         both = at_least(crossed_mean(table), flip)
         row = {
             "scale": scale,
@@ -178,7 +178,7 @@ def rating_agreement(panel, **draws):
 # --- explanations ------------------------------------------------------------------
 
 
-def likert_summary(ratings, *, n_boot=10_000, seed=0):
+def likert_summary(ratings, *, n_resamples=10_000, seed=0):
     """Summarise Likert ratings per scale and system: mean over items, distribution, agreement."""
     rows = []
     for scale in LIKERT_SCALES:
@@ -189,11 +189,11 @@ def likert_summary(ratings, *, n_boot=10_000, seed=0):
                 {
                     "scale": scale,
                     "system": system or "all",
-                    **_centre(table, n_boot=n_boot, seed=seed),
+                    **_centre(table, n_resamples=n_resamples, seed=seed),
                     "share_4_5": number_or_none((known >= 4).mean()),
                     "ratings": len(known),
                     "missing": int(part[scale].isna().sum()),
-                    **alpha_row(table, n_boot=min(n_boot, 1000), seed=seed),
+                    **alpha_row(table, n_resamples=min(n_resamples, 1000), seed=seed),
                 }
             )
     return pd.DataFrame(rows)

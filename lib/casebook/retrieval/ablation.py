@@ -190,7 +190,7 @@ class ScoredSystems:
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]
 
-    def compare(self, measure, focus, planned=None, margin=0.0, n_boot=10_000, seed=0):
+    def compare(self, measure, focus, planned=None, margin=0.0, n_resamples=10_000, seed=0):
         """Compare all pairs on one measure, controls left out: those `planned` (or of `focus`) are one family."""
         frame = self.scores[measure]
         rest = [name for name in frame if name not in self.controls and name != focus]
@@ -201,8 +201,7 @@ class ScoredSystems:
         options = {
             "clusters": self.clusters,
             "margin": margin,
-            "n_boot": n_boot,
-            "n_resamples": n_boot,
+            "n_resamples": n_resamples,
             "seed": seed,
         }
         comparison = compare_systems(frame, pairs=planned, **options)
@@ -213,7 +212,7 @@ class ScoredSystems:
         systems = comparison.systems
         apart = pd.DataFrame(False, systems["system"], systems["system"])
         for a, b in pairs.loc[
-            pairs["p_max_t"] <= 1 - comparison.level, ["system_a", "system_b"]
+            pairs["p_adjusted"] <= 1 - comparison.level, ["system", "against"]
         ].to_numpy():
             apart.loc[a, b] = apart.loc[b, a] = True
         systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
@@ -371,7 +370,7 @@ def best_sentence(comparison, where):
         for name, own in zip(table["system"][1:], classes[1:], strict=True)
         if own & classes[0]
     ]
-    interval = bounds_text(best["ci_low"], best["ci_high"])
+    interval = bounds_text(best["low"], best["high"])
     text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
     text += f" (nDCG@10 {best['mean']:.3f} {interval})"
     if len(table) == 1:

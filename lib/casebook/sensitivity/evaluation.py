@@ -30,12 +30,12 @@ LEFT_OUT = (NOOP, INVALID, EMPTY, POOR)
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_boot=10_000, seed=0):
+def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, seed=0):
     """Aggregate the edges of each fact type, beside their placebos; a type without an edge is not assessed.
 
     `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
     """
-    options = {"n_boot": n_boot, "seed": seed}
+    options = {"n_resamples": n_resamples, "seed": seed}
     rows = []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
@@ -87,7 +87,7 @@ def _aggregate(used, measure, clusters, options):
     means = beyond.groupby("cluster", sort=False)["excess"].mean()
     if len(means) > 1:
         p = paired_randomization(
-            means.to_numpy(), n_resamples=options["n_boot"], seed=options["seed"]
+            means.to_numpy(), n_resamples=options["n_resamples"], seed=options["seed"]
         ).pvalue
     return {
         **bounded("sensitivity", found),
@@ -209,7 +209,7 @@ def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
     }
 
 
-def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
+def evaluate(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
     """Score sensitivities (cases x fact types) against annotations over pairs of case and fact type.
 
     Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of the exact null; and
@@ -222,7 +222,7 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     cases = decided["case_id"].tolist()
     found = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
     if threshold is not None:
-        found |= _decisions(truth, values > threshold, cases, n_boot, seed)
+        found |= _decisions(truth, values > threshold, cases, n_resamples, seed)
     ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
     # A high score belongs to a low rank number.
     sides = [
@@ -232,16 +232,16 @@ def evaluate(scores, annotations, threshold=None, *, n_boot=10_000, seed=0):
     ]
     test = mean_spearman_test(sides)
     rhos = np.array([value for value in test["values"] if value is not None])
-    mean = bootstrap_mean(rhos, n_boot=n_boot, seed=seed).number(0.0)
+    mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed).number(0.0)
     return found | {"spearman": mean | {"p": test["p"], "undefined": test["undefined"]}}
 
 
-def _decisions(truth, high, cases, n_boot, seed):
+def _decisions(truth, high, cases, n_resamples, seed):
     """Measures of one threshold with intervals that resample cases."""
     clusters, few = resampled_clusters(cases, len(truth))
     # Two classes by the two decisions, and none without one.
     cells = 3 * (~truth).astype(int) + (~high).astype(int)
-    tables, _ = resampled_counts(cells, 6, clusters, n_boot=n_boot, seed=seed)
+    tables, _ = resampled_counts(cells, 6, clusters, n_resamples=n_resamples, seed=seed)
     drawn = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
     names = {
@@ -262,11 +262,11 @@ def _decisions(truth, high, cases, n_boot, seed):
     return found
 
 
-def sweep(scores, annotations, thresholds, *, n_boot=10_000, seed=0):
+def sweep(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it."""
     rows = []
     for threshold in thresholds:
-        found = evaluate(scores, annotations, threshold, n_boot=n_boot, seed=seed)
+        found = evaluate(scores, annotations, threshold, n_resamples=n_resamples, seed=seed)
         for name in ("dispositive", "non_dispositive", "balanced_accuracy"):
             rows.append((threshold, name, found[name]["value"], *found[name]["ci"]))
     columns = ["threshold", "measure", "value", "low", "high"]

@@ -623,8 +623,8 @@ def _scores(found, true, seed):
         yield {
             "measure": measure,
             "value": share.estimate,
-            "ci_low": share.low,
-            "ci_high": share.high,
+            "low": share.low,
+            "high": share.high,
             "n": share.n,
             "texts": int((units > 0).sum()),
             "control": control.get(measure),

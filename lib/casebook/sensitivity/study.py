@@ -244,11 +244,12 @@ def run_study(
 ):
     """Grow the trees of a collection of cases under several systems, or retrievers of your own, and random order.
 
-    `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_boot`` and what
+    `inert` are the words of placebos, by default those that tell the documents apart; `options` are ``n_resamples`` and
+    what
     goes to the retriever.
     """
     settings = settings or TreeSettings()
-    n_boot = options.pop("n_boot", 10_000)
+    n_resamples = options.pop("n_resamples", 10_000)
     index = CorpusIndex(cases.documents, encoder)
     known = Vocabulary(index.texts)  # once: long judgments take seconds
     inert = inert_words(known) if inert is None else inert
@@ -263,7 +264,7 @@ def run_study(
         )
     edges = {system: edge_frame(grown) for system, grown in trees.items()}
     placebos = {system: placebo_frame(grown) for system, grown in trees.items()}
-    drawn = {"n_boot": n_boot, "seed": settings.seed}
+    drawn = {"n_resamples": n_resamples, "seed": settings.seed}
     return SensitivityStudy(
         cases.name, trees, edges, placebos, cases.annotations, index.documents, drawn
     )
@@ -551,10 +552,10 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
     return pd.DataFrame(rows, columns=["system", "kind", "group", *_SHOWN, "same_first"])
 
 
-def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
+def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
     """Summarise paraphrases and their control per system, questions of one group drawn together."""
     found = []
-    options = {"n_boot": n_boot, "seed": seed}
+    options = {"n_resamples": n_resamples, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
         own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
         clusters = own["group"].tolist()
@@ -574,7 +575,9 @@ def invariance_table(rows, measure="footrule", *, n_boot=10_000, seed=0):
                     bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options),
                 ),
                 "same first document": own["same_first"].mean(),
-                "p": paired_randomization(means.to_numpy(), n_resamples=n_boot, seed=seed).pvalue,
+                "p": paired_randomization(
+                    means.to_numpy(), n_resamples=n_resamples, seed=seed
+                ).pvalue,
             }
         )
     return pd.DataFrame(found)

@@ -115,24 +115,26 @@ def compare_segments(segments, metric=None, *, seed=0):
     return {"metric": metric, "counts": counts, **summary}
 
 
-def summarise(base, shifted, apply, groups=None, n_boot=10_000, seed=0):
+def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
     """Means of the three systems (kpi) and their paired differences from the baseline (delta), with intervals."""
     kpi, delta = {name: {} for name in SYSTEMS}, {name: {} for name in SYSTEMS[1:]}
     for measure, column in MEASURES.items():
         before, after = (frame[column].to_numpy(float) for frame in (base, shifted))
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
         for target, found in zip(
-            (kpi, delta), means_and_gains(table, groups, n_boot, seed), strict=True
+            (kpi, delta), means_and_gains(table, groups, n_resamples, seed), strict=True
         ):
             for system, number in zip(target, found, strict=True):
                 target[system][measure] = number
     return {"kpi": kpi, "delta": delta}
 
 
-def means_and_gains(table, groups, n_boot=10_000, seed=0):
+def means_and_gains(table, groups, n_resamples=10_000, seed=0):
     """Means of systems [queries, systems] and their paired differences from the first, each with its interval."""
-    means = mean_intervals(table, groups, n_boot=n_boot, seed=seed)
-    gains = difference_intervals(table[:, 1:] - table[:, :1], groups, n_resamples=n_boot, seed=seed)
+    means = mean_intervals(table, groups, n_resamples=n_resamples, seed=seed)
+    gains = difference_intervals(
+        table[:, 1:] - table[:, :1], groups, n_resamples=n_resamples, seed=seed
+    )
     return [interval.number() for interval in means], [interval.number() for interval in gains]
 
 

@@ -80,7 +80,7 @@ def bounded(name, interval):
 # Means over units or clusters.
 
 
-def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0, shares=True):
+def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, seed=0, shares=True):
     """Interval of a mean over units, or over whole clusters of units.
 
     Parameters
@@ -91,7 +91,7 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0, 
         Nominal coverage, between 0 and 1.
     clusters : array_like, shape [units], optional
         Case, policy, clause or person that a unit belongs to; whole clusters are drawn.
-    n_boot : int, default 10000
+    n_resamples : int, default 10000
         Bootstrap draws.
     seed : int, default 0
         Seed of the draws.
@@ -127,15 +127,15 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_boot=10_000, seed=0, 
     '0.5 [0.053, 0.947], n = 8'
     """
     intervals = mean_intervals(
-        values, clusters, level=level, n_boot=n_boot, seed=seed, shares=shares
+        values, clusters, level=level, n_resamples=n_resamples, seed=seed, shares=shares
     )
     return intervals[0] if np.ndim(values) == 1 else intervals
 
 
-def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, shares=True):
+def mean_intervals(values, clusters=None, *, level=0.95, n_resamples=10_000, seed=0, shares=True):
     """Interval of the mean of every column, as `bootstrap_mean`."""
     check_share("level", level)
-    check_count("n_boot", n_boot)
+    check_count("n_resamples", n_resamples)
     X, _ = score_matrix(values)
     if not len(X):
         return [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
@@ -147,7 +147,7 @@ def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, 
     flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
     bounds = np.full((2, X.shape[1]), np.nan)
     if len(sizes) >= FEWEST and not flat.all():
-        bounds = _mean_bounds(sums, sizes, means, level, n_boot, seed)
+        bounds = _mean_bounds(sums, sizes, means, level, n_resamples, seed)
         bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
     intervals = []
     for k, mean in enumerate(origin + means):
@@ -170,7 +170,7 @@ def mean_intervals(values, clusters=None, *, level=0.95, n_boot=10_000, seed=0, 
     return intervals
 
 
-def _mean_bounds(sums, sizes, means, level, n_boot, seed):
+def _mean_bounds(sums, sizes, means, level, n_resamples, seed):
     """Student's t by the jackknife over clusters, and BCa where there are enough."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     groups = len(sizes)
@@ -179,7 +179,7 @@ def _mean_bounds(sums, sizes, means, level, n_boot, seed):
     error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
     if groups >= ENOUGH:
-        draws = ratio_draws(sums, sizes, n_boot, seed)
+        draws = ratio_draws(sums, sizes, n_resamples, seed)
         columns = zip(draws.T, means, without.T, strict=True)
         quantiles = special.ndtri(tails)
         bca = np.array(
@@ -232,11 +232,11 @@ def cluster_sums(values, clusters=None):
     return np.stack(sums, axis=1) if sums else np.empty((len(sizes), 0)), sizes
 
 
-def resample_counts(units, n_boot, seed):
+def resample_counts(units, n_resamples, seed):
     """Yield blocks [resamples, units]: how often each unit was drawn."""
     rows = max(1, BLOCK_ELEMENTS // units)
-    for block, start in enumerate(range(0, n_boot, rows)):
-        size = min(rows, n_boot - start)
+    for block, start in enumerate(range(0, n_resamples, rows)):
+        size = min(rows, n_resamples - start)
         rng = np.random.Generator(stream(seed, "bootstrap", block))
         picks = rng.integers(0, units, (size, units), dtype=np.int32)
         picks = picks + units * np.arange(size)[:, None]
@@ -244,9 +244,9 @@ def resample_counts(units, n_boot, seed):
         yield counts.reshape(size, units).astype(float)
 
 
-def ratio_draws(sums, sizes, n_boot, seed):
+def ratio_draws(sums, sizes, n_resamples, seed):
     """Bootstrap draws [resamples, columns] of sums over sizes of drawn clusters."""
-    blocks = resample_counts(len(sizes), n_boot, seed)
+    blocks = resample_counts(len(sizes), n_resamples, seed)
     return np.concatenate([(W @ sums) / (W @ sizes)[:, None] for W in blocks])
 
 
@@ -271,7 +271,7 @@ def too_few(groups, clusters):
 # Percentile intervals of other statistics.
 
 
-def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
+def bootstrap_statistic(data, statistic, *, level=0.95, n_resamples=2_000, seed=0):
     """Percentile interval of any statistic of the rows of a table."""
     n = len(data)
     rows = data.iloc if isinstance(data, pd.DataFrame) else np.asarray(data)
@@ -279,12 +279,14 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_boot=2_000, seed=0):
     if n < 2:
         return Interval(estimate, None, None, level, n, "percentile", TOO_SMALL[n])
     rng = np.random.Generator(stream(seed, "bootstrap statistic"))
-    draws = np.array([statistic(rows[rng.integers(0, n, n)]) for _ in range(n_boot)], dtype=float)
+    draws = np.array(
+        [statistic(rows[rng.integers(0, n, n)]) for _ in range(n_resamples)], dtype=float
+    )
     return percentile_interval(estimate, draws, n, level=level)
 
 
-def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
-    """Count the cells of a table and of its bootstrap resamples, shape [1 + n_boot, n_cells]; and the units drawn.
+def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0):
+    """Count the cells of a table and of its bootstrap resamples, shape [1 + n_resamples, n_cells]; and the units drawn.
 
     Equal units (rows, or clusters of rows) are one kind: a resample is one multinomial draw of the kinds.
     """
@@ -303,7 +305,7 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_boot=1000, seed=0):
     drawn = copies[None]
     if units >= FEWEST:
         rng = np.random.Generator(stream(seed, "counts"))
-        drawn = np.concatenate([drawn, rng.multinomial(units, copies / units, size=n_boot)])
+        drawn = np.concatenate([drawn, rng.multinomial(units, copies / units, size=n_resamples)])
     return drawn @ kinds, units
 
 

@@ -1,0 +1,208 @@
+"""What a chapter says: answers, figures, tables and kept numbers, under readers' names.
+
+Each call replaces what the same call wrote before, so that any cell can be run twice.
+"""
+
+import functools
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import display
+
+from casebook.readers import read_yaml
+from casebook.runs.headlines import Headline
+from casebook.runs.outputs import Markdown, RunOutputs
+from casebook.tables import Table, p_value, with_interval, with_intervals
+from casebook.verdicts import INTERVAL_BY_UNIT
+
+TITLES = Path(__file__).with_name("titles.yml")
+SYSTEM_COLUMNS = ("system", "against")
+P_VALUES = ("p", "p_adjusted")
+
+
+class Chapter:
+    """The outputs of one notebook.
+
+    Parameters
+    ----------
+    run, cell : str
+        Outputs go to ``results/<run>``, in files named after the cell.
+    experiment : str
+        First key of ``numbers.json`` and ``contrasts.json``.
+    data : dataset or str
+        What `casebook.data.load` gives: its name is the second key of both, its key the data set of the answers, its
+        cluster what dependent units belong to. Or one name for both.
+    cluster : str, optional
+        What a group of dependent units is, in the plural, such as "contracts"; by default that of the data.
+    unit : str, default "questions"
+        What a row of the scores is, in the plural.
+    names : dict, optional
+        Readers' names of systems; a system without one keeps its own.
+
+    Examples
+    --------
+    >>> chapter = Chapter("scratch", "mine", "my_experiment", "smoke", names={"bm25": "BM25"})
+    >>> chapter.name("bm25"), chapter.name("dense")
+    ('BM25', 'dense')
+    """
+
+    def __init__(self, run, cell, experiment, data, *, cluster=None, unit="questions", names=None):
+        self.outputs = RunOutputs(run, cell)
+        self.experiment = experiment
+        self.dataset = getattr(data, "name", data)
+        self.data_key = getattr(data, "key", data)
+        self.cluster = cluster or getattr(data, "cluster", None)
+        self.unit = unit
+        self.names = names or {}
+        self._answers = {}
+        self._numbers = {}
+        self._contrasts = {}
+
+    def name(self, system):
+        """Give the reader's name of a system."""
+        return self.names.get(system, system)
+
+    # --- answers
+
+    def answer(self, question, row, **fields):
+        """Answer a question by a row of `contrasts` or of `estimates`, or by the fields of a `Headline`.
+
+        The row gives effect, interval, counts, verdict and the names of both systems; ``fields`` are those of
+        `casebook.runs.headlines.Headline` (``measure`` at least) and go before what the row and the chapter say.
+        Without a row (None), ``value`` is given as a field; None says that nothing could be measured.
+        """
+        common = {"dataset": self.data_key, "cluster": self.cluster, "unit": self.unit}
+        if row is None:
+            answer = Headline(question, **common | fields)
+        else:
+            systems = {
+                column: self.name(row[column])
+                for column in SYSTEM_COLUMNS
+                if isinstance(row.get(column), str)
+            }
+            answer = Headline.of(row, question, **common | systems | fields)
+        self._answers[question] = answer
+        self.outputs.headlines(*self._answers.values())
+        return answer
+
+    def answers(self, bullets=()):
+        """Show all answers, the first one in bold, and below them what else a reader has to know."""
+        answers = self.outputs.headlines(*self._answers.values())
+        return Markdown("\n".join([*filter(None, [answers]), *(f"- {text}" for text in bullets)]))
+
+    # --- figures and tables
+
+    def draw(self, name, figure, caption, frame=None, *, alt=None, timed=False):
+        """Keep a figure with the frame that it was drawn from, and show it.
+
+        A figure of measured times (``timed``) is kept apart from what reruns must reproduce.
+        """
+        display(self.outputs.figure(name, figure, caption, frame, alt, timed))
+
+    def show(self, name, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
+        """Keep a frame as it is, and show it, or some of its columns, under readers' names.
+
+        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and ``<value> high``) is one
+        column. Names of systems and titles of columns are readers' names; ``titles`` adds to those of the chapters.
+        """
+        self.outputs.table(name, frame)
+        self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
+
+    def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
+        """Show a frame that is kept elsewhere, as `show` does."""
+        table = frame if columns is None else frame[list(columns)]
+        titles = column_titles() | (titles or {})
+        formats = dict.fromkeys(P_VALUES, p_value) | (formats or {})
+        formats |= {titles[column]: text for column, text in formats.items() if column in titles}
+        display(Table(self.for_readers(table, titles, digits), caption, digits, formats))
+
+    def for_readers(self, frame, titles=None, digits=3):
+        """Give a frame under readers' names, its intervals joined to their values, without columns that are empty.
+
+        That an interval is by unit is left out of the reasons: the captions say it once.
+        """
+        table = frame.copy()
+        for column in table.columns.intersection(SYSTEM_COLUMNS):
+            table[column] = table[column].map(self.name)
+        if "reason" in table:
+            table["reason"] = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
+            if table["reason"].isna().all():
+                table = table.drop(columns="reason")
+        if {"low", "high"} <= set(table):
+            value = table.columns[table.columns.get_loc("low") - 1]
+            table = with_interval(table, value, "low", "high", digits)
+        return with_intervals(table, digits).rename(columns=titles or column_titles())
+
+    def skip(self, caption, reason):
+        """Say why a table or a figure is not here."""
+        display(Markdown(f"*{caption}*: not here, because {reason}."))
+
+    # --- what is kept
+
+    def keep(
+        self,
+        *,
+        rows=None,
+        items=None,
+        estimates=None,
+        contrasts=None,
+        numbers=None,
+        measure=None,
+        dataset=None,
+    ):
+        """Keep what other pages and later comparisons read.
+
+        Parameters
+        ----------
+        rows : pandas.DataFrame, optional
+            Scores of every unit.
+        items : dict, optional
+            Single questions or claims, for a page of their own.
+        estimates, contrasts : pandas.DataFrame, optional
+            Frames of `casebook.estimates` and `casebook.contrasts` of one ``measure``.
+        numbers : dict, optional
+            System to measure to a number, as they stand in ``numbers.json``.
+        measure : str, optional
+            Measure of the estimates and contrasts.
+        dataset : str, optional
+            Another data set than the chapter's.
+        """
+        dataset = dataset or self.dataset
+        if rows is not None:
+            self.outputs.rows(rows)
+        if items is not None:
+            self.outputs.items(items)
+        if estimates is not None:
+            numbers = {
+                row["system"]: {measure: number(row)} for row in estimates.to_dict("records")
+            } | (numbers or {})
+        if numbers is not None:
+            systems = self._numbers.setdefault(dataset, {})
+            for system, measures in numbers.items():
+                systems.setdefault(system, {}).update(measures)
+            self.outputs.numbers(self.experiment, self._numbers)
+        if contrasts is not None:
+            self._contrasts.setdefault(dataset, {})[measure] = contrasts
+            self.outputs.contrasts(self.experiment, self._contrasts)
+
+
+@functools.cache
+def column_titles():
+    """Read the titles of columns."""
+    return read_yaml(TITLES, "titles")
+
+
+def number(row, value="value", low="low", high="high"):
+    """Give a row of `estimates` as an entry of ``numbers.json``, where undefined is null."""
+    reason = row.get("reason")
+    return {
+        "value": _none_if_nan(row[value]),
+        "ci": [_none_if_nan(row[low]), _none_if_nan(row[high])],
+        "n": int(row["n"]),
+        "control": _none_if_nan(row.get("control")),
+        "reason": reason if isinstance(reason, str) and reason else None,
+    }
+
+
+def _none_if_nan(value):
+    return None if value is None or pd.isna(value) else float(value)
