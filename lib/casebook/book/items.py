@@ -1,9 +1,10 @@
 """A page per chapter that shows its single items: questions, edits, votes, claims, answers.
 
-One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether it is wrong, and
-the content of the page's parts, in the order of its layout: facts, a marked change, tables. A cell is text; a number,
-which is a place in the page's documents; None, which is undefined; or a list of one of these, a mark before it and a
-note below it. ``assets/items.js`` draws them. Each kind says below what of its items goes into which part.
+One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether
+it is wrong, and the content of the page's parts, in the order of its layout: facts, a marked
+change, tables. A cell is text; a number, which is an index of the page's documents; None, which is
+undefined; or a list of one of these, a mark before it and a note below it. ``assets/items.js``
+draws them. Each kind says below what of its items goes into which part.
 """
 
 import html
@@ -21,7 +22,7 @@ from casebook.tables import FACTS, reason_text
 
 
 @lru_cache(maxsize=1)
-def words():
+def page_words():
     """Read the words of each kind of page."""
     return read_yaml(ROOT / "book" / "items.yml", "file of items")
 
@@ -31,92 +32,105 @@ def items_file(run, cell):
     return run_dir(run) / "items" / f"{cell}.json"
 
 
-def kept_items(run, cell):
-    """Read what a cell kept of its items."""
+def read_items(run, cell):
+    """Read what a cell kept of its items; None if it kept none."""
     path = items_file(run, cell)
     return read_json(path) if path.is_file() else None
 
 
 def items_title(run, cell):
     """Name the page of a cell's items, such as "Claim by claim"."""
-    found = kept_items(run, cell)
-    return found and words()[found["kind"]]["title"]
+    collection = read_items(run, cell)
+    return collection and page_words()[collection["kind"]]["title"]
 
 
 def item_links(run, cell):
     """Give the addresses of a cell's items, from a page of ``generated``."""
-    kept = kept_items(run, cell) or {"items": []}
-    return {item["id"]: page_address(cell, q=item["id"]) for item in kept["items"]}
+    collection = read_items(run, cell) or {"items": []}
+    return {item["id"]: page_address(cell, q=item["id"]) for item in collection["items"]}
 
 
 def item_pages(run, cells, compare=None):
     """Write the pages of all cells that kept items, and the data that they load."""
-    files, named = {}, titles(run, cells)
+    files = {}
+    chapter_titles = titles(run, cells)
     for cell in cells:
-        found = kept_items(run, cell)
-        if not found:
+        collection = read_items(run, cell)
+        if not collection:
             continue
-        shown = view(found | {"cell": cell})
-        beside = _put_beside(shown, found, run, compare) if compare else None
+        viewed = view(collection | {"cell": cell})
+        note = _join_run(viewed, collection, run, compare) if compare else None
         # A script, because a page that was opened from disk may not fetch JSON.
-        script = json.dumps(shown, separators=(",", ":"))
+        script = json.dumps(viewed, separators=(",", ":"))
         files[f"items/{cell}.js"] = f"window.casebookItems = {script};\n"
-        files[f"items/{cell}.md"] = _markdown(found, cell, beside, named[cell])
+        files[f"items/{cell}.md"] = _markdown(collection, cell, note, chapter_titles[cell])
     return files
 
 
-def view(found):
+def view(collection):
     """Turn what a chapter kept of its items into a page."""
-    tested = [
-        place
-        for place, name in enumerate(found["systems"])
-        if name not in found.get("controls", ())
-    ]
-    kind = found["kind"]
-    return page(
-        found["cell"],
-        words()[kind]["noun"],
-        found["documents"],
-        **VIEWS[kind](found | {"tested": tested}),
-    )
+    controls = collection.get("controls", ())
+    tested = [k for k, name in enumerate(collection["systems"]) if name not in controls]
+    kind = collection["kind"]
+    content = VIEWS[kind](collection | {"tested": tested})
+    return page(collection["cell"], page_words()[kind]["noun"], collection["documents"], **content)
 
 
-def _markdown(found, cell, beside, title):
-    """Write the page around the viewer: what is shown, what was left out and why, the data."""
-    kind, kept = words()[found["kind"]], len(found["items"])
+def _markdown(collection, cell, comparison_note, title):
+    """Write the page around the viewer: what is on it, what was left out and why, the data."""
+    kind = page_words()[collection["kind"]]
+    noun = kind["noun"]
     notes = [
-        f"The page shows all {kept} {kind['noun']}s.",
-        found.get("remark"),
-        kind["shown"],
-        beside,
+        _extent(collection, kind),
+        collection.get("remark"),
+        _text_note(collection, kind),
+        comparison_note,
+        _data_note(collection),
     ]
-    if kept != found["asked"]:
-        notes[0] = (
-            f"The page shows the {kept} of {found['asked']} {kind['noun']}s {kind['left_out']}; "
-            "the others are left out to keep the page small."
-        )
-    if found["texts"] is not None and "documents" not in found["texts"]:
-        who = (
-            "Documents"
-            if "items" in found["texts"]
-            else f"{kind['noun']}s and documents".capitalize()
-        )
-        rule = "by our rule, a report repeats no texts whose licence is non-commercial or unknown"
-        notes[2] = f"{who} are shown by their ids only: {rule}."
-    if card := cards().get(found["card"]):
-        link = f"[{card.title}](../cards/{card.key}.md)"
-        notes.append(f"Data: {link}, {card.licence.name}; {' '.join(card.citation.split())}")
     viewer = (
-        f'<div class="items"><p>This page needs JavaScript to show single {kind["noun"]}s. '
+        f'<div class="items"><p>This page needs JavaScript to show single {noun}s. '
         "The rows of the chapter hold the same results.</p></div>\n"
         f'<script defer src="{html.escape(cell)}.js"></script>\n'
         '<script defer src="../../_static/items.js"></script>'
     )
     return (
         f"# {title}, {kind['title'].lower()}\n\n"
-        f"The single results behind the means of [the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
+        "The single results behind the means of "
+        f"[the chapter](../../run/notebooks/{cell}.ipynb): {kind['about']}\n\n"
         f"{' '.join(filter(None, notes))}\n\n{raw(viewer)}"
     )
+
+
+def _extent(collection, kind):
+    """Say how many items there are, and which are left out."""
+    n_items = len(collection["items"])
+    if n_items == collection["asked"]:
+        return f"The page shows all {n_items} {kind['noun']}s."
+    return (
+        f"The page shows the {n_items} of {collection['asked']} {kind['noun']}s "
+        f"{kind['left_out']}; the others are left out to keep the page small."
+    )
+
+
+def _text_note(collection, kind):
+    """Say what is marked in the texts, or why there are none."""
+    texts = collection["texts"]
+    if texts is None or "documents" in texts:
+        return kind["shown"]
+    subject = "Documents"
+    if "items" not in texts:
+        subject = f"{kind['noun']}s and documents".capitalize()
+    rule = "by our rule, a report repeats no texts whose licence is non-commercial or unknown"
+    return f"{subject} are shown by their ids only: {rule}."
+
+
+def _data_note(collection):
+    """Name the data set with licence and citation."""
+    card = cards().get(collection["card"])
+    if card is None:
+        return None
+    citation = " ".join(card.citation.split())
+    return f"Data: [{card.title}](../cards/{card.key}.md), {card.licence.name}; {citation}"
 
 
 # --- what any page is made of
@@ -134,8 +148,14 @@ def change(caption):
 
 def table(caption, heads, missing="undefined", cards=False, folded=False):
     """Describe a table, which a reader opens if it is folded: content is a list of rows of cells."""
-    shape = {"heads": list(heads), "missing": missing, "cards": cards, "folded": folded}
-    return {"part": "table", "caption": caption} | shape
+    return {
+        "part": "table",
+        "caption": caption,
+        "heads": list(heads),
+        "missing": missing,
+        "cards": cards,
+        "folded": folded,
+    }
 
 
 def cell(value, mark=None, note=None):
@@ -147,22 +167,20 @@ def cell(value, mark=None, note=None):
 
 def item(name, text, parts, *, tags=(), keys=(), wrong=False):
     """Give one item of a page; a part without content is left out."""
-    parts = [part or None for part in parts]
-    keys = [round(key, 3) for key in keys]
     return {
         "id": name,
         "text": text,
-        "parts": parts,
+        "parts": [part or None for part in parts],
         "tags": list(tags),
-        "keys": keys,
+        "keys": [round(key, 3) for key in keys],
         "wrong": wrong,
     }
 
 
 def page(cell, noun, documents, layout, items, orders=(), wrong=None):
-    """Put a page together; tags become places in its list of tags."""
-    tags = sorted({tag for one in items for tag in one["tags"]})
-    number = {tag: place for place, tag in enumerate(tags)}
+    """Put a page together; tags become indices of its list of tags."""
+    tags = sorted({tag for item in items for tag in item["tags"]})
+    index = {tag: k for k, tag in enumerate(tags)}
     return {
         "cell": cell,
         "noun": noun,
@@ -171,7 +189,7 @@ def page(cell, noun, documents, layout, items, orders=(), wrong=None):
         "tags": tags,
         "orders": orders,
         "wrong": wrong,
-        "items": [one | {"tags": [number[tag] for tag in one["tags"]]} for one in items],
+        "items": [item | {"tags": [index[tag] for tag in item["tags"]]} for item in items],
     }
 
 
@@ -180,135 +198,176 @@ def decimal(value):
     return None if value is None else f"{value:.3f}"
 
 
+def text_or_none(value):
+    """Write a number as text, None as it is."""
+    return None if value is None else str(value)
+
+
 # --- the systems of another run next to those of this one
 
 
-def _put_beside(shown, found, run, other):
+def _join_run(viewed, collection, run, compared_run):
     """Add the rows and columns of the other run's systems to a page, or say why not."""
-    noun, before = shown["noun"], kept_items(other, shown["cell"])
-    if before is None or before["kind"] != found["kind"]:
-        return f"The run {other} kept no {noun}s of this chapter."
-    if not same_data(run, other, shown["cell"]):
-        return f"The run {other} used other data and is not shown here."
-    past = view(before | {"cell": shown["cell"]})
-    old = {one["id"]: one["parts"] for one in past["items"]}
-    nothing = [None] * len(past["layout"])
-    places = {name: place for place, (name, _) in enumerate(shown["documents"])}
+    noun = viewed["noun"]
+    compared = read_items(compared_run, viewed["cell"])
+    if compared is None or compared["kind"] != collection["kind"]:
+        return f"The run {compared_run} kept no {noun}s of this chapter."
+    if not same_data(run, compared_run, viewed["cell"]):
+        return f"The run {compared_run} used other data and is not shown here."
+    past = view(compared | {"cell": viewed["cell"]})
+    past_parts = {item["id"]: item["parts"] for item in past["items"]}
+    documents = _SharedDocuments(viewed["documents"], past["documents"])
+    for k, (part, past_part) in enumerate(zip(viewed["layout"], past["layout"], strict=False)):
+        heads = part.get("heads", [""])
+        by_row = heads[0] == "System" and heads == past_part["heads"]
+        by_column = heads[1:] == collection["systems"]
+        if not by_row and not by_column:
+            continue
+        for item in viewed["items"]:
+            rows = item["parts"][k] or []
+            past_rows = []
+            if item["id"] in past_parts:
+                past_rows = documents.translated(past_parts[item["id"]][k] or [])
+            if by_row:
+                joined = _join_rows(rows, past_rows, compared_run)
+            else:
+                joined = _join_columns(rows, past_rows, collection["systems"], compared["systems"])
+            item["parts"][k] = joined
+        if by_column:
+            part["heads"] = [
+                heads[0],
+                *_joined_heads(collection["systems"], compared["systems"], compared_run),
+            ]
+    n_missing = sum(item["id"] not in past_parts for item in viewed["items"])
+    missing = f"; it did not keep {n_missing} of the {noun}s" if n_missing else ""
+    return f"The systems of the run {compared_run} are shown next to those of this run{missing}."
 
-    def here(value):
-        """Turn a place in the other run's documents into one in this page's."""
+
+class _SharedDocuments:
+    """Documents of a page, to which those of another run's page are added when its rows name them."""
+
+    def __init__(self, documents, past_documents):
+        self.documents = documents
+        self.past_documents = past_documents
+        self.index = {name: k for k, (name, _) in enumerate(documents)}
+
+    def translated(self, rows):
+        """Turn indices of the other run's documents into indices of this page's."""
+        return [[self._cell(value) for value in row] for row in rows]
+
+    def _cell(self, value):
         if isinstance(value, list):
-            return [here(value[0]), *value[1:]]
+            return [self._cell(value[0]), *value[1:]]
         if not isinstance(value, int):
             return value
-        name, opening = past["documents"][value]
-        if name not in places:
-            places[name] = len(places)
-            shown["documents"].append([name, opening])
-        return places[name]
-
-    systems, more = found["systems"], before["systems"]
-    for place, (part, then) in enumerate(zip(shown["layout"], past["layout"], strict=False)):
-        heads = part.get("heads", [""])
-        by_row, by_column = heads[0] == "System" and heads == then["heads"], heads[1:] == systems
-        for one in shown["items"] if by_row or by_column else ():
-            rows, added = one["parts"][place] or [], old.get(one["id"], nothing)[place] or []
-            added = [[here(value) for value in row] for row in added]
-            joined = (
-                _rows_beside(rows, added, other)
-                if by_row
-                else _columns_beside(rows, added, systems, more)
-            )
-            one["parts"][place] = joined
-        if by_column:
-            every = [*systems, *(f"{name}, {other}" for name in more)]
-            part["heads"] = [heads[0], *(every[n] for n in _by_name([*systems, *more]))]
-    missing = sum(one["id"] not in old for one in shown["items"])
-    lost = f"; it did not keep {missing} of the {noun}s" if missing else ""
-    return f"The systems of the run {other} are shown next to those of this run{lost}."
+        name, opening = self.past_documents[value]
+        if name not in self.index:
+            self.index[name] = len(self.documents)
+            self.documents.append([name, opening])
+        return self.index[name]
 
 
-def _by_name(names):
-    """Order places so that equal names stand next to each other."""
-    return sorted(range(len(names)), key=[names.index(name) for name in names].__getitem__)
+def _equal_names_together(names):
+    """Order indices so that equal names stand next to each other."""
+    return sorted(range(len(names)), key=lambda k: names.index(names[k]))
 
 
-def _rows_beside(rows, added, other):
-    both = [*rows, *([f"{name}, {other}", *rest] for name, *rest in added)]
-    return [both[n] for n in _by_name([row[0] for row in (*rows, *added)])]
+def _joined_heads(systems, past_systems, compared_run):
+    heads = [*systems, *(f"{name}, {compared_run}" for name in past_systems)]
+    return [heads[k] for k in _equal_names_together([*systems, *past_systems])]
 
 
-def _columns_beside(rows, added, systems, more):
+def _join_rows(rows, past_rows, compared_run):
+    names = [row[0] for row in (*rows, *past_rows)]
+    joined = [*rows, *([f"{name}, {compared_run}", *cells] for name, *cells in past_rows)]
+    return [joined[k] for k in _equal_names_together(names)]
+
+
+def _join_columns(rows, past_rows, systems, past_systems):
     """Join rows on their first cell; what one side lacks is undefined."""
-    left, right = ({json.dumps(row[0]): row[1:] for row in side} for side in (rows, added))
-    order = _by_name([*systems, *more])
+    cells = {json.dumps(row[0]): row[1:] for row in rows}
+    past_cells = {json.dumps(row[0]): row[1:] for row in past_rows}
+    order = _equal_names_together([*systems, *past_systems])
     joined = []
-    for key in left | right:
-        cells = [*left.get(key, [None] * len(systems)), *right.get(key, [None] * len(more))]
-        joined.append([json.loads(key), *(cells[n] for n in order)])
+    for key in cells | past_cells:
+        row = [
+            *cells.get(key, [None] * len(systems)),
+            *past_cells.get(key, [None] * len(past_systems)),
+        ]
+        joined.append([json.loads(key), *(row[k] for k in order)])
     return joined
 
 
 # --- questions of a retrieval chapter
 
 
-def _questions(found):
-    systems, depth, tested = found["systems"], found["depth"], found["tested"]
-    first = systems[tested[0]] if tested else systems[0]
-    items = []
-    for one in found["items"]:
-        relevant, tops = set(one["relevant"]), one["top"]
-        scores = [
-            [name, *map(decimal, values)]
-            for name, values in zip(systems, one["scores"], strict=True)
-        ]
-        ranks = [
-            [
-                cell(place, "relevant"),
-                *(str(top.index(place) + 1) if place in top else None for top in tops),
-            ]
-            for place in one["relevant"]
-        ]
-        lists = [
-            [
-                str(rank),
-                *(
-                    None if d is None else cell(d, "relevant" if d in relevant else None)
-                    for d in documents
-                ),
-            ]
-            for rank, documents in enumerate(zip_longest(*tops), 1)
-        ]
-        means = [one["scores"][place][0] or 0.0 for place in tested] or [0.0]
-        missed = bool(tested) and not relevant & set(tops[tested[0]])
-        keys = [min(means) - max(means), means[0]]
-        items.append(item(one["id"], one["text"], [scores, ranks, lists], keys=keys, wrong=missed))
+def _questions(collection):
+    systems = collection["systems"]
+    depth = collection["depth"]
+    tested = collection["tested"]
+    main = systems[tested[0]] if tested else systems[0]
     ranked = f"Relevant documents, and their rank in the first {depth}"
+    lists = f"First {depth} documents of each system; ✓ is relevant"
     return {
         "layout": [
-            table("Scores of this question", ["System", *found["measures"]]),
+            table("Scores of this question", ["System", *collection["measures"]]),
             table(ranked, ["Document", *systems], missing=f"not in the first {depth}"),
-            table(
-                f"First {depth} documents of each system; ✓ is relevant",
-                ["Rank", *systems],
-                missing="none",
-            ),
+            table(lists, ["Rank", *systems], missing="none"),
         ],
-        "items": items,
-        "orders": ("systems differ most", f"{first} worst"),
-        "wrong": f"only where {first} has nothing relevant in the first {depth}",
+        "items": [_question(question, systems, tested) for question in collection["items"]],
+        "orders": ("systems differ most", f"{main} worst"),
+        "wrong": f"only where {main} has nothing relevant in the first {depth}",
     }
+
+
+def _question(question, systems, tested):
+    relevant = set(question["relevant"])
+    tops = question["top"]
+    scores = [
+        [name, *map(decimal, values)]
+        for name, values in zip(systems, question["scores"], strict=True)
+    ]
+    ranks = []
+    for document in question["relevant"]:
+        ranks_of_document = [_rank(document, top) for top in tops]
+        ranks.append([cell(document, "relevant"), *ranks_of_document])
+    lists = []
+    for rank, documents in enumerate(zip_longest(*tops), 1):
+        lists.append([str(rank), *(_listed_document(name, relevant) for name in documents)])
+    means = [question["scores"][k][0] or 0.0 for k in tested] or [0.0]
+    return item(
+        question["id"],
+        question["text"],
+        [scores, ranks, lists],
+        keys=[min(means) - max(means), means[0]],
+        wrong=bool(tested) and not relevant & set(tops[tested[0]]),
+    )
+
+
+def _rank(document, top):
+    return str(top.index(document) + 1) if document in top else None
+
+
+def _listed_document(document, relevant):
+    if document is None:
+        return None
+    return cell(document, "relevant" if document in relevant else None)
 
 
 # --- edits of a sensitivity chapter
 
 _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
+_OPERATIONS = {"add": "{new} added", "remove": "{old} removed"}
+_REPLACEMENT = "{old} becomes {new}"
 
 
-def _edits(found):
-    depth, systems, tested = found["depth"], found["systems"], found["tested"]
-    moved = f"What moved (normalised footrule: 0 nothing, 1 everything), and how many of {depth} cases are new"
-    heads = [
+def _edits(collection):
+    depth = collection["depth"]
+    moved = (
+        "What moved (normalised footrule: 0 nothing, 1 everything), "
+        f"and how many of {depth} cases are new"
+    )
+    moved_heads = [
         "System",
         "Edit moved",
         "Placebos moved",
@@ -316,6 +375,7 @@ def _edits(found):
         "After each placebo",
     ]
     cases = f"Cases that should be found: how many are in the first {depth}, and the best rank"
+    cases_heads = ["System", "Before the edit", "After the edit", "After placebos"]
     lists = (
         f"cases that left and entered the first {depth}, with their rank there; ✓ should be found"
     )
@@ -323,264 +383,320 @@ def _edits(found):
         facts(),
         change("The query, before and after the edit"),
         change("A placebo of the same size, before and after"),
-        table(moved, heads, missing="not tried or without placebo"),
-        table(
-            cases,
-            ["System", "Before the edit", "After the edit", "After placebos"],
-            missing="not tried",
-        ),
+        table(moved, moved_heads, missing="not tried or without placebo"),
+        table(cases, cases_heads, missing="not tried"),
     ]
-    for count, place in enumerate(tested):  # two columns a system, the first one open
-        layout.append(
-            table(
-                f"{systems[place]}: {lists}", ["Left", "Entered"], missing="none", folded=count > 0
-            )
-        )
-    items = [_edit(one, found) for one in found["items"]]
+    for count, k in enumerate(collection["tested"]):  # a table a system, the first one open
+        caption = f"{collection['systems'][k]}: {lists}"
+        layout.append(table(caption, ["Left", "Entered"], missing="none", folded=count > 0))
+    items = [_edit(edit, collection) for edit in collection["items"]]
     return {"layout": layout, "items": items, "orders": ("moved most beyond its placebos",)}
 
 
-def _edit(one, found):
-    results, systems, tested = one["results"], found["systems"], found["tested"]
-    depth = "the case" if one["depth"] == 1 else "an edited case"
-    fact = FACTS.get(one["fact_type"], one["fact_type"])
-    known = [
-        ["Case", one["case"]],
-        ["Kind of fact", f"{fact} ({_DECIDES[one['decides']]})"],
+def _edit(edit, collection):
+    fact = FACTS.get(edit["fact_type"], edit["fact_type"])
+    decides = _DECIDES[edit["decides"]]
+    depth = "the case" if edit["depth"] == 1 else "an edited case"
+    named_values = [
+        ["Case", edit["case"]],
+        ["Kind of fact", f"{fact} ({decides})"],
         ["Edited", depth],
     ]
-    moved, precedents, lists, excess = [], [], [], 0.0
-    tags = [fact, _DECIDES[one["decides"]], f"edit of {depth}"]
-    for place, (name, result) in enumerate(zip(systems, results, strict=True)):
-        if result is None or result["error"]:
-            moved.append([name, result and f"failed: {result['error']}", None, None, None])
-            precedents.append([name, None, None, None])
-            result = {"left": [], "entered": []}
-        else:
-            new = ", ".join(map(str, result["placebo_new"])) or None
-            moved.append(
-                [
-                    name,
-                    decimal(result["moved"]),
-                    decimal(result["placebo_moved"]),
-                    str(result["new"]),
-                    new,
-                ]
-            )
-            placebos = "; ".join(map(_best_and_count, result["placebo_found"])) or None
-            shown = [_best_and_count(result["found"]), _best_and_count(result["still_found"])]
-            precedents.append([name, *shown, placebos])
-            if place == tested[0]:
-                if result["placebo_moved"] is not None:
-                    excess = (result["moved"] or 0.0) - result["placebo_moved"]
-                if result["found"] and result["found"][1] and not result["still_found"][1]:
-                    tags.append(f"{name} lost every precedent")
-        if place in tested:
-            columns = [
-                [
-                    cell(case, "relevant" if wanted else None, f"rank {rank} {word}")
-                    for case, rank, wanted in listed
-                ]
-                for listed, word in ((result["left"], "before"), (result["entered"], "after"))
-            ]
-            lists.append([list(row) for row in zip_longest(*columns)])
-    what = {"add": "{new} added", "remove": "{old} removed"}.get(
-        one["operation"], "{old} becomes {new}"
+    systems = collection["systems"]
+    results = dict(zip(systems, edit["results"], strict=True))
+    main = systems[collection["tested"][0]] if collection["tested"] else None
+    moved = [_moved_row(name, result) for name, result in results.items()]
+    precedents = None
+    if collection["precedents"]:
+        precedents = [_precedents_row(name, result) for name, result in results.items()]
+    lists = [_left_and_entered(edit["results"][k]) for k in collection["tested"]]
+    tags = [fact, decides, f"edit of {depth}"]
+    if main and _lost_every_precedent(results[main]):
+        tags.append(f"{main} lost every precedent")
+    operation = _OPERATIONS.get(edit["operation"], _REPLACEMENT)
+    return item(
+        edit["id"],
+        f"{fact}: {operation.format(old=edit['old'], new=edit['new'])}",
+        [named_values, edit["change"], edit["placebo"], moved, precedents, *lists],
+        tags=tags,
+        keys=[-_excess(results[main]) if main else -0.0],
     )
-    text = f"{fact}: {what.format(old=one['old'], new=one['new'])}"
-    parts = [
-        known,
-        one["change"],
-        one["placebo"],
-        moved,
-        precedents if found["precedents"] else None,
-        *lists,
+
+
+def _is_result(result):
+    """Whether an edit was tried by a system, and did not fail."""
+    return result is not None and not result["error"]
+
+
+def _moved_row(system, result):
+    if not _is_result(result):
+        return [system, result and f"failed: {result['error']}", None, None, None]
+    return [
+        system,
+        decimal(result["moved"]),
+        decimal(result["placebo_moved"]),
+        str(result["new"]),
+        ", ".join(map(str, result["placebo_new"])) or None,
     ]
-    return item(one["id"], text, parts, tags=tags, keys=[-excess])
 
 
-def _best_and_count(found):
-    if found is None:
+def _precedents_row(system, result):
+    if not _is_result(result):
+        return [system, None, None, None]
+    placebos = "; ".join(map(_best_and_count, result["placebo_found"])) or None
+    before = _best_and_count(result["found"])
+    after = _best_and_count(result["still_found"])
+    return [system, before, after, placebos]
+
+
+def _excess(result):
+    """How far the edit moved the ranking beyond its placebos."""
+    if not _is_result(result) or result["placebo_moved"] is None:
+        return 0.0
+    return (result["moved"] or 0.0) - result["placebo_moved"]
+
+
+def _lost_every_precedent(result):
+    if not _is_result(result):
+        return False
+    return bool(result["found"] and result["found"][1] and not result["still_found"][1])
+
+
+def _left_and_entered(result):
+    """Pair the cases that left the list with those that entered it."""
+    if not _is_result(result):
+        return []
+    left = [_moved_case(*case, "before") for case in result["left"]]
+    entered = [_moved_case(*case, "after") for case in result["entered"]]
+    return [list(row) for row in zip_longest(left, entered)]
+
+
+def _moved_case(case, rank, is_relevant, when):
+    return cell(case, "relevant" if is_relevant else None, f"rank {rank} {when}")
+
+
+def _best_and_count(precedents):
+    if precedents is None:
         return "none known"
-    best, count = found
+    best, count = precedents
     return f"{count}, best at rank {best}" if count else "none"
 
 
 # --- items of a double-blind comparison
 
 
-def _votes(found):
-    one, other = systems = found["systems"]
+def _votes(collection):
+    systems = collection["systems"]
     scales = [
-        f"{scale.capitalize()} of {system}" for scale in found["scales"] for system in systems
+        f"{scale.capitalize()} of {system}" for scale in collection["scales"] for system in systems
     ]
     heads = ["Rater", "Vote", "On the left", "Place in the form", *scales]
-    names = {1: one, -1: other, 0: "tie", None: None}
-    items = []
-    for each in found["items"]:
-        cast = [vote["vote"] for vote in each["votes"] if vote["vote"] is not None]
-        wins, losses = cast.count(1), cast.count(-1)
-        majority = "none" if wins == losses else one if wins > losses else other
-        pairs = list(combinations(cast, 2))
-        agreeing = sum(a == b for a, b in pairs)
-        known = [
-            ["More votes", majority],
-            ["Raters who agree", f"{agreeing} of {len(pairs)} pairs"],
-            [
-                f"{one} on the left",
-                f"{sum(vote['left'] for vote in each['votes'])} of {len(each['votes'])} raters",
-            ],
-        ]
-        votes = []
-        for vote in each["votes"]:
-            numbers = [vote["place"], *(rating for scale in vote["ratings"] for rating in scale)]
-            shown = [None if number is None else str(number) for number in numbers]
-            votes.append(
-                [vote["rater"], names[vote["vote"]], one if vote["left"] else other, *shown]
-            )
-        tags = [f"more votes: {majority}"]
-        if len(cast) > 1:
-            tags.append("unanimous" if agreeing == len(pairs) else "not unanimous")
-        agreed = abs(wins - losses) / len(cast) if cast else 0.0
-        text = f"{one} {wins}, {other} {losses}, tied {cast.count(0)}"
-        items.append(item(each["id"], text, [known, votes], tags=tags, keys=[agreed]))
-    layout = [facts(), table("Votes and ratings", heads, "left blank", cards=True)]
-    return {"layout": layout, "items": items, "orders": ("least agreed first",)}
+    return {
+        "layout": [facts(), table("Votes and ratings", heads, "left blank", cards=True)],
+        "items": [_compared_pair(pair, *systems) for pair in collection["items"]],
+        "orders": ("least agreed first",),
+    }
+
+
+def _compared_pair(pair, system, baseline):
+    votes = [vote["vote"] for vote in pair["votes"] if vote["vote"] is not None]
+    wins = votes.count(1)
+    losses = votes.count(-1)
+    majority = "none"
+    if wins != losses:
+        majority = system if wins > losses else baseline
+    rater_pairs = list(combinations(votes, 2))
+    n_agreeing = sum(a == b for a, b in rater_pairs)
+    n_left = sum(vote["left"] for vote in pair["votes"])
+    named_values = [
+        ["More votes", majority],
+        ["Raters who agree", f"{n_agreeing} of {len(rater_pairs)} pairs"],
+        [f"{system} on the left", f"{n_left} of {len(pair['votes'])} raters"],
+    ]
+    tags = [f"more votes: {majority}"]
+    if len(votes) > 1:
+        tags.append("unanimous" if n_agreeing == len(rater_pairs) else "not unanimous")
+    return item(
+        pair["id"],
+        f"{system} {wins}, {baseline} {losses}, tied {votes.count(0)}",
+        [named_values, [_vote_row(vote, system, baseline) for vote in pair["votes"]]],
+        tags=tags,
+        keys=[abs(wins - losses) / len(votes) if votes else 0.0],
+    )
+
+
+def _vote_row(vote, system, baseline):
+    preferred = {1: system, -1: baseline, 0: "tie", None: None}[vote["vote"]]
+    left = system if vote["left"] else baseline
+    ratings = [rating for scale in vote["ratings"] for rating in scale]
+    return [vote["rater"], preferred, left, *map(text_or_none, [vote["place"], *ratings])]
 
 
 # --- claims of a fact-checking chapter
 
 
-def _claims(found):
-    main, sought = found["systems"][0], found["searched"]
-    parts = ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"]
-    decisive = (
-        f"Decisive evidence; ✓ was found by {main}, ✗ was not" if sought else "Decisive evidence"
-    )
+def _claims(collection):
+    main = collection["systems"][0]
+    sub_claims = ["Part", "Sub-claim", "Verdict", "Share of support", "Passages"]
+    decisive = "Decisive evidence"
+    if collection["searched"]:
+        decisive += f"; ✓ was found by {main}, ✗ was not"
+    verdicts = ["System", "Verdict", "Stated probability that it is right"]
     cited = ["Passage", "For", "Stance", "Probability of support", "Credibility"]
-    nothing = "none: no passage takes a side"
+    cited_caption = f"Evidence that {main} found; ✓ contains decisive words"
+    no_side = "none: no passage takes a side"
     return {
         "layout": [
             facts(),
-            table(
-                "Verdicts; ✓ is right, ✗ wrong",
-                ["System", "Verdict", "Stated probability that it is right"],
-                "none",
-            ),
-            table(f"Sub-claims that {main} judged", parts, nothing, cards=True),
+            table("Verdicts; ✓ is right, ✗ wrong", verdicts, "none"),
+            table(f"Sub-claims that {main} judged", sub_claims, no_side, cards=True),
             table(decisive, ["Passage", "Decides", "Gold label"], "none", cards=True),
-            table(
-                f"Evidence that {main} found; ✓ contains decisive words", cited, "none", cards=True
-            ),
+            table(cited_caption, cited, "none", cards=True),
         ],
-        "items": [_claim(one, found) for one in found["items"]],
+        "items": [_claim(claim, collection) for claim in collection["items"]],
         "orders": ("least certain first",),
         "wrong": f"only where {main} is wrong",
     }
 
 
-def _claim(one, found):
-    main = found["tested"][0] if found["tested"] else 0
-    wrong, stated = one["right"][main] is False, one["stated"][main]
-    problems = ["wrong verdict"] * wrong + ["evidence not found"] * bool(one["missed"])
-    known = [
-        ["Gold label", one["label"]],
-        *([name.capitalize(), value] for name, value in one["slices"].items()),
+def _claim(claim, collection):
+    main = collection["tested"][0] if collection["tested"] else 0
+    wrong = claim["right"][main] is False
+    problems = []
+    if wrong:
+        problems.append("wrong verdict")
+    if claim["missed"]:
+        problems.append("evidence not found")
+    tags = [f"label: {claim['label']}", *problems]
+    if claim["missed"] is False:
+        tags.append("evidence found")
+    tags += [f"{name}: {value}" for name, value in claim["slices"].items()]
+    return item(
+        claim["id"],
+        claim["text"],
+        [
+            _claim_facts(claim, problems),
+            _verdict_rows(claim, collection["systems"]),
+            [_sub_claim_row(sub_claim) for sub_claim in claim["parts"]],
+            [_decisive_row(role, collection) for role in claim["decisive"]],
+            [_cited_row(role, collection) for role in claim["cited"]],
+        ],
+        tags=tags,
+        keys=[claim["stated"][main] or 0.0],
+        wrong=wrong,
+    )
+
+
+def _claim_facts(claim, problems):
+    named_values = [
+        ["Gold label", claim["label"]],
+        *([name.capitalize(), value] for name, value in claim["slices"].items()),
         ["What is wrong", ", ".join(problems) or "nothing"],
     ]
-    if one["reason"]:
-        known.append(["Why no evidence decided", reason_text(one["reason"])])
-    names = {True: "right", False: "wrong", None: None}
-    given = zip(found["systems"], one["verdicts"], one["right"], one["stated"], strict=True)
-    verdicts = [
-        [system, cell(verdict, names[right]), decimal(share)]
-        for system, verdict, right, share in given
-    ]
-    parts = [
-        [
-            p["id"],
-            p["text"],
-            p["verdict"],
-            decimal(p["score"]),
-            None if p["evidence"] is None else str(p["evidence"]),
-        ]
-        for p in one["parts"]
-    ]
-    decisive, cited = [], []
-    for role in one["decisive"]:
-        mark = ("found" if role["met"] else "missed") if found["searched"] else None
-        decisive.append([_passage(role, found, mark), role["about"] or "the claim", role["stance"]])
-    for role in one["cited"]:
-        place = _passage(role, found, "decides" if role["met"] else None)
-        cited.append(
-            [
-                place,
-                role["about"] or None,
-                role["stance"],
-                decimal(role["probability"]),
-                role["level"],
-            ]
-        )
-    tags = [f"label: {one['label']}", *problems]
-    if one["missed"] is False:
-        tags.append("evidence found")
-    tags += [f"{name}: {value}" for name, value in one["slices"].items()]
-    content = [known, verdicts, parts, decisive, cited]
-    return item(one["id"], one["text"], content, tags=tags, keys=[stated or 0.0], wrong=wrong)
+    if claim["reason"]:
+        named_values.append(["Why no evidence decided", reason_text(claim["reason"])])
+    return named_values
 
 
-def _passage(role, found, mark):
+def _verdict_rows(claim, systems):
+    marks = {True: "right", False: "wrong", None: None}
+    columns = zip(systems, claim["verdicts"], claim["right"], claim["stated"], strict=True)
+    return [
+        [system, cell(verdict, marks[right]), decimal(probability)]
+        for system, verdict, right, probability in columns
+    ]
+
+
+def _sub_claim_row(sub_claim):
+    return [
+        sub_claim["id"],
+        sub_claim["text"],
+        sub_claim["verdict"],
+        decimal(sub_claim["score"]),
+        text_or_none(sub_claim["evidence"]),
+    ]
+
+
+def _decisive_row(role, collection):
+    mark = None
+    if collection["searched"]:
+        mark = "found" if role["met"] else "missed"
+    passage = _passage(role, collection, mark)
+    return [passage, role["about"] or "the claim", role["stance"]]
+
+
+def _cited_row(role, collection):
+    passage = _passage(role, collection, "decides" if role["met"] else None)
+    probability = decimal(role["probability"])
+    return [passage, role["about"] or None, role["stance"], probability, role["level"]]
+
+
+def _passage(role, collection, mark):
     """Give a passage, its document and characters below."""
-    document, start, end, text = found["passages"][role["passage"]]
-    doc_id, name = found["documents"][document]
-    place = f"{doc_id}, characters {start} to {end}" if end else doc_id
-    place = f"{name} ({place})" if name else place
-    return cell(text, mark, place) if text else cell(place, mark)
+    document, start, end, text = collection["passages"][role["passage"]]
+    doc_id, title = collection["documents"][document]
+    source = f"{doc_id}, characters {start} to {end}" if end else doc_id
+    if title:
+        source = f"{title} ({source})"
+    return cell(text, mark, source) if text else cell(source, mark)
 
 
 # --- answers of assistants
 
 
-def _answers(found):
-    items = []
-    for one in found["items"]:
-        given = [
-            (name, part) for name, part in zip(found["systems"], one["given"], strict=True) if part
-        ]
-        answers, contexts = [], []
-        for name, part in given:
-            weak = "Not grounded: " + " | ".join(part["weak"]) if part.get("weak") else None
-            answers.append(
-                [
-                    name,
-                    cell(part["answer"] or None, None, weak),
-                    "yes" if part["abstained"] else "no",
-                ]
-            )
-            for place, text in enumerate(part["contexts"]):
-                known = part["ids"][place] if part["ids"] else f"passage {place + 1}"
-                contexts.append([name, cell(text, None, known) if text else known])
-        values = [
-            part["values"] if part else [None] * len(found["measures"]) for part in one["given"]
-        ]
-        scores = [
-            [name, *map(decimal, row)]
-            for name, *row in zip(found["measures"], *values, strict=True)
-        ]
-        tags = [f"{name} abstained" for name, part in given if part["abstained"]]
-        reference = [["Reference", one["reference"]]] if one["reference"] else []
-        items.append(
-            item(one["id"], one["text"], [answers, reference, scores, contexts], tags=tags)
-        )
-    layout = [
-        table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
-        facts(),
-        table("Scores of this question", ["Measure", *found["systems"]]),
-        table(
-            "Contexts that each system was given", ["System", "Context"], missing="none", cards=True
-        ),
+def _answers(collection):
+    systems = collection["systems"]
+    contexts = "Contexts that each system was given"
+    return {
+        "layout": [
+            table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
+            facts(),
+            table("Scores of this question", ["Measure", *systems]),
+            table(contexts, ["System", "Context"], missing="none", cards=True),
+        ],
+        "items": [
+            _answered_question(question, systems, collection["measures"])
+            for question in collection["items"]
+        ],
+    }
+
+
+def _answered_question(question, systems, measures):
+    answers = {}
+    for system, answer in zip(systems, question["given"], strict=True):
+        if answer:
+            answers[system] = answer
+    undefined = [None] * len(measures)
+    values = [answers[name]["values"] if name in answers else undefined for name in systems]
+    scores = [
+        [measure, *map(decimal, row)] for measure, *row in zip(measures, *values, strict=True)
     ]
-    return {"layout": layout, "items": items}
+    contexts = [row for name, answer in answers.items() for row in _context_rows(name, answer)]
+    return item(
+        question["id"],
+        question["text"],
+        [
+            [_answer_row(name, answer) for name, answer in answers.items()],
+            [["Reference", question["reference"]]] if question["reference"] else [],
+            scores,
+            contexts,
+        ],
+        tags=[f"{name} abstained" for name, answer in answers.items() if answer["abstained"]],
+    )
+
+
+def _answer_row(system, answer):
+    note = None
+    if answer.get("weak"):
+        note = "Not grounded: " + " | ".join(answer["weak"])
+    abstained = "yes" if answer["abstained"] else "no"
+    return [system, cell(answer["answer"] or None, None, note), abstained]
+
+
+def _context_rows(system, answer):
+    for k, text in enumerate(answer["contexts"]):
+        name = answer["ids"][k] if answer["ids"] else f"passage {k + 1}"
+        yield [system, cell(text, None, name) if text else name]
 
 
 VIEWS = {
