@@ -174,10 +174,11 @@ def test_a_wrong_statement_is_named(tmp_path, change):
 def test_every_row_of_the_smoke_run_repeats_its_stored_numbers():
     """Read the stored files in another way than the page does."""
     for row in read_stated():
-        found = None if row["rule"] == "cannot" else measured("smoke", row)
-        if not found:
+        measurement = None if row["rule"] == "cannot" else measured("smoke", row)
+        if not measurement:
             continue
-        dataset, _, numbers, _ = found
+        dataset = measurement.dataset
+        numbers = measurement.numbers
         for where, got in zip(row["values"], numbers, strict=True):
             if "number" in where:
                 system, measure = where["number"]

@@ -32,10 +32,13 @@ _PATIENCE = 300.0  # seconds that another builder may take
 
 
 def build_book(run, compare=None, report=print):
-    """Render ``results/<run>`` to HTML; an unchanged run is not rendered again, unless its site was changed."""
-    found = {p.stem for p in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
-    cells = [cell.name for cell in load_grid() if cell.name in found]
-    cells += sorted(found - set(cells))
+    """Render ``results/<run>`` to HTML.
+
+    An unchanged run is not rendered again, unless its site was changed.
+    """
+    executed = {path.stem for path in (run_dir(run) / "notebooks").glob("[!.]*.ipynb")}
+    cells = [cell.name for cell in load_grid() if cell.name in executed]
+    cells += sorted(executed - set(cells))
     if not cells:
         raise InputError(f"results/{run}: nothing to render; 'casebook run --run {run}' makes it")
     require_report(run)
@@ -66,7 +69,10 @@ def site_faults(target):
 
 
 def _stamp(target):
-    """Give what a site was made from, and the hash of the list of its files; nothing where no build came to its end."""
+    """Give what a site was made from, and the hash of the list of its files.
+
+    Both are empty where no build came to its end.
+    """
     path = target / "key"
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     key, _, digest = text.partition(" ")
@@ -76,7 +82,7 @@ def _stamp(target):
 def _build(run, cells, compare, target, work, report):
     """Render beside the site that is there, then put the new one in its place."""
     stage = work / "stage"
-    place = target / "html"
+    html = target / "html"
     key = _stage(run, stage, cells, compare)
     if key == _stamp(target)[0]:
         changed = site_faults(target)
@@ -84,19 +90,19 @@ def _build(run, cells, compare, target, work, report):
             return
         name, reason = next(iter(changed.items()))
         more = f", and {len(changed) - 1} more files" if len(changed) > 1 else ""
-        report(f"{place / name}: {reason}{more}: the site is rendered again")
+        report(f"{html / name}: {reason}{more}: the site is rendered again")
     site = rendered(stage, work)
     for path in (stage / "book" / "generated" / "items").glob("*.js"):
         _copy_file(path, site / "generated" / "items")
     checksums = finish(run, site)
-    stamp = write_text(
-        work / "key", f"{key} {sha256_file(checksums)}"
-    )  # while a full disk still does no harm
-    if place.exists():
-        exchange(site, place)
+    # Written while a full disk still does no harm.
+    stamp = write_text(work / "key", f"{key} {sha256_file(checksums)}")
+    if html.exists():
+        exchange(site, html)
     else:
-        site.rename(place)
-    # Killed before this, a build leaves a key that is not that of the new site, which is then rendered again.
+        site.rename(html)
+    # Killed before this, a build leaves a key that is not that of the new site, which is then
+    # rendered again.
     stamp.replace(target / "key")
 
 
@@ -113,55 +119,61 @@ def _stage(run, stage, cells, compare):
         for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell, title)
     for name in documents():
         write_text(book / "documents" / f"{name}.md", concordance_page(name, run))
-    made = pages.generated(run, cells, compare)
-    for name, text in made.items():
+    generated = pages.generated(run, cells, compare)
+    for name, text in generated.items():
         write_text(book / "generated" / name, text)
+    toc = _contents(run, cells, has_comparison="comparison.md" in generated)
+    write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
+    made_from = [
+        tree_digest(stage),
+        citation(),
+        lock_digest(),
+        tree_digest(Path(__file__).parent, "**/*.py"),
+    ]
+    return digest(made_from)
+
+
+def _contents(run, cells, has_comparison):
+    """Fill the table of contents with the executed notebooks and the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
-        if questions := part.pop("executed_notebooks", None):
-            part["chapters"] = _experiments(
-                run, cells, questions if isinstance(questions, dict) else {}
-            )
-            if "comparison.md" in made:
+        questions = part.pop("executed_notebooks", None)
+        if questions:
+            questions = questions if isinstance(questions, dict) else {}
+            part["chapters"] = _experiments(run, cells, questions)
+            if has_comparison:
                 part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
         if part.pop("data_cards", False):
-            part["chapters"] += [
-                {"file": f"generated/cards/{key}", "title": card.title.partition(",")[0]}
-                for key, card in cards().items()
-            ]
-    write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
-    return digest(
-        [
-            tree_digest(stage),
-            citation(),
-            lock_digest(),
-            tree_digest(Path(__file__).parent, "**/*.py"),
-        ]
-    )
+            for key, card in cards().items():
+                title = card.title.partition(",")[0]
+                part["chapters"].append({"file": f"generated/cards/{key}", "title": title})
+    return toc
 
 
 def _experiments(run, cells, questions):
-    """Give an entry of the sidebar for each experiment, its data sets below it, and below those their items."""
+    """Give an entry of the sidebar for each experiment, with its data sets and their items."""
     entries = []
     for experiment, group in pages.by_experiment(run, cells).items():
         question = questions.get(experiment) or short(experiment_title(run, group[0]))
-        below = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
-        for entry, cell in zip(below, group, strict=True):
-            if [other["title"] for other in below].count(entry["title"]) > 1:
-                entry["title"] = short(
-                    cell.removeprefix(experiment).lstrip("-").replace("_", " ") or cell
-                )
-        alone = {**below[0], "title": question}
-        page = {"file": f"generated/experiments/{experiment}", "title": question, "sections": below}
-        entries.append(alone if len(group) == 1 else page)
+        chapters = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
+        if len(group) == 1:
+            entries.append(chapters[0] | {"title": question})
+            continue
+        for chapter, cell in zip(chapters, group, strict=True):
+            if sum(chapter["title"] == entry["title"] for entry in chapters) > 1:
+                configuration = cell.removeprefix(experiment).lstrip("-").replace("_", " ")
+                chapter["title"] = short(configuration or cell)
+        page = f"generated/experiments/{experiment}"
+        entries.append({"file": page, "title": question, "sections": chapters})
     return entries
 
 
 def _chapter(run, cell, title):
     """Give the entry of a chapter, and below it the page of its items if there is one."""
     entry = {"file": f"run/notebooks/{cell}", "title": title}
-    if below := items.items_title(run, cell):
-        entry["sections"] = [{"file": f"generated/items/{cell}", "title": below}]
+    title_of_items = items.items_title(run, cell)
+    if title_of_items:
+        entry["sections"] = [{"file": f"generated/items/{cell}", "title": title_of_items}]
     return entry
 
 
@@ -171,12 +183,12 @@ def _copy_folder(source, target):
     def stop(error):
         raise error
 
-    for place, folders, names in os.walk(source, onerror=stop, followlinks=True):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        below = target / os.path.relpath(place, source)
-        below.mkdir(parents=True, exist_ok=True)
+    for folder, subfolders, names in os.walk(source, onerror=stop, followlinks=True):
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        copy = target / os.path.relpath(folder, source)
+        copy.mkdir(parents=True, exist_ok=True)
         for name in sorted(name for name in names if not name.startswith(".")):
-            _copy_file(Path(place, name), below)
+            _copy_file(Path(folder, name), copy)
 
 
 def _copy_file(source, folder):
@@ -209,41 +221,50 @@ def rendered(stage, target):
         str(stage / "book"),
         "--config",
         str(stage / "_config.yml"),
+        "--path-output",
+        str(target),
+        "-W",
+        "--keep-going",
+        "-n",
+        "-q",
     ]
-    command += ["--path-output", str(target), "-W", "--keep-going", "-n", "-q"]
-    # Sphinx leaves its account of a crash in the folder for temporary files.
-    quiet = os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen(command, **pipes, env=quiet) as process:
-        said = process.stdout.read().decode(errors="replace")
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        # Sphinx leaves its account of a crash in the folder for temporary files.
+        env=os.environ | {"PYTHONWARNINGS": "ignore", "TMPDIR": str(target)},
+    ) as process:
+        output = process.stdout.read().decode(errors="replace")
         failed = process.wait()
     if failed:
-        raise _disk_full(said, target) or CasebookError(
-            f"the book does not build:\n{_problems(said)}"
-        )
+        problems = CasebookError(f"the book does not build:\n{_problems(output)}")
+        raise _disk_full(output, target) or problems
     return target / "_build" / "html"
 
 
-def _disk_full(said, target):
+def _disk_full(output, target):
     """Give the error of a full disk if that is what stopped it."""
     for number in (errno.ENOSPC, errno.EDQUOT):
-        why = os.strerror(number)
-        if why in said:
-            # Of a copy both names are told: the second one is the new file.
-            named = re.search(rf"{why}: (?:'.*' -> )?'(.+)'", said)
-            return OSError(number, why, named[1] if named else str(target))
+        message = os.strerror(number)
+        if message in output:
+            # Of a copy both names are printed: the second one is the new file.
+            file = re.search(rf"{message}: (?:'.*' -> )?'(.+)'", output)
+            return OSError(number, message, file[1] if file else str(target))
     return None
 
 
-def _problems(said):
-    lines = said.splitlines()
+def _problems(output):
+    lines = output.splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
     return "\n".join((problems or lines)[-20:])
 
 
 # --- the rendered site: downloads beside it, nothing that no page loads
 
-# The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names. The font does.
+# The theme draws every icon twice: by a script of 1.5 MB, and by a font that its style sheet names.
+# The font does.
 _ICON_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>')
 _MATH_SCRIPT = re.compile(r'\s*<script[^>]* src="[^"]*/tex-chtml\.js[^"]*"></script>')
 _HTML_TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>")
@@ -269,7 +290,20 @@ _UNUSED = (
 
 
 def finish(run, site):
-    """Add the downloads to a rendered site, drop what no page needs, describe it, and list its checksums last."""
+    """Complete a rendered site.
+
+    The downloads are added, what no page needs is dropped, the site is described for machines, and
+    its checksums are listed last.
+    """
+    _add_downloads(run, site)
+    _drop_unused(site)
+    _finish_pages(run, site)
+    _restore_notebooks(run, site)
+    write_crate(run, site)
+    return write_checksums(site)
+
+
+def _add_downloads(run, site):
     for name in ("timings", "runs"):
         if (run_dir(run) / name).is_dir():
             _copy_folder(run_dir(run) / name, site / name)
@@ -280,35 +314,47 @@ def finish(run, site):
             _copy_file(path, site / kind)
         elif path.parent == run_dir(run).resolve():
             _copy_file(path, site)
-    for path in [path for pattern in _UNUSED for path in (site / "_static").glob(pattern)]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _drop_unused(site):
+    for pattern in _UNUSED:
+        for path in list((site / "_static").glob(pattern)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
     (site / ".buildinfo").unlink(missing_ok=True)  # of Sphinx, for rendering in place
-    day = completed(run, [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")])
+
+
+def _finish_pages(run, site):
+    """Drop scripts that a page does not need, and add the line that is printed below it."""
+    cells = [path.stem for path in (run_dir(run) / "notebooks").glob("*.ipynb")]
+    day = completed(run, cells)
+    labelled_toggle = _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
     for path in site.rglob("*.html"):
         page = _ICON_SCRIPT.sub("", path.read_text(encoding="utf-8"))
-        page = page if _FORMULA.search(page) else _MATH_SCRIPT.sub("", page)
-        page = page.replace(
-            _TOGGLE, _TOGGLE.replace("<summary", '<summary aria-label="Pages below"')
-        )
+        if not _FORMULA.search(page):
+            page = _MATH_SCRIPT.sub("", page)
+        page = page.replace(_TOGGLE, labelled_toggle)
         title = _HTML_TITLE.search(page)
-        printed = " · ".join(
-            filter(None, [title and title[1], f"Run {run}", day, f"Casebook {__version__}"])
-        )
-        write_text(
-            path, page.replace("</article>", f'<p class="print-footer">{printed}</p></article>', 1)
-        )
+        parts = [title and title[1], f"Run {run}", day, f"Casebook {__version__}"]
+        footer = f'<p class="print-footer">{" · ".join(filter(None, parts))}</p>'
+        write_text(path, page.replace("</article>", f"{footer}</article>", 1))
+
+
+def _restore_notebooks(run, site):
+    """Offer the executed notebooks: a page has another order, in which they cannot be executed."""
     for path in (site / "_sources" / "run" / "notebooks").glob("*.ipynb"):
-        # A page has another order than the notebook, in which it can be executed.
         notebook = json.loads((run_dir(run) / "notebooks" / path.name).read_text(encoding="utf-8"))
-        for output in [output for cell in notebook["cells"] for output in cell.get("outputs", [])]:
-            output.get("data", {}).pop(
-                "image/png", None
-            )  # the page has figures, and executing draws them again
-            if any(
-                '<figure class="drawn">' in line
-                for line in output.get("data", {}).get("text/html", [])
-            ):
-                del output["data"]["text/html"]
+        for cell in notebook["cells"]:
+            for output in cell.get("outputs", []):
+                _drop_figures(output)
         write_text(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    write_crate(run, site)
-    return write_checksums(site)
+
+
+def _drop_figures(output):
+    """Leave out figures: the page has them, and executing draws them again."""
+    data = output.get("data", {})
+    data.pop("image/png", None)
+    if any('<figure class="drawn">' in line for line in data.get("text/html", [])):
+        del data["text/html"]

@@ -1,11 +1,13 @@
-"""A chapter for readers: a title that names the data, the answer first, limits of the data and commands last."""
+"""A chapter for readers.
+
+Its title names the data; the answer stands first, limits of the data and commands last.
+"""
 
 import html
 import json
 import re
 import shlex
 from functools import lru_cache
-from pathlib import Path
 
 import nbformat
 
@@ -20,7 +22,7 @@ from casebook.runs.outputs import read_numbers, recorded
 from casebook.runs.record import digest
 from casebook.tables import Markup
 
-SHOWN = 12  # digits of a hash; the record has them all
+HASH_DIGITS = 12  # on a page; the record has them all
 
 
 def for_readers(path, run, cell, title):
@@ -36,21 +38,16 @@ def for_readers(path, run, cell, title):
 
 
 def fold_code(notebook):
-    """Fold all code, that of cells which show nothing into the line of the cell that they lead to."""
+    """Fold all code; that of cells which show nothing joins the cell that they lead to."""
     cells = []
-    for each in notebook.cells:
-        tags = each.metadata.get("tags", [])
-        if each.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags):
-            each.metadata["tags"] = [*tags, "hide-input"]
-        before = cells[-1] if cells else each
-        if (
-            before is not each
-            and before.cell_type == each.cell_type == "code"
-            and not before.outputs
-        ):
-            each.source = f"{before.source}\n\n\n{each.source}"
-            cells.pop()
-        cells.append(each)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            tags = cell.metadata.get("tags", [])
+            if not {"hide-input", "remove-input"} & set(tags):
+                cell.metadata["tags"] = [*tags, "hide-input"]
+            if cells and cells[-1].cell_type == "code" and not cells[-1].outputs:
+                cell.source = f"{cells.pop().source}\n\n\n{cell.source}"
+        cells.append(cell)
     notebook.cells = cells
 
 
@@ -58,19 +55,19 @@ def fold_code(notebook):
 
 
 def answer_first(notebook):
-    """Move settings and data behind everything else: a kernel needs them first, a reader wants the answer."""
+    """Move settings and data to the end: a kernel needs them first, a reader wants the answer."""
     cells = notebook.cells
     titles = [_title(cell) for cell in cells]
-    starts = [place for place, title in enumerate(titles) if title]
-    answer = next((place for place in starts if titles[place].endswith("answer")), None)
-    if answer in (None, *starts[:1]):
+    starts = [k for k, title in enumerate(titles) if title]
+    answer = next((k for k in starts if titles[k].endswith("answer")), None)
+    if answer is None or answer == starts[0]:
         return
-    first = starts[0]
     text = "*In the notebook, the following sections come before the answer.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
     # The imports, between the question and the first heading, follow it.
-    leads = [cells[first], note, *cells[1:first], *cells[first + 1 : answer]]
-    notebook.cells = [cells[0], *cells[answer:], *leads]
+    start = starts[0]
+    setup = [cells[start], note, *cells[1:start], *cells[start + 1 : answer]]
+    notebook.cells = [cells[0], *cells[answer:], *setup]
 
 
 def _title(cell):
@@ -86,31 +83,46 @@ def _footer(run, cell):
     lines = limits(run, cell, parameters)
     lines += ["## How to repeat or change this", ""]
     if record:
-        again = command(record, run)
-        own = record.labels.get("Notebook")
-        source = Path(own) if own else next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"))
-        parts = hashes(record) | {"content key": record.labels["ContentKey"][:SHOWN]}
-        made_from = ", ".join(f"{name} `{found}`" for name, found in parts.items() if found)
-        lines += [
-            f"- Repeat: {code(again)}; with other settings: `casebook run {own or record.workflow} -p name=value`.",
-            f"- Edit: `make lab`, then open `{own or f'notebooks/{source.name}'}`.",
-            f"- [Inputs](../../provenance.md): {made_from}.",
-        ]
-    if title := items_title(run, cell):
-        lines.append(
-            f"- [{title}](../../generated/items/{cell}.md): the single results behind the means."
-        )
-    links = []
-    kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
-    for path in files_of(run, cell, recorded(run), kinds):
-        folder = path.parent.name
-        label = (
-            "rows" if folder == "rows" else f"{kinds[folder]} {path.name.removeprefix(f'{cell}.')}"
-        )
-        links.append(f'<a href="../../{folder}/{html.escape(path.name)}">{html.escape(label)}</a>')
+        lines += _commands(record, run)
+    title = items_title(run, cell)
+    if title:
+        page = f"../../generated/items/{cell}.md"
+        lines.append(f"- [{title}]({page}): the single results behind the means.")
+    links = _download_links(run, cell)
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
     return "\n".join(lines)
+
+
+def _commands(record, run):
+    """Say how a chapter is repeated and edited, and what it was made from."""
+    user_notebook = record.labels.get("Notebook")
+    experiment = user_notebook or record.workflow
+    source = user_notebook
+    if source is None:
+        name = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")).name
+        source = f"notebooks/{name}"
+    inputs = hashes(record) | {"content key": record.labels["ContentKey"][:HASH_DIGITS]}
+    made_from = ", ".join(f"{name} `{digits}`" for name, digits in inputs.items() if digits)
+    return [
+        f"- Repeat: {code(command(record, run))}; with other settings: "
+        f"`casebook run {experiment} -p name=value`.",
+        f"- Edit: `make lab`, then open `{source}`.",
+        f"- [Inputs](../../provenance.md): {made_from}.",
+    ]
+
+
+def _download_links(run, cell):
+    kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
+    links = []
+    for path in files_of(run, cell, recorded(run), kinds):
+        folder = path.parent.name
+        label = kinds[folder]
+        if folder != "rows":
+            label += f" {path.name.removeprefix(f'{cell}.')}"
+        address = f"../../{folder}/{html.escape(path.name)}"
+        links.append(f'<a href="{address}">{html.escape(label)}</a>')
+    return links
 
 
 # --- the data: what they are, what may be done with them, and their limits
@@ -118,14 +130,14 @@ def _footer(run, cell):
 
 def cards_of(run, cell, parameters):
     """Give every card that the parameters or numbers of a chapter name, once."""
-    found = {}
+    cards_by_key = {}
     for value in parameters.values():
         for name in value if isinstance(value, list) else [value]:
             if isinstance(name, str) and name in cards():
-                found[name] = cards()[name]
+                cards_by_key[name] = cards()[name]
     for datasets in read_numbers(run, cell).values():
-        found |= {card.key: card for card in filter(None, map(card_of, datasets))}
-    return found
+        cards_by_key |= {card.key: card for card in filter(None, map(card_of, datasets))}
+    return cards_by_key
 
 
 def limits(run, cell, parameters):
@@ -133,28 +145,27 @@ def limits(run, cell, parameters):
     lines = []
     for card in cards_of(run, cell, parameters).values():
         split = parameters.get("split") if card.key == parameters.get("dataset") else ""
-        use = ", non-commercial use only" if card.licence.non_commercial else ""
         counts = _counts(card, split or card.default_split)
-        lines += [
-            f"[{card.title}](../../generated/cards/{card.key}.md): {counts}; {card.licence.name}{use}.",
-            "",
-        ]
-        lines += [*(f"- {' '.join(caveat.split())}" for caveat in card.caveats), ""]
-    named = parameters.get("dataset")
-    if isinstance(named, str) and (data_folder(named) or card_of(named) is None):
-        called = data_folder(named)[0] if data_folder(named) else named
-        lines.append(f"There is no data card for {code(called)}, so its limits are unknown.")
+        link = f"[{card.title}](../../generated/cards/{card.key}.md)"
+        use = ", non-commercial use only" if card.licence.non_commercial else ""
+        lines += [f"{link}: {counts}; {card.licence.name}{use}.", ""]
+        lines += [f"- {' '.join(caveat.split())}" for caveat in card.caveats]
+        lines.append("")
+    dataset = parameters.get("dataset")
+    if isinstance(dataset, str):
+        folder = data_folder(dataset)
+        if folder or card_of(dataset) is None:
+            name = code(folder[0] if folder else dataset)
+            lines.append(f"There is no data card for {name}, so its limits are unknown.")
     return ["## Data and limits", "", *lines, ""] if lines else []
 
 
 def _counts(card, split):
-    held = card.splits.get(split)
-    if held is None:
+    if split not in card.splits:
         return f"split {code(str(split))}"
-    counts = held.model_dump(exclude={"note"}).items()
-    return (
-        f"split `{split}`: {', '.join(f'{number:,} {name}' for name, number in counts if number)}"
-    )
+    counts = card.splits[split].model_dump(exclude={"note"})
+    listed = ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+    return f"split `{split}`: {listed}"
 
 
 def code(text):
@@ -169,24 +180,31 @@ def code(text):
 
 def command(record, run):
     """Give the command that executes a cell again with the same parameters."""
-    name, own = record.labels["Cell"], record.labels.get("Notebook")
-    cell = _grid(DEFAULT_GRID.stat().st_mtime_ns).get(name)
-    known = cell.parameters if cell else {}
+    cell = _grid(DEFAULT_GRID.stat().st_mtime_ns).get(record.labels["Cell"])
     parameters = record.labels["Inputs"]["parameters"]
-    if cell is None:  # of another grid, or of -p: its data too, which others differ in
-        sources = (
-            [record.labels["Notebook"]]
-            if own
-            else NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")
-        )
-        values = next(map(defaults, sources), {})
-        named = () if own_logs(record) else ("dataset", "datasets")
-        parameters = {key: values[key] for key in named if key in values} | parameters
-    words = ["casebook", "run", name if cell else own or record.workflow, "--run", run]
+    if cell:
+        name = cell.name
+        grid_parameters = cell.parameters
+    else:  # of another grid, or of -p: its data too, which others differ in
+        name = record.labels.get("Notebook") or record.workflow
+        grid_parameters = {}
+        parameters = _default_data(record) | parameters
+    words = ["casebook", "run", name, "--run", run]
     for key, value in parameters.items():
-        if key not in known or known[key] != value:
+        if key not in grid_parameters or grid_parameters[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
     return shlex.join([*words, "--force"])  # else an unchanged cell is not run
+
+
+def _default_data(record):
+    """Give the data sets that the notebook of a cell reads if none are given; none for a log."""
+    if user_logs(record):
+        return {}
+    source = record.labels.get("Notebook")
+    if source is None:
+        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"), None)
+    values = defaults(source) if source else {}
+    return {name: values[name] for name in ("dataset", "datasets") if name in values}
 
 
 @lru_cache(maxsize=1)
@@ -196,30 +214,32 @@ def _grid(_stamp):
 
 
 def hashes(record):
-    """Give what a cell was made from."""
+    """Give the first digits of the hashes of what a cell was made from, by name."""
     inputs = record.labels["Inputs"]
-    each = list(inputs["data"].values())
-    data = digest(inputs["data"]) if len(each) > 1 else next(iter(each), None)
-    found = {"data": data, **{name: inputs.get(name) for name in ("notebook", "library", "lock")}}
-    found = {name: value and value[:SHOWN] for name, value in found.items()}
-    if logs := own_logs(record):
-        found["data"] = f"{', '.join(logs)} {found['data']}"
-    return found
+    data = list(inputs["data"].values())
+    values = {"data": digest(inputs["data"]) if len(data) > 1 else next(iter(data), None)}
+    for name in ("notebook", "library", "lock"):
+        values[name] = inputs.get(name)
+    digits = {name: value and value[:HASH_DIGITS] for name, value in values.items()}
+    logs = user_logs(record)
+    if logs:
+        digits["data"] = f"{', '.join(logs)} {digits['data']}"
+    return digits
 
 
-def own_logs(record):
-    """Give the names of the logs of one's own that a cell was made from instead of a data set."""
+def user_logs(record):
+    """Give the names of the user's logs that a cell was made from instead of a data set."""
     return [name for name in record.labels["Inputs"]["data"] if name.startswith("log ")]
 
 
 def reproduce_line(run, cell, up=""):
-    """Write the command that repeats a number, and the hashes of its inputs; closed until a reader opens it."""
+    """Write the command that repeats a number, and the hashes of its inputs, folded."""
     record = stored_record(run, cell)
     if record is None:
         return Markup("<small>no record</small>")
     parts = [
-        f"{name} <code>{found}</code>" if found else f"{name} not hashed"
-        for name, found in hashes(record).items()
+        f"{name} <code>{digits}</code>" if digits else f"{name} not hashed"
+        for name, digits in hashes(record).items()
     ]
     return Markup(
         '<details class="reproduce"><summary>reproduce</summary>'

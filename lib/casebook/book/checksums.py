@@ -1,4 +1,4 @@
-"""``checksums.txt`` of a site, in the format of sha256sum: whoever has a copy of the site can check it."""
+"""``checksums.txt`` of a site, in the format of sha256sum, for whoever has a copy of the site."""
 
 from casebook.files import sha256_file, write_text
 
@@ -15,7 +15,10 @@ def write_checksums(site):
 
 
 def faults(site, digest):
-    """Give what is wrong with a site: name of a file to reason; ``digest`` is that of its list when it was built."""
+    """Give what is wrong with a site: name of a file to reason.
+
+    ``digest`` is the hash of its list of files when it was built.
+    """
     listing = site / CHECKSUMS
     if not listing.is_file():
         return {CHECKSUMS: MISSING}
@@ -35,8 +38,11 @@ def faults(site, digest):
 
 
 def _hashes(site):
-    """Hash the files of a site in the order of their names; what is hidden, such as a desktop's, is none of them."""
-    names = {path.relative_to(site).as_posix(): path for path in site.rglob("*") if path.is_file()}
-    parts = {name: name.split("/") for name in names if name != CHECKSUMS}
-    seen = sorted(name for name in parts if not any(part.startswith(".") for part in parts[name]))
-    return {name: sha256_file(names[name]) for name in seen}
+    """Hash the files of a site in the order of their names, but for hidden ones, of a desktop."""
+    files = {path.relative_to(site).as_posix(): path for path in site.rglob("*") if path.is_file()}
+    hashes = {}
+    for name in sorted(files):
+        is_hidden = any(part.startswith(".") for part in name.split("/"))
+        if name != CHECKSUMS and not is_hidden:
+            hashes[name] = sha256_file(files[name])
+    return hashes

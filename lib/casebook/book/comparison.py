@@ -1,4 +1,7 @@
-"""What changed: between two runs (paired differences, rows that changed most), and since the earlier record."""
+"""What changed between two runs, and since the earlier record.
+
+Between two runs: paired differences, and the rows that changed most.
+"""
 
 import html
 
@@ -31,132 +34,145 @@ _KEYS = (
     (["condition", "explanation", "source", "sentence"], "rule", "explanation"),
     (["audited"], "check", "audited"),
 )
-FLIPPED = 20  # rows shown of each kind
+MOST_FLIPS = 20  # rows of all lines together
 
 
-def comparison(run, other):
+def comparison(run, compared_run):
     """Write the page that compares a run with another one."""
-    if not recorded(other):
-        raise InputError(f"results/{other}: no such run to compare with")
-    require_report(other)
-    found, silent = differences(run, other)
-    title = f"# What changed from {other} to {run}\n\n"
+    if not recorded(compared_run):
+        raise InputError(f"results/{compared_run}: no such run to compare with")
+    require_report(compared_run)
+    table, not_compared = differences(run, compared_run)
+    title = f"# What changed from {compared_run} to {run}\n\n"
     lead = (
         "Each line pairs the rows of one system on one measure. Rows of one cluster "
-        "(case, contract, claim pair) are resampled together; with fewer than six clusters intervals are over rows "
-        "and speak of new rows of these clusters. Intervals and p-values are corrected for all lines of this page: "
-        "a line is better or worse exactly where its interval excludes 0, or where all its rows differ by the same. "
-        "Undecided does not mean unchanged. Rows without a partner, or undefined in one run, are left out "
-        "and counted. Configurations with different data are not compared.\n\n"
+        "(case, contract, claim pair) are resampled together; with fewer than six clusters "
+        "intervals are over rows and speak of new rows of these clusters. Intervals and p-values "
+        "are corrected for all lines of this page: a line is better or worse exactly where its "
+        "interval excludes 0, or where all its rows differ by the same. Undecided does not mean "
+        "unchanged. Rows without a partner, or undefined in one run, are left out and counted. "
+        "Configurations with different data are not compared.\n\n"
     )
-    left = ""
-    if silent:
-        left = "\n## Not compared\n\n" + "".join(
-            f"- {cell}: {why}\n" for cell, why in silent.items()
-        )
-    if found.empty:
-        return f"{title}No number differs between the two runs.\n{left}"
-    lead += f"{count_verdicts(found['verdict'], 'differences')}\n\n"
-    body = _table(_shown(found), f"{run} minus {other}, paired by row")
-    flips = raw(to_html(_flips(found, run), "Largest changes"))
-    return f"{title}{lead}{body}\n## Rows that changed most\n\n{flips}{left}"
+    reasons = ""
+    if not_compared:
+        lines = [f"- {cell}: {reason}\n" for cell, reason in not_compared.items()]
+        reasons = "\n## Not compared\n\n" + "".join(lines)
+    if table.empty:
+        return f"{title}No number differs between the two runs.\n{reasons}"
+    lead += f"{count_verdicts(table['verdict'], 'differences')}\n\n"
+    body = _table(_for_readers(table), f"{run} minus {compared_run}, paired by row")
+    flips = raw(to_html(_flips(table, run), "Largest changes"))
+    return f"{title}{lead}{body}\n## Rows that changed most\n\n{flips}{reasons}"
 
 
-def differences(run, other):
+def differences(run, compared_run):
     """Pair the rows of two runs: a frame of tested differences, and why cells are not compared."""
-    pairs, silent = [], {}
-    cells = {name: set(recorded(name)) for name in (run, other)}
-    for cell in sorted(cells[run] | cells[other]):
-        if cell not in cells[run] & cells[other]:
-            silent[cell] = f"only in {run if cell in cells[run] else other}"
+    pairs = []
+    not_compared = {}
+    cells = set(recorded(run))
+    compared_cells = set(recorded(compared_run))
+    for cell in sorted(cells | compared_cells):
+        if cell not in cells & compared_cells:
+            not_compared[cell] = f"only in {run if cell in cells else compared_run}"
             continue
-        reason, changed = _paired(cell, run, other)
+        reason, changed = _paired(cell, run, compared_run)
         pairs += [(cell, *pair) for pair in changed]
         if reason or not changed:
-            silent[cell] = reason or "every row is the same"
-    return tested(pairs), silent
+            not_compared[cell] = reason or "every row is the same"
+    return tested(pairs), not_compared
 
 
 def tested(pairs):
-    """Test all lines, (cell, system, measure, frame), as one family: max-T among those that share their rows."""
+    """Test all lines, (cell, system, measure, frame), as one family.
+
+    Lines that share their rows are corrected by max-T, the sets of such lines by Bonferroni.
+    """
     sets = {}
     for cell, system, measure, pair in pairs:
         sets.setdefault((cell, tuple(pair.index)), []).append((system, measure, pair))
     lines = []
     for (cell, _), members in sets.items():
-        changes = [pair["now"] - pair["before"] for _, _, pair in members]
-        scores = pd.concat([*changes, 0 * changes[0]], axis=1, ignore_index=True)
-        against_nothing = [(k, len(changes)) for k in range(len(changes))]
-        groups, level = members[0][2]["cluster"], 1 - 0.05 / len(sets)
-        found = contrasts(scores, against_nothing, groups, level=level).to_dict("records")
-        for row, change, (system, measure, pair) in zip(found, changes, members, strict=True):
-            row["p_adjusted"] = min(1.0, row["p_adjusted"] * len(sets))
-            known = {
-                "cell": cell,
-                "system": system,
-                "measure": measure,
-                "left out": pair.attrs["left out"],
-            }
-            lines.append(
-                row
-                | known
-                | {"now": pair["now"].mean(), "before": pair["before"].mean(), "rows": change}
-            )
+        for line in _tested_together(members, n_sets=len(sets)):
+            lines.append(line | {"cell": cell})
     order = ["cell", "system", "measure"]
-    found = pd.DataFrame(lines, columns=None if lines else order)
-    return found.sort_values(order, kind="stable", ignore_index=True)
+    table = pd.DataFrame(lines, columns=None if lines else order)
+    return table.sort_values(order, kind="stable", ignore_index=True)
 
 
-def _paired(cell, run, other):
+def _tested_together(members, n_sets):
+    """Test lines, (system, measure, frame), that share their rows."""
+    changes = [pair["now"] - pair["before"] for _, _, pair in members]
+    no_change = 0 * changes[0]
+    scores = pd.concat([*changes, no_change], axis=1, ignore_index=True)
+    against_no_change = [(k, len(changes)) for k in range(len(changes))]
+    clusters = members[0][2]["cluster"]
+    rows = contrasts(scores, against_no_change, clusters, level=1 - 0.05 / n_sets)
+    for row, change, (system, measure, pair) in zip(
+        rows.to_dict("records"), changes, members, strict=True
+    ):
+        yield row | {
+            "p_adjusted": min(1.0, row["p_adjusted"] * n_sets),
+            "system": system,
+            "measure": measure,
+            "left out": pair.attrs["left out"],
+            "now": pair["now"].mean(),
+            "before": pair["before"].mean(),
+            "rows": change,
+        }
+
+
+def _paired(cell, run, compared_run):
     """Give why two cells cannot be paired, or the pairs of values that differ."""
-    if not same_data(run, other, cell):
+    if not same_data(run, compared_run, cell):
         return "other data: incomparable", []
-    files = [run_dir(name) / "rows" / f"{cell}.csv.gz" for name in (run, other)]
+    files = [run_dir(name) / "rows" / f"{cell}.csv.gz" for name in (run, compared_run)]
     if not all(path.is_file() for path in files):
         return "one of them kept no rows", []
     now, before = map(read_rows, files)
-    both = set(now) & set(before)
-    units, system, cluster = next(
-        (key for key in _KEYS if {*key[0], key[1]} <= both), (None, None, None)
-    )
-    if units is None or any(table.duplicated([*units, system]).any() for table in (now, before)):
+    columns = set(now) & set(before)
+    key = next((key for key in _KEYS if {*key[0], key[1]} <= columns), None)
+    if key is None or _has_duplicates(now, key) or _has_duplicates(before, key):
         return "its rows name no unit and system that pair them", []
-    alone = {"systems": set(now[system]) ^ set(before[system]), "columns": set(now) ^ set(before)}
+    units, system, cluster = key
+    in_one_run = {
+        "systems": set(now[system]) ^ set(before[system]),
+        "columns": set(now) ^ set(before),
+    }
     reasons = [
         f"{kind} in one run only: {', '.join(sorted(map(str, names)))}"
-        for kind, names in alone.items()
+        for kind, names in in_one_run.items()
         if names
     ]
-    changed = _changed(now, before, units, system, "group" if "group" in both else cluster)
+    changed = _changed(now, before, units, system, "group" if "group" in columns else cluster)
     return "; ".join(reasons) or None, list(changed)
+
+
+def _has_duplicates(table, key):
+    units, system, _ = key
+    return table.duplicated([*units, system]).any()
 
 
 def _changed(now, before, units, system, cluster):
     """Give system, measure and paired rows of what differs anywhere."""
-    both = now.merge(before, how="outer", on=[*units, system], suffixes=("", " other"))
-    both.index = both[units].astype(str).agg(" ".join, axis=1)
+    joined = now.merge(before, how="outer", on=[*units, system], suffixes=("", " other"))
+    joined.index = joined[units].astype(str).agg(" ".join, axis=1)
     measures = [
         name
         for name in now.select_dtypes(["number", "bool"])
         if name not in (*units, system, cluster) and name in before
     ]
-    for name, rows in both.groupby(system, sort=True):
+    for name, rows in joined.groupby(system, sort=True):
         for measure in measures:
-            every = rows[[measure, f"{measure} other"]].set_axis(["now", "before"], axis=1)
-            pair = every.dropna().astype(float)
-            pair["cluster"] = rows.loc[every.notna().all(axis=1), cluster].astype(str)
-            pair.attrs["left out"] = len(every) - len(pair)
+            values = rows[[measure, f"{measure} other"]].set_axis(["now", "before"], axis=1)
+            pair = values.dropna().astype(float)
+            pair["cluster"] = rows.loc[values.notna().all(axis=1), cluster].astype(str)
+            pair.attrs["left out"] = len(values) - len(pair)
             if not np.array_equal(pair["now"], pair["before"]):
                 yield name, measure, pair
 
 
-def _shown(found):
-    shown = with_interval(found, "difference", "low", "high", name="Difference [95 % interval]")
-    shown["cell"] = [page_link(cell, "../") for cell in found["cell"]]
-    shown["Better"], shown["Worse"] = (
-        [int((sign * rows > 0).sum()) for rows in found["rows"]] for sign in (1, -1)
-    )
-    names = {
+def _for_readers(table):
+    titles = {
         "cell": "Configuration",
         "system": "System",
         "measure": "Measure",
@@ -169,27 +185,31 @@ def _shown(found):
         "groups": "Groups",
         "reason": "Note on the interval",
         "left out": "Left out",
-        "Better": "Better",
-        "Worse": "Worse",
+        "better": "Better",
+        "worse": "Worse",
     }
-    return shown[list(names)].rename(columns=names)
+    readable = with_interval(table, "difference", "low", "high", name="Difference [95 % interval]")
+    readable["cell"] = [page_link(cell, "../") for cell in table["cell"]]
+    readable["better"] = [int((changes > 0).sum()) for changes in table["rows"]]
+    readable["worse"] = [int((changes < 0).sum()) for changes in table["rows"]]
+    return readable[list(titles)].rename(columns=titles)
 
 
-def _flips(found, run):
+def _flips(table, run):
     """Give the rows that changed most, of each line as many, with links to their items."""
-    lines = []
-    links = {cell: item_links(run, cell) for cell in set(found["cell"])}
-    for row in found.itertuples():
-        changed = row.rows[row.rows != 0].sort_values(key=lambda by: -by.abs(), kind="stable")
-        for unit, change in changed.head(max(1, FLIPPED // len(found))).items():
-            address = links[row.cell].get(unit)
-            name = (
-                Markup(f'<a href="{html.escape(address)}">{html.escape(unit)}</a>')
-                if address
-                else unit
-            )
-            lines.append((row.cell, row.system, row.measure, name, change))
-    return pd.DataFrame(lines, columns=["Configuration", "System", "Measure", "Row", "Change"])
+    rows = []
+    links = {cell: item_links(run, cell) for cell in set(table["cell"])}
+    most = max(1, MOST_FLIPS // len(table))
+    for line in table.itertuples():
+        changed = line.rows[line.rows != 0]
+        largest = changed.iloc[np.argsort(-changed.abs(), kind="stable")].head(most)
+        for unit, change in largest.items():
+            name = unit
+            if unit in links[line.cell]:
+                address = html.escape(links[line.cell][unit])
+                name = Markup(f'<a href="{address}">{html.escape(unit)}</a>')
+            rows.append((line.cell, line.system, line.measure, name, change))
+    return pd.DataFrame(rows, columns=["Configuration", "System", "Measure", "Row", "Change"])
 
 
 # --- promotions, rollbacks, and the inputs of a cell since its former record
@@ -199,14 +219,14 @@ def changes(run, cells):
     """Write the page of promotions, rollbacks and changed inputs."""
     root = locate().root
     parts = ["## Promoted runs", *_promotions(root)]
-    kept = kept_decisions(root)
-    kept = kept[kept["action"] != PROMOTE].drop(columns="action")
-    if len(kept):
+    decisions = kept_decisions(root)
+    decisions = decisions[decisions["action"] != PROMOTE].drop(columns="action")
+    if len(decisions):
         parts += [
             "## Decisions that promoted nothing",
-            "*undecided*: the interval contains the improvement asked for; *incomparable*: the runs were measured on "
-            "different data. Neither means that two runs are equal.",
-            _table(with_intervals(kept), "Decisions, latest first"),
+            "*undecided*: the interval contains the improvement asked for; *incomparable*: "
+            "the runs were measured on different data. Neither means that two runs are equal.",
+            _table(with_intervals(decisions), "Decisions, latest first"),
         ]
     rows = [row for cell in cells for row in _since(run, cell)]
     parts.append("## Inputs and answers since the earlier record")
@@ -225,7 +245,8 @@ def _promotions(root):
     try:
         entries = promotions.history(root)
     except InputError as error:
-        entries, faults = [], faults or [str(error)]
+        entries = []
+        faults = faults or [str(error)]
     if faults:
         lines = "".join(f"<li>{html.escape(fault)}</li>" for fault in faults)
         yield raw(f"<p>The log of promotions is damaged:</p><ul>{lines}</ul>")
@@ -235,8 +256,8 @@ def _promotions(root):
             "`casebook runs decide --apply` and `casebook runs promote` do that."
         )
     if entries:
-        last = {(e.get("metric"), e.get("profile")): e for e in entries}
-        active = pd.DataFrame([_entry_row(entry) for entry in last.values()])
+        latest = {(entry.get("metric"), entry.get("profile")): entry for entry in entries}
+        active = pd.DataFrame([_entry_row(entry) for entry in latest.values()])
         yield _table(active.drop(columns="What"), "Promoted runs")
         yield "## Promotions and rollbacks"
         log = pd.DataFrame([_entry_row(entry) for entry in reversed(entries)])
@@ -244,16 +265,21 @@ def _promotions(root):
 
 
 def _entry_row(entry):
-    decision, profile = entry.get("decision") or {}, entry.get("profile")
-    stamp = ", incomparable by force" if entry.get("incomparable") else ""
+    decision = entry.get("decision") or {}
+    metric = str(entry.get("metric"))
+    if entry.get("profile"):
+        metric += f" ({entry['profile']})"
+    verdict = decision.get("verdict", "none: chosen by hand")
+    if entry.get("incomparable"):
+        verdict += ", incomparable by force"
     return {
         "When (UTC)": str(entry.get("at", ""))[:16].replace("T", " "),
         "What": entry.get("action"),
-        "Metric": f"{entry.get('metric')}{f' ({profile})' if profile else ''}",
+        "Metric": metric,
         "Run": entry.get("runId"),
         "By": entry.get("actor"),
         "Why": entry.get("reason"),
-        "Verdict": decision.get("verdict", "none: chosen by hand") + stamp,
+        "Verdict": verdict,
         "Difference from the run before": _difference(decision),
         "Gate (SHA-256)": (entry.get("gateSha256") or "none")[:12],
     }
@@ -261,17 +287,46 @@ def _entry_row(entry):
 
 def _difference(decision):
     """Write the paired difference with its interval, or why there is none."""
-    found, notes = decision.get("improvement"), "; ".join(decision.get("notes", []))
-    if found is None:
+    improvement = decision.get("improvement")
+    notes = "; ".join(decision.get("notes", []))
+    if improvement is None:
         return notes or "not compared"
     if decision.get("low") is None:
-        return f"{found:+z.3f}, no interval: {notes}"
+        return f"{improvement:+z.3f}, no interval: {notes}"
     bounds = bounds_text(decision["low"], decision["high"], "+z.3f")
-    return f"{found:+z.3f} {bounds}, n = {decision.get('n')}"
+    return f"{improvement:+z.3f} {bounds}, n = {decision.get('n')}"
 
 
 def _since(run, cell):
-    """Give one row for each headline of a cell, with the answer in the latest record before this run's."""
+    """Give a row for each headline of a cell, with the answer in the latest record before."""
+    records = _intact_records(cell)
+    if run not in records:
+        return
+    record = records.pop(run)
+    earlier = [name for name in records if records[name].completed < record.completed]
+    former = max(earlier, key=lambda name: records[name].completed, default=None)
+    row = {"Chapter": page_link(cell), "Earlier record": "none"}
+    former_answers = {}
+    if former:
+        row["Earlier record"] = _changed_inputs(former, records[former], record)
+        for headline in read_headlines(former, cell):
+            former_answers[headline.question, headline.dataset] = headline.sentence
+    other_data = former is not None and not same_data(run, former, cell)
+    headlines = read_headlines(run, cell)
+    for headline in headlines:
+        before = None
+        if other_data:
+            before = "other data: not compared"
+        elif former:
+            key = (headline.question, headline.dataset)
+            before = former_answers.get(key, "not reported")
+        yield row | {"Question": headline.question, "Before": before, "Now": headline.sentence}
+    if not headlines:
+        yield row | {"Question": "no answer reported", "Before": None, "Now": None}
+
+
+def _intact_records(cell):
+    """Read the records of a cell in all runs, without those that are damaged or unfinished."""
     records = {}
     for path in sorted(paths.RESULTS.glob(f"*/runs/{cell}/run.json")):
         try:
@@ -280,30 +335,17 @@ def _since(run, cell):
             continue  # the comparison of runs lists what cannot be read
         if record.completed and "Inputs" in record.labels and not faults(path.parent, record):
             records[path.parents[2].name] = record
-    if run not in records:
-        return
-    now = records.pop(run)
-    earlier = [name for name, record in records.items() if record.completed < now.completed]
-    former = max(earlier, key=lambda name: records[name].completed, default=None)
-    row, past = {"Chapter": page_link(cell), "Earlier record": "none"}, {}
-    if former:
-        inputs, before = now.labels["Inputs"], records[former].labels["Inputs"]
-        changed = [
-            name for name in sorted({*inputs, *before}) if inputs.get(name) != before.get(name)
-        ]
-        day = f"{records[former].completed:%Y-%m-%d}"
-        row["Earlier record"] = f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"
-        past = {
-            (each.question, each.dataset): each.sentence for each in read_headlines(former, cell)
-        }
-    same = former and same_data(run, former, cell)
-    found = read_headlines(run, cell)
-    for each in found:
-        shown = past.get((each.question, each.dataset), former and "not reported")
-        yield row | {
-            "Question": each.question,
-            "Before": "other data: not compared" if former and not same else shown,
-            "Now": each.sentence,
-        }
-    if not found:
-        yield row | {"Question": "no answer reported", "Before": None, "Now": None}
+    return records
+
+
+def _changed_inputs(former, former_record, record):
+    """Name the earlier run, its day, and the inputs that have changed since."""
+    inputs = record.labels["Inputs"]
+    former_inputs = former_record.labels["Inputs"]
+    changed = [
+        name
+        for name in sorted({*inputs, *former_inputs})
+        if inputs.get(name) != former_inputs.get(name)
+    ]
+    day = f"{former_record.completed:%Y-%m-%d}"
+    return f"{former}, {day}; changed: {', '.join(changed) or 'nothing'}"

@@ -1,4 +1,7 @@
-"""A page for each of the four documents: every term in its order, where it is here, and what the run measures of it."""
+"""A page for each of the four documents.
+
+Every term in its order, where it is here, and what the run measures of it.
+"""
 
 import json
 import re
@@ -27,16 +30,17 @@ def read_concordance(document):
     """Read the table of one document; an error names the first wrong row."""
     path = CONCORDANCES / f"{document}.yml"
     table = read_yaml(path, "concordance")
-    for place, row in enumerate(table["rows"], 1):
+    for number, row in enumerate(table["rows"], 1):
         fields = set(row) - OPTIONAL_FIELDS
         if fields != set(TERM_FIELDS) or not isinstance(row["aliases"], list):
+            optional = ", ".join(sorted(OPTIONAL_FIELDS))
             raise InputError(
-                f"{path}: row {place}: give {', '.join(TERM_FIELDS)}, perhaps {', '.join(sorted(OPTIONAL_FIELDS))}; "
+                f"{path}: row {number}: give {', '.join(TERM_FIELDS)}, perhaps {optional}; "
                 "aliases is a list"
             )
         if "measured" in row and set(row["measured"]) != MEASURED_FIELDS:
             raise InputError(
-                f"{path}: row {place}: measured holds {', '.join(sorted(MEASURED_FIELDS))}"
+                f"{path}: row {number}: measured holds {', '.join(sorted(MEASURED_FIELDS))}"
             )
     return table
 
@@ -47,7 +51,7 @@ def documents():
 
 
 def measured_sentences(run, row):
-    """What the run measures of a term, every number read from the run; nothing where it holds none."""
+    """What the run measures of a term, every number read from the run."""
     if run is None or "measured" not in row:
         return []
     measured = row["measured"]
@@ -56,7 +60,7 @@ def measured_sentences(run, row):
 
 
 def example_sentences(document, row):
-    """What the example of a document gives for a term; ``data/make`` has the script that made its numbers."""
+    """What the example of a document gives for a term; a script of ``data/make`` made it."""
     path = CONCORDANCES / f"{document}_example.json"
     if "example" not in row:
         return []
@@ -71,35 +75,34 @@ def concordance_page(document, run=None):
         "",
         table["about"],
         "",
-        "Terms follow the order of the document. *Original* is what the document's text states, *in its code* what its "
-        "code computes where that differs, *standard* the usual definition, and *measured in this run* what this "
-        "report finds. See also the [glossary](../methods/glossary.md).",
+        "Terms follow the order of the document. *Original* is what the document's text states, "
+        "*in its code* what its code computes where that differs, *standard* the usual definition, "
+        "and *measured in this run* what this report finds. "
+        "See also the [glossary](../methods/glossary.md).",
         "",
     ]
     for row in table["rows"]:
-        lines += [f"## {_name(str(row['term']))}", ""]
-        section = str(row["section"])
-        also = (
-            f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}"
-            if row["aliases"]
-            else ""
-        )
-        lines += [
-            f"{'Section ' if section[:1].isdigit() else ''}{section}{also}",
-            "",
-            str(row["means"]),
-            "",
-        ]
+        lines += [f"## {_name(str(row['term']))}", "", _place_of(row), "", str(row["means"]), ""]
         for key, label in _LABELS.items():
             if row.get(key):
-                lines += [f"{label}\n: {' '.join(str(row[key]).split())}", ""]
-        for label, sentences in (
-            ("In the example", example_sentences(document, row)),
-            ("Measured in this run", measured_sentences(run, row)),
-        ):
-            if sentences:
-                lines += [f"{label}\n: {' '.join(sentences)}", ""]
+                lines += _definition(label, str(row[key]).split())
+        lines += _definition("In the example", example_sentences(document, row))
+        lines += _definition("Measured in this run", measured_sentences(run, row))
     return "\n".join(lines)
+
+
+def _place_of(row):
+    """Give the section of a term, and its other names."""
+    section = str(row["section"])
+    if section[:1].isdigit():
+        section = f"Section {section}"
+    if row["aliases"]:
+        section += f"; also: {', '.join(_name(str(alias)) for alias in row['aliases'])}"
+    return section
+
+
+def _definition(label, words):
+    return [f"{label}\n: {' '.join(words)}", ""] if words else []
 
 
 def _name(text):

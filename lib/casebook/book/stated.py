@@ -1,12 +1,15 @@
 """What the four documented systems state, and what a run measures of it.
 
-``data/stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``: system, measure) or into
-``contrasts.json`` (``contrast``: measure, system, against), or in a row of a table that the chapter wrote (``table``,
-``row``, ``columns``: value, low, high); every number of a row is read from there.
+``data/stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``:
+system, measure) or into ``contrasts.json`` (``contrast``: measure, system, against), or in a row of
+a table that the chapter wrote (``table``, ``row``, ``columns``: value, low, high); every number of
+a row is read from there.
 """
 
 import csv
 import html
+from collections import Counter
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 from casebook.book.front import answer_row, drawing
@@ -49,36 +52,47 @@ _CLASSES = {
 def read_stated(path=STATED):
     """Read the statements; an error names the first wrong one."""
     rows = read_yaml(path, "list of statements")
-    for place, row in enumerate(rows, 1):
-        known = isinstance(row, dict) and _FIELDS <= set(row) <= _FIELDS | _OPTIONAL
-        rule = known and str(row["rule"]).partition(" ")[0]
-        if rule not in _RULES or (rule != "cannot" and not row.get("values")):
+    for number, row in enumerate(rows, 1):
+        if not _is_statement(row):
             raise InputError(
-                f"{path}: statement {place}: give {sorted(_FIELDS)}, perhaps {sorted(_OPTIONAL)}; rule is inside, "
-                "above X, below X or cannot, and all but the last need values"
+                f"{path}: statement {number}: give {sorted(_FIELDS)}, perhaps {sorted(_OPTIONAL)}; "
+                "rule is inside, above X, below X or cannot, and all but the last need values"
             )
     return rows
 
 
+def _is_statement(row):
+    if not (isinstance(row, dict) and _FIELDS <= set(row) <= _FIELDS | _OPTIONAL):
+        return False
+    rule = str(row["rule"]).partition(" ")[0]
+    return rule in _RULES and (rule == "cannot" or bool(row.get("values")))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a cell of a run measured of a statement."""
+
+    dataset: str
+    cell: str
+    numbers: list
+    numbers_by_name: dict  # of the sentences below the statement
+
+
 def measured(run, row):
-    """Give data set, cell and measured numbers of a statement, or None where the run does not hold them."""
+    """Give the measurement of a statement, or None where the run does not hold it."""
+    experiment = row["experiment"]
     for dataset in row["datasets"]:
         for cell in recorded(run):
-            numbers = [
-                _number(run, cell, row["experiment"], dataset, value) for value in row["values"]
-            ]
+            numbers = [_number(run, cell, experiment, dataset, path) for path in row["values"]]
             if all(numbers):
-                return (
-                    dataset,
-                    cell,
-                    numbers,
-                    named_numbers(run, cell, row["experiment"], dataset, row.get("also", {})),
-                )
+                paths = row.get("also", {})
+                by_name = named_numbers(run, cell, experiment, dataset, paths)
+                return Measurement(dataset, cell, numbers, by_name)
     return None
 
 
 def named_numbers(run, cell, experiment, dataset, paths):
-    """Read the numbers of a cell under the names that sentences give them; None where it has no such number."""
+    """Read the numbers of a cell under the names that sentences give them; None for no number."""
     return {name: _number(run, cell, experiment, dataset, path) for name, path in paths.items()}
 
 
@@ -98,14 +112,13 @@ def verdict(row, numbers, dataset=None):
         return NOT_MEASURED
     if dataset in row.get("constructed", []):
         return BY_CONSTRUCTION
-    verdicts = [
+    verdicts = Counter(
         _verdict(row["rule"], value, number)
         for value, number in zip(row["values"], numbers, strict=True)
-    ]
-    counts = {word: verdicts.count(word) for word in verdicts}
-    if len(counts) == 1:
-        return verdicts[0]
-    return ", ".join(f"{count} {word}" for word, count in counts.items())
+    )
+    if len(verdicts) == 1:
+        return next(iter(verdicts))
+    return ", ".join(f"{count} {word}" for word, count in verdicts.items())
 
 
 def _verdict(rule, value, number):
@@ -113,54 +126,60 @@ def _verdict(rule, value, number):
         return NOT_MEASURED
     name, _, limit = rule.partition(" ")
     if name == "equal":
-        return (
-            REPRODUCED if abs(number.value - value["stated"]) <= value["rounding"] else CONTRADICTED
-        )
+        is_equal = abs(number.value - value["stated"]) <= value["rounding"]
+        return REPRODUCED if is_equal else CONTRADICTED
     if number.low is None or number.high is None:
         return UNDECIDED
     if name == "inside":
-        return NOT_CONTRADICTED if number.low <= value["stated"] <= number.high else CONTRADICTED
-    low = number.low - float(limit)
-    high = number.high - float(limit)
+        is_inside = number.low <= value["stated"] <= number.high
+        return NOT_CONTRADICTED if is_inside else CONTRADICTED
+    limit = float(limit)
     if name == "below":
-        low, high = -high, -low
-    if low > 0:
+        is_confirmed = number.high < limit
+        is_contradicted = number.low >= limit
+    else:
+        is_confirmed = number.low > limit
+        is_contradicted = number.high <= limit
+    if is_confirmed:
         return CONFIRMED
-    return CONTRADICTED if high <= 0 else UNDECIDED
+    return CONTRADICTED if is_contradicted else UNDECIDED
 
 
 def _number(run, cell, experiment, dataset, path):
     """Read one number of a cell, or give None."""
     if "number" in path:
-        system, measure = path["number"]
-        number = (
-            read_numbers(run, cell)
-            .get(experiment, {})
-            .get(dataset, {})
-            .get(system, {})
-            .get(measure)
-        )
-        row = number and number | {"low": number["ci"][0], "high": number["ci"][1]}
+        row = _reported_number(run, cell, experiment, dataset, *path["number"])
     elif "contrast" in path:
-        measure, *pair = path["contrast"]
-        rows = read_contrasts(run, cell).get(experiment, {}).get(dataset, {}).get(measure, [])
-        contrast = next((row for row in rows if [row["system"], row["against"]] == pair), None)
-        row = contrast and contrast | {"value": contrast["difference"], "control": None}
+        row = _reported_contrast(run, cell, experiment, dataset, *path["contrast"])
+    elif dataset in read_numbers(run, cell).get(experiment, {}):
+        row = _table_number(run, cell, path)
     else:
-        row = (
-            _table_number(run, cell, path)
-            if dataset in read_numbers(run, cell).get(experiment, {})
-            else None
-        )
+        row = None
     if not row:
         return None
-    chosen = {name: row.get(name) for name in ("value", "low", "high", "n", "control", "reason")}
-    number = SimpleNamespace(**chosen)
-    if (
-        number.low is not None and number.high is not None
-    ):  # a sentence that needs bounds is left out without them
+    fields = ("value", "low", "high", "n", "control", "reason")
+    number = SimpleNamespace(**{name: row.get(name) for name in fields})
+    # A sentence that needs bounds is left out without them.
+    if number.low is not None and number.high is not None:
         number.bounds = bounds_text(number.low, number.high)
     return number
+
+
+def _reported_number(run, cell, experiment, dataset, system, measure):
+    systems = read_numbers(run, cell).get(experiment, {}).get(dataset, {})
+    number = systems.get(system, {}).get(measure)
+    if number is None:
+        return None
+    low, high = number["ci"]
+    return number | {"low": low, "high": high}
+
+
+def _reported_contrast(run, cell, experiment, dataset, measure, system, against):
+    measures = read_contrasts(run, cell).get(experiment, {}).get(dataset, {})
+    for contrast in measures.get(measure, []):
+        if contrast["system"] == system and contrast["against"] == against:
+            return contrast | {"value": contrast["difference"], "control": None}
+    return None
 
 
 def _table_number(run, cell, path):
@@ -182,54 +201,62 @@ def _table_number(run, cell, path):
 
 
 def stated_section(run):
-    """Write the section, if the run holds a chapter that measures one of the statements; else nothing."""
-    lines = []
-    for row in read_stated() if STATED.is_file() else []:
-        lines.append((row, measured(run, row) if row["rule"] != "cannot" else None))
-    held = {row["experiment"] for row, found in lines if found}
-    held &= {name for cell in recorded(run) for name in read_numbers(run, cell)}
-    lines = [
-        (row, found)
-        for row, found in lines
-        if row["experiment"] in held and (found or row["rule"] == "cannot")
+    """Write the section; nothing if no chapter of the run measures one of the statements."""
+    statements = read_stated() if STATED.is_file() else []
+    measurements = [measured(run, row) if row["rule"] != "cannot" else None for row in statements]
+    experiments = {
+        row["experiment"]
+        for row, measurement in zip(statements, measurements, strict=True)
+        if measurement
+    }
+    experiments &= {name for cell in recorded(run) for name in read_numbers(run, cell)}
+    rows = [
+        _row(row, measurement)
+        for row, measurement in zip(statements, measurements, strict=True)
+        if row["experiment"] in experiments and (measurement or row["rule"] == "cannot")
     ]
-    if not lines:
+    if not rows:
         return ""
     return (
         "## What four existing systems state, and what is measured here\n\n"
-        "COUNTERCASE, PDPABench, EmbeddingShift and a multi-agent fact-checker publish metrics in their documents. "
-        "Each row compares one statement with a measurement of this run; where systems or data differ, the row says "
-        "so. *Confirmed* or *contradicted*: the whole interval lies on the stated or on the other side. *Not "
-        "contradicted*: the stated value lies within our interval. *Reproduced*: the same votes give the stated "
-        "value. *By construction*: the data were made to have it. The diamond is the stated value; the dot is the "
-        "measured one with its interval.\n\n"
-        f'::::::{{raw}} html\n<ul class="answers stated">{"".join(_row(*line) for line in lines)}</ul>\n::::::\n'
+        "COUNTERCASE, PDPABench, EmbeddingShift and a multi-agent fact-checker publish metrics in "
+        "their documents. Each row compares one statement with a measurement of this run; where "
+        "systems or data differ, the row says so. *Confirmed* or *contradicted*: the whole "
+        "interval lies on the stated or on the other side. *Not contradicted*: the stated value lies within "
+        "our interval. *Reproduced*: the same votes give the stated value. *By construction*: the "
+        "data were made to have it. The diamond is the stated value; the dot is the measured one "
+        "with its interval.\n\n"
+        f'::::::{{raw}} html\n<ul class="answers stated">{"".join(rows)}</ul>\n::::::\n'
     )
 
 
-def _row(row, found):
-    dataset, cell, numbers, also = found or (None, None, [], {})
-    word = verdict(row, numbers, dataset)
-    kind = _CLASSES.get(word, "undecided")
+def _row(row, measurement):
     source = html.escape(f"{row['system']}, {row['section']}")
     text = f"<strong>{html.escape(row['statement'])}</strong>"
     text += f'<br><small><a href="documents/{row["document"]}.html">{source}</a></small>'
-    picture = count = link = ""
-    if found:
+    picture = ""
+    count = ""
+    link = ""
+    numbers_by_name = {}
+    if measurement is None:
+        word = verdict(row, [])
+    else:
+        numbers = measurement.numbers
+        word = verdict(row, numbers, measurement.dataset)
         unit, spec = (100, "z.0f") if row.get("points") else (1, "z.3f")
         stated = " / ".join(_stated(value["stated"], unit, spec) for value in row["values"])
-        ours = " / ".join(_measured(number, unit, spec) for number in numbers)
-        text += html.escape(f"\n{row['quantity']}. Stated: {stated}. Measured: {ours}.").replace(
-            "\n", "<br>"
-        )
+        values = " / ".join(_measured(number, unit, spec) for number in numbers)
+        quantity = html.escape(f"{row['quantity']}. Stated: {stated}. Measured: {values}.")
+        text += f"<br>{quantity}"
         picture = pair_drawing(row["values"], numbers, unit)
-        count = f"n = {max(number.n for number in numbers):,}, {dataset_name(dataset)}"
-        link = f'<a href="run/notebooks/{cell}.html">chapter</a>'
-    known = {f"value{place}": number for place, number in enumerate(numbers, 1)} | also
-    why = " ".join(filled(row["why"], known))
-    return answer_row(
-        f"{text}<br><small>{html.escape(why)}</small>", picture, (kind, word), count, link
-    )
+        largest_n = max(number.n for number in numbers)
+        count = f"n = {largest_n:,}, {dataset_name(measurement.dataset)}"
+        link = f'<a href="run/notebooks/{measurement.cell}.html">chapter</a>'
+        numbers_by_name = {f"value{k}": number for k, number in enumerate(numbers, 1)}
+        numbers_by_name |= measurement.numbers_by_name
+    why = html.escape(" ".join(filled(row["why"], numbers_by_name)))
+    text += f"<br><small>{why}</small>"
+    return answer_row(text, picture, (_CLASSES.get(word, "undecided"), word), count, link)
 
 
 def _stated(value, unit, spec):
@@ -262,14 +289,17 @@ def pair_drawing(values, numbers, unit=1):
     """Draw stated and measured values on one axis, a line for each."""
     lines = []
     for value, number in zip(values, numbers, strict=True):
-        stated = None if isinstance(value["stated"], str) else value["stated"]
         if number.value is None:
             continue
+        stated = None if isinstance(value["stated"], str) else value["stated"]
         name = f"{value['name']}: measured {unit * number.value:.3g}"
-        name += "" if stated is None else f", stated {unit * stated:.3g}"
+        if stated is not None:
+            name += f", stated {unit * stated:.3g}"
         lines.append((name, number.value, number.low, number.high, stated))
-    ends = [0.0, *(end for _, *line in lines for end in line if end is not None)]
-    ticks = {place: f"{unit * place:z.2g}" for place in sorted({min(ends), 0.0, max(ends)})}
-    return drawing(
-        lines, ticks, "Stated and measured: " + "; ".join(value["name"] for value in values)
-    )
+    positions = [0.0]
+    for _, *line in lines:
+        positions += [position for position in line if position is not None]
+    ends = sorted({min(positions), 0.0, max(positions)})
+    ticks = {position: f"{unit * position:z.2g}" for position in ends}
+    names = "; ".join(value["name"] for value in values)
+    return drawing(lines, ticks, f"Stated and measured: {names}")

@@ -1,4 +1,4 @@
-"""What chapters, experiments and data sets are called for readers, and the HTML that links to them."""
+"""Readers' names of chapters, experiments and data sets, and the HTML that links to them."""
 
 import html
 from collections import Counter
@@ -17,41 +17,46 @@ MOST_WORDS = 4  # of an entry of the sidebar
 
 def titles(run, cells):
     """Name the chapters of a run: experiment and data set, no two alike."""
-    found = {}
+    chapter_titles = {}
     for cell in cells:
-        name, data = experiment_title(run, cell), data_title(run, cell)
-        found[cell] = f"{name}: {data}" if data else name
-    counts = Counter(found.values())
-    for cell, title in found.items():
+        experiment = experiment_title(run, cell)
+        data = data_title(run, cell)
+        chapter_titles[cell] = f"{experiment}: {data}" if data else experiment
+    counts = Counter(chapter_titles.values())
+    for cell, title in chapter_titles.items():
         if counts[title] > 1:
             record = stored_record(run, cell)
-            own = cell.removeprefix(record.workflow).lstrip("-") if record else cell
-            found[cell] = f"{title} ({own})"
-    return found
+            configuration = cell.removeprefix(record.workflow).lstrip("-") if record else cell
+            chapter_titles[cell] = f"{title} ({configuration})"
+    return chapter_titles
 
 
 def experiment_title(run, cell):
     """Read the name of an experiment, which is the title of its notebook."""
     path = run_dir(run) / "notebooks" / f"{cell}.ipynb"
-    first = nbformat.read(path, 4).cells[:1] if path.is_file() else []
-    line = first[0].source.partition("\n")[0] if first else ""
-    return line.removeprefix("# ").strip() if line.startswith("# ") else cell
+    cells = nbformat.read(path, 4).cells if path.is_file() else []
+    heading = cells[0].source.partition("\n")[0] if cells else ""
+    return heading.removeprefix("# ").strip() if heading.startswith("# ") else cell
 
 
 def data_title(run, cell):
-    """Give the name of the data of a chapter, by its headlines or its parameter; None for several."""
+    """Name the data of a chapter, by its headlines or its parameter; None for several."""
     record = stored_record(run, cell)
-    named = {each.dataset for each in read_headlines(run, cell)}
-    if not named:  # a demonstration answers nothing; its numbers say what it was made of
-        named = {dataset for datasets in read_numbers(run, cell).values() for dataset in datasets}
-    keys = {card.key if (card := card_of(name)) else name for name in named}
+    datasets = {headline.dataset for headline in read_headlines(run, cell)}
+    if not datasets:  # a demonstration answers nothing; its numbers say what it was made of
+        for datasets_of_experiment in read_numbers(run, cell).values():
+            datasets |= set(datasets_of_experiment)
+    keys = {card_of(name).key if card_of(name) else name for name in datasets}
     dataset = record.labels["Inputs"]["parameters"].get("dataset") if record else None
     if len(keys) == 1:
         (dataset,) = keys
     if not isinstance(dataset, str):
         return None
-    own, card = data_folder(dataset), card_of(dataset)
-    return own[0] if own else card.title.partition(",")[0] if card else dataset
+    folder = data_folder(dataset)
+    if folder:
+        return folder[0]
+    card = card_of(dataset)
+    return card.title.partition(",")[0] if card else dataset
 
 
 def experiment_of(run, cell):
@@ -65,17 +70,21 @@ def dataset_name(dataset):
     card = card_of(dataset)
     if card is None:
         return dataset
-    rest = dataset.removeprefix(card.key)
-    part = rest[1:].replace("_", " ").replace("corrected", "standard") + " part" * rest.startswith(
-        "_"
-    )
-    return ", ".join(filter(None, [card.title.partition(",")[0], part]))
+    title = card.title.partition(",")[0]
+    suffix = dataset.removeprefix(card.key)
+    if not suffix:
+        return title
+    part = suffix[1:].replace("_", " ").replace("corrected", "standard")
+    if suffix.startswith("_"):
+        part += " part"
+    return f"{title}, {part}"
 
 
 def short(title):
     """Cut an entry of the sidebar after four words."""
     words = title.split()
-    return " ".join(words[:MOST_WORDS]).rstrip(":,") + "…" * (len(words) > MOST_WORDS)
+    start = " ".join(words[:MOST_WORDS]).rstrip(":,")
+    return f"{start}…" if len(words) > MOST_WORDS else start
 
 
 # --- HTML within the Markdown of a generated page
@@ -98,11 +107,10 @@ def page_link(cell, up=""):
 
 def file_links(run, cell):
     """Link to the rows and the run record of a cell, as far as they exist."""
-    files = [("rows", f"rows/{cell}.csv.gz"), ("run.json", f"runs/{cell}/run.json")]
-    return Markup(
-        " ".join(
-            f'<a href="{name}">{label}</a>'
-            for label, name in files
-            if (run_dir(run) / name).is_file()
-        )
-    )
+    files = {"rows": f"rows/{cell}.csv.gz", "run.json": f"runs/{cell}/run.json"}
+    links = [
+        f'<a href="{name}">{label}</a>'
+        for label, name in files.items()
+        if (run_dir(run) / name).is_file()
+    ]
+    return Markup(" ".join(links))
