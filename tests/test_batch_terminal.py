@@ -12,9 +12,11 @@ import pytest
 import yaml
 from interrupts import interruptible
 
-from casebook.grid import Cell
+from casebook.batch.execute import Outcome
+from casebook.batch.grid import Cell
+from casebook.batch.plan import Planned
+from casebook.batch.progress import Progress, summary
 from casebook.progress import clock
-from casebook.run import Outcome, Planned, Progress, summary
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
@@ -156,7 +158,7 @@ def test_the_time_left_is_estimated_and_never_negative(project):
 
 
 def test_recorded_durations_give_an_estimate_from_the_start(project):
-    from casebook.run import keep
+    from casebook.batch.run_folder import keep
 
     keep("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
     states = []

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
-from casebook import grid
-from casebook import run as batch
+from casebook.batch import grid
+from casebook.batch.cluster import PATIENCE_VARIABLE, connected
+from casebook.batch.plan import plan
+from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.paths import ROOT
-from casebook.run import PATIENCE_VARIABLE, connected
 from casebook.runs import record
 
 pytestmark = pytest.mark.slow
@@ -95,8 +96,8 @@ def cells(*changes):
 
 
 def run(some, address=None, say=str, workers=1, **limits):
-    planned = batch.plan(some, "mine")
-    return batch.run_batch(planned, "mine", workers, address, say, **limits)
+    planned = plan(some, "mine")
+    return run_batch(planned, "mine", workers, address, say, **limits)
 
 
 def results(folder):
@@ -153,7 +154,7 @@ def test_losing_the_scheduler_keeps_what_is_done(project, dask, monkeypatch):
     some = cells({}, {"wait": LONG})
     with pytest.raises(CasebookError, match=r"carries on"):
         run(some, dask.address, say)
-    assert [p.status for p in batch.plan(some, "mine")] == ["cached", "run"]
+    assert [p.status for p in plan(some, "mine")] == ["cached", "run"]
 
 
 def test_workers_with_another_lock_or_folder_are_refused(project, dask):

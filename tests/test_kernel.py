@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from casebook import kernel
+from casebook.batch import kernel
 
 
 def ended(pid):

@@ -6,10 +6,12 @@ import pytest
 from toy_records import seal
 
 from casebook import paths
+from casebook.batch.execute import Outcome
+from casebook.batch.grid import Cell
+from casebook.batch.plan import Planned
+from casebook.batch.run_folder import keep, keep_planned
 from casebook.book.pages import grid_page
-from casebook.grid import Cell
 from casebook.paths import run_dir
-from casebook.run import Outcome, Planned, keep, keep_planned
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
 

@@ -12,13 +12,13 @@ import pytest
 import yaml
 from serving import chatting
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import check
 from casebook.book.chapters import command, hashes
 from casebook.book.items import item_pages
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.grid import Cell
-from casebook.parameters import check
 from casebook.paths import DATA, NOTEBOOKS, ROOT
 from casebook.runs.record import read_record
 

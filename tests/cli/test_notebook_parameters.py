@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from casebook.chapters import CHAPTERS, settings_of
-from casebook.grid import load_grid
-from casebook.parameters import defaults
+from casebook.batch.chapters import CHAPTERS, settings_of
+from casebook.batch.grid import load_grid
+from casebook.batch.parameters import defaults
+from casebook.batch.run_folder import sole_writer
 from casebook.paths import NOTEBOOKS
-from casebook.run import sole_writer
 
 NUMBERS = ["many", "null", "true", "[2]"]
 WHOLE = [*NUMBERS, "-1", "2.5", "10000000000"]
@@ -363,7 +363,7 @@ def refused(casebook, monkeypatch, tmp_path):
 
     (tmp_path / "mirror" / "reported").mkdir(parents=True)
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path / "mirror"))
-    monkeypatch.setattr("casebook.run.run_batch", start)
+    monkeypatch.setattr("casebook.batch.run.run_batch", start)
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     smoke = [cell for cell in load_grid() if "smoke" in cell.tags]

@@ -9,13 +9,14 @@ import sys
 
 import pytest
 
+from casebook.batch.grid import Cell, load_grid, select
+from casebook.batch.parameters import check_parameters, path_parameters, resolved
+from casebook.batch.plan import inputs_of
+from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import command
 from casebook.book.titles import titles
 from casebook.errors import InputError
-from casebook.grid import Cell, load_grid, select
-from casebook.parameters import check_parameters, path_parameters, resolved
 from casebook.paths import DATA, NOTEBOOKS, data_folder
-from casebook.run import inputs_of, stored_record
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import path_parameters, resolved
+from casebook.batch.plan import plan
 from casebook.errors import InputError
-from casebook.grid import Cell
-from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
 from casebook.raters.analysis import check_parameters
 from casebook.raters.read import read_key
-from casebook.run import plan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms

@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
 from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_labels
-from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
@@ -232,7 +232,7 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.parameters import declared
+    from casebook.batch.parameters import declared
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")

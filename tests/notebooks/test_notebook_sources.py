@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from casebook.grid import load_grid, select
-from casebook.parameters import declared
+from casebook.batch.grid import load_grid, select
+from casebook.batch.parameters import declared
 from casebook.paths import NOTEBOOKS, run_dir
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))

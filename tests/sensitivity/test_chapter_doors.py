@@ -9,9 +9,9 @@ import sys
 import pandas as pd
 import pytest
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import check
 from casebook.errors import InputError
-from casebook.grid import Cell
-from casebook.parameters import check
 from casebook.paths import NOTEBOOKS
 from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import VACUOUS

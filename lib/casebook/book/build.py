@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from casebook import __version__
+from casebook.batch.grid import load_grid
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
 from casebook.book.checksums import faults, write_checksums
@@ -23,7 +24,6 @@ from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import exchange, locked, naming, sha256_file, write_text
-from casebook.grid import load_grid
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest

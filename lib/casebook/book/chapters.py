@@ -9,12 +9,12 @@ from pathlib import Path
 
 import nbformat
 
+from casebook.batch.grid import DEFAULT_GRID, load_grid
+from casebook.batch.parameters import defaults
+from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
-from casebook.grid import DEFAULT_GRID, load_grid
-from casebook.parameters import defaults
 from casebook.paths import NOTEBOOKS, data_folder
-from casebook.run import stored_record
 from casebook.runs.evidence import files_of
 from casebook.runs.outputs import read_numbers, recorded
 from casebook.runs.record import digest

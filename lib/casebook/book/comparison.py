@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 
 from casebook import paths
+from casebook.batch.run_folder import same_data
 from casebook.book.items import item_links
 from casebook.book.titles import as_cards, page_link, raw
 from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
-from casebook.run import same_data
 from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, kept_decisions
 from casebook.runs.evidence import faults

@@ -6,13 +6,13 @@ The format is RO-Crate 1.2 (https://w3id.org/ro/crate/1.2). No present time is i
 from urllib.parse import quote
 
 from casebook import __version__
+from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import cards_of
 from casebook.book.front import citation, cite_as
 from casebook.book.titles import data_title, titles
 from casebook.files import sha256_file, write_json
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
-from casebook.run import stored_record
 from casebook.runs.outputs import recorded
 from casebook.runs.record import utc
 

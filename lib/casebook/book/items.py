@@ -11,11 +11,11 @@ import json
 from functools import lru_cache
 from itertools import combinations, zip_longest
 
+from casebook.batch.run_folder import same_data
 from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_json, read_yaml
-from casebook.run import same_data
 from casebook.runs.outputs import page_address
 from casebook.tables import FACTS, reason_text
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.batch.parameters import DATA, defaults, named_files
+from casebook.batch.run_folder import read_failures, read_planned, read_timings, stored_record
 from casebook.book.chapters import SHOWN, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
@@ -25,9 +27,7 @@ from casebook.book.titles import (
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
-from casebook.parameters import DATA, defaults, named_files
 from casebook.paths import NOTEBOOKS, data_folder
-from casebook.run import read_failures, read_planned, read_timings, stored_record
 from casebook.runs.headlines import read_headlines
 from casebook.tables import Markup, Table, to_html
 

@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 
 from casebook import paths
+from casebook.batch.run_folder import read_planned, sole_writer
 from casebook.book.build import site_faults, sole_builder
 from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
-from casebook.run import read_planned, sole_writer
 from casebook.runs.evidence import KINDS
 from casebook.runs.outputs import require_report
 

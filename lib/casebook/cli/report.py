@@ -141,10 +141,10 @@ def publish(
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
     from casebook.assistant import ANSWERED, TEMPLATES
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
     from casebook.data.registry import pull, resolve
     from casebook.data.sources import Absent
     from casebook.data.sources import pull as pull_card
-    from casebook.grid import DEFAULT_GRID, load_grid, select
 
     needed, replaced = set(), {}
     for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
@@ -167,10 +167,12 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, batch, overrides):
-    from casebook.grid import DEFAULT_GRID, load_grid, select
-    from casebook.parameters import path_parameters, refuse_secrets, resolved
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.parameters import path_parameters, refuse_secrets, resolved
+    from casebook.batch.plan import plan
+    from casebook.batch.run import check_order
+    from casebook.batch.run_folder import check_place, data_folders
     from casebook.paths import NOTEBOOKS, home_path
-    from casebook.run import check_order, check_place, data_folders, plan
 
     refuse_secrets(overrides)
     check_place(run)
@@ -198,7 +200,7 @@ def _plan(run, names, batch, overrides):
 
 
 def _execute(planned, run, batch):
-    from casebook.run import run_batch
+    from casebook.batch.run import run_batch
 
     with _progress() as (line, show):
         limits = {name: batch[name] for name in ("workers", "scheduler", "timeout", "retries")}

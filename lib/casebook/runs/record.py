@@ -294,11 +294,7 @@ _OUTSIDE = (
     "__main__.py",
     "cli",
     "book",
-    "run.py",
-    "grid.py",
-    "parameters.py",
-    "chapters.py",
-    "kernel.py",
+    "batch",
 )
 
 

@@ -53,7 +53,7 @@ class Nursery:
                 "stdout": subprocess.PIPE,
                 "stderr": subprocess.DEVNULL,
             }
-            command = [sys.executable, "-m", "casebook.kernel", str(self.place)]
+            command = [sys.executable, "-m", "casebook.batch.kernel", str(self.place)]
             # A session of its own: Ctrl-C is for the batch, which ends this.
             self._process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
         return self.place

@@ -4,13 +4,14 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from casebook import paths
+from casebook.batch.parameters import DATA, MODELS, declared, named_files
 from casebook.errors import InputError
-from casebook.parameters import DATA, MODELS, declared, named_files
-from casebook.paths import NOTEBOOKS, home_path, valid_name
+from casebook.paths import home_path, valid_name
 from casebook.readers import read_yaml
 from casebook.runs.record import digest
 
-DEFAULT_GRID = NOTEBOOKS / "experiments.yml"
+DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
 EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
 
 
@@ -86,7 +87,7 @@ def select(cells, names=(), tag="default", overrides=None):
     chosen = list({cell.name: cell for cell in chosen}.values())
     if names or not overrides:
         return [replace(cell, parameters=cell.parameters | overrides) for cell in chosen]
-    taken = [overrides.keys() & declared(NOTEBOOKS / cell.notebook) for cell in chosen]
+    taken = [overrides.keys() & declared(paths.NOTEBOOKS / cell.notebook) for cell in chosen]
     unknown = sorted(overrides.keys() - set().union(*taken))
     if unknown:
         raise InputError(f"no experiment has a parameter {', '.join(unknown)}")

@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from casebook.chapters import CHAPTERS, listed, naming, own_model, settings_of
+from casebook.batch.chapters import CHAPTERS, listed, naming, own_model, settings_of
 from casebook.credentials import holds_secret
 from casebook.data.cards import card_of, cards
 from casebook.data.registry import load
@@ -185,6 +185,23 @@ def path_parameters(source):
 def named_files(value):
     """Give the absolute paths in the value of a parameter."""
     return [each for each in listed(value) if isinstance(each, str) and Path(each).is_absolute()]
+
+
+def without_folders(parameters, source):
+    """Give parameters in which one's own files stand by their names: a report shows no folder of its author."""
+    files = [
+        name
+        for name in path_parameters(source)
+        if name not in DATA and named_files(parameters.get(name))
+    ]
+    return parameters | {name: _names(parameters[name]) for name in files}
+
+
+def _names(value):
+    """Names of files without their folders, of one or of a list."""
+    if isinstance(value, list):
+        return [_names(each) for each in value]
+    return Path(value).name if isinstance(value, str) else value
 
 
 def check_parameters(source, parameters):
