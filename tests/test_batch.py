@@ -9,7 +9,7 @@ import pytest
 
 from casebook.batch import grid, progress
 from casebook.batch.plan import Planned, inputs_of, plan
-from casebook.batch.run import lost_needs, ready_cells, run_batch
+from casebook.batch.run import fail_dependents, ready_cells, run_batch
 from casebook.batch.run_folder import progress_path
 from casebook.errors import BatchFailed, InputError
 from casebook.runs import record
@@ -158,7 +158,7 @@ def test_needs_order_the_cells_and_spread_failure():
     del waiting["a"]
     assert ready_cells(waiting, {"a"}) == []
     failures = {"a": "boom"}
-    assert [o.failure for o in lost_needs(waiting, failures)] == ["needs a, which failed"]
+    assert [o.failure for o in fail_dependents(waiting, failures)] == ["needs a, which failed"]
     assert waiting == {}
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from casebook.batch import grid
-from casebook.batch.cluster import PATIENCE_VARIABLE, connected
+from casebook.batch.cluster import PATIENCE_VARIABLE, scheduler_workers
 from casebook.batch.plan import plan
 from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
@@ -167,7 +167,7 @@ def test_workers_with_another_lock_or_folder_are_refused(project, dask):
         run(cells({}), dask.address)
     with (
         pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
-        connected(dask.address),
+        scheduler_workers(dask.address),
     ):
         pass
 
@@ -218,7 +218,7 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
 
 def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     worker = dask.worker()
-    with connected(dask.address) as workers:
+    with scheduler_workers(dask.address) as workers:
         with pytest.raises(ValueError, match="a lambda"):
             workers.gather([workers.submit(int, "a lambda")])
         waiting = [workers.submit(time.sleep, LONG)]
@@ -230,7 +230,7 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     for _ in range(2):
         dask.worker()
     with (
-        connected(dask.address) as workers,
+        scheduler_workers(dask.address) as workers,
         pytest.raises(CasebookError, match="lost: 2 workers in a row died"),
     ):
         workers.gather([workers.submit(os._exit, 1)])

@@ -2,7 +2,7 @@
 
 import json
 
-from casebook.runs.evidence import KINDS, hashes
+from casebook.runs.evidence import KINDS, file_hashes
 from casebook.runs.record import SEAL, digest
 
 
@@ -35,4 +35,4 @@ def seal(folder):
                     {"RunId": cell, "Workflow": cell, "StartedAtUtc": "2026-01-01T00:00:00Z"}
                 )
             )
-        rewrite_record(path, Outputs=hashes(path.parent, files))
+        rewrite_record(path, Outputs=file_hashes(path.parent, files))

@@ -14,7 +14,7 @@ from casebook.errors import InputError
 # CASEBOOK_PROJECT says where notebooks, data cards and book are, CASEBOOK_ROOT (else
 # EMBEDDINGSHIFT_ROOT) where outputs go.
 PROJECT, OUTPUTS = "CASEBOOK_PROJECT", ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
-FOLDERS = (PROJECT, *OUTPUTS, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
+FOLDER_VARIABLES = (PROJECT, *OUTPUTS, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
 ROOT = Path(os.path.realpath(os.environ.get(PROJECT) or Path(__file__).parents[2]))
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
@@ -111,7 +111,7 @@ def home_path(path):
 
 def check_folders():
     """Refuse folders that cannot serve, before anything is read or written."""
-    for name in FOLDERS:
+    for name in FOLDER_VARIABLES:
         refuse_unusable(name, os.environ.get(name, ""))
     for folder in (ROOT, OUTPUT):
         try:

@@ -232,12 +232,12 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.batch.parameters import declared
+    from casebook.batch.parameters import declarations
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")
     data = source.read_bytes()
     for _ in range(100):
         path.write_bytes(mutant(data, chance))
-        survives(declared, path)
+        survives(declarations, path)
         count("damaged file: notebook")

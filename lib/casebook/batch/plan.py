@@ -1,27 +1,27 @@
-"""What must run, and why: everything that a cell's numbers depend on is hashed and compared with its run record."""
+"""What must run, and why: the inputs of a cell are hashed and compared with its run record."""
 
 import contextlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from casebook import paths
 from casebook.assistant import ANSWERED
 from casebook.batch.grid import EVERY
 from casebook.batch.parameters import (
-    DATA,
-    MODELS,
-    check,
+    DATA_PARAMETERS,
+    MODEL_PARAMETERS,
+    absolute_paths,
     check_before_running,
-    check_parameters,
+    check_cell,
+    check_names,
     defaults,
-    named_files,
     path_parameters,
-    plugged,
+    plugins_in,
     without_folders,
 )
 from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
+from casebook.data.sources import reachable, status
 from casebook.errors import InputError
 from casebook.paths import CARDS, run_dir
 from casebook.plugins import is_plugin, source_of
@@ -38,7 +38,7 @@ class Planned:
     inputs: dict
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
-    note: str = ""  # what is to be said of its data
+    note: str = ""  # for the user, on the cell's data
 
     @property
     def key(self):
@@ -47,27 +47,70 @@ class Planned:
 
 
 def plan(cells, run, force=False):
-    """Decide for each cell whether it must run; defects of parameters, data and models stop the batch here."""
+    """Decide for each cell whether it must run; faulty parameters, data or models are refused."""
     for cell in cells:
-        check_parameters(
-            paths.NOTEBOOKS / cell.notebook, {"run": run, "cell": cell.name, **cell.parameters}
-        )
-    notes = {cell.name: check(cell, paths.NOTEBOOKS / cell.notebook) for cell in cells}
-    planned = {}
+        check_names(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
+    notes = {cell.name: check_cell(cell) for cell in cells}
     common = common_inputs()
     # A grid names a cell after those it needs; what reads all others comes last.
-    for cell in sorted(cells, key=lambda cell: EVERY in cell.needs):
+    readers_of_all = [cell for cell in cells if EVERY in cell.needs]
+    others = [cell for cell in cells if EVERY not in cell.needs]
+    planned = {}
+    for cell in others:
         needed = {name: planned[name].key for name in cell.needs if name in planned}
-        again = force
-        if EVERY in cell.needs:
-            needed = _recorded_keys(cell, run) | {name: p.key for name, p in planned.items()}
-            # What failed the last time left the same key, and no record to be read.
-            again |= any(other.status != "cached" for other in planned.values())
-        one = _planned(cell, run, again, inputs_of(cell, common, needed))
-        if one.status != "cached":
-            check_before_running(cell, paths.NOTEBOOKS / cell.notebook)
-        planned[cell.name] = replace(one, note=notes[cell.name])
-    return [planned[cell.name] for cell in cells]
+        planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), force)
+    for cell in readers_of_all:
+        keys = {name: item.key for name, item in planned.items()}
+        needed = _recorded_keys(cell, run) | keys
+        # What failed the last time left the same key, and no record to be read.
+        again = force or any(item.status != "cached" for item in planned.values())
+        planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
+    return [replace(planned[cell.name], note=notes[cell.name]) for cell in cells]
+
+
+def _planned(cell, run, inputs, force):
+    """Compare the inputs of a cell with those of its record."""
+    item = Planned(cell, inputs, "run")
+    record = _finished_record(run, cell.name)
+    if record is not None:
+        changed = _changed(run, record, inputs, cell.name)
+        if force and not changed:
+            changed = ("forced",)
+        item = Planned(cell, inputs, "stale" if changed else "cached", changed)
+    if item.status != "cached":
+        check_before_running(cell)
+    return item
+
+
+def _finished_record(run, cell):
+    """Read the record of a cell that ran to its end and has outputs; None if there is none."""
+    with contextlib.suppress(InputError, FileNotFoundError):
+        record = records.read_record(record_path(run, cell))
+        if record.success and record.outputs and record.labels.get("Inputs") is not None:
+            return record
+    return None
+
+
+def _changed(run, record, inputs, cell):
+    """Name the inputs that are not those of the record, and the outputs that were altered."""
+    recorded = record.labels["Inputs"]
+    changed = [name for name in inputs if recorded.get(name) != inputs[name]]
+    altered = evidence.faults(record_path(run, cell).parent, record)
+    return (*changed, *(name.removeprefix("../../") for name in altered))
+
+
+def _recorded_keys(cell, run):
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    keys = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = records.read_record(path)
+            if record.workflow != cell.experiment:
+                keys[path.parent.name] = record.labels.get("ContentKey")
+    return keys
+
+
+# --- the inputs of a cell
 
 
 def common_inputs():
@@ -77,72 +120,66 @@ def common_inputs():
 
 def inputs_of(cell, common, needed=None):
     """Hash everything that a cell's numbers depend on."""
-    source = paths.NOTEBOOKS / cell.notebook
-    notebook = json.loads(source.read_text(encoding="utf-8"))
-    code = [["".join(c["source"]), c["cell_type"]] for c in notebook["cells"]]
-    values = defaults(source) | cell.parameters
+    files = _user_files(cell)
+    inputs = {}
+    if needed:
+        inputs["needs"] = needed
+    if files:
+        inputs["files"] = {
+            name: [records.tree_digest(path) for path in paths] for name, paths in files.items()
+        }
+    models = [name for name in MODEL_PARAMETERS if name in cell.parameters]
+    return {
+        **inputs,
+        **common,
+        "notebook": digest(_code(cell)),
+        "parameters": without_folders(cell.parameters, cell.source),
+        "data": _data_hashes(cell, files.get("log")),
+        "models": {name: records.model_digest(cell.parameters[name]) for name in models},
+    }
+
+
+def _code(cell):
+    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
+    return [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
+
+
+def _user_files(cell):
+    """Give files and plugins of the user's own, by the parameter that names them."""
+    files = {}
+    for name in path_parameters(cell.source):
+        files[name] = absolute_paths(cell.parameters.get(name))
+    for name, plugins in plugins_in(cell.parameters).items():
+        files[name] = [source_of(each) for each in plugins]
+    return {name: paths for name, paths in files.items() if paths}
+
+
+def _data_hashes(cell, log):
+    """Hash the data that a cell reads; ``log`` are the user's own logs, if it reads some."""
+    if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
+        return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
+    values = defaults(cell.source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
         values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
-    own = {name: named_files(cell.parameters.get(name)) for name in path_parameters(source)}
-    data = {name: _hashed(values[name]) for name in DATA if values.get(name)}
-    if cell.experiment == "assistant" and own["log"]:  # which is evaluated instead of a data set
-        data = {f"log {Path(path).name}": records.tree_digest(path) for path in own["log"]}
-    own |= {
-        name: [source_of(value) for value in values]
-        for name, values in plugged(cell.parameters).items()
-    }
-    own = {
-        name: [records.tree_digest(path) for path in paths] for name, paths in own.items() if paths
-    }
-    optional = {name: hashes for name, hashes in (("needs", needed), ("files", own)) if hashes}
-    return optional | {
-        **common,
-        "notebook": digest(code),
-        "parameters": without_folders(cell.parameters, source),
-        "data": data,
-        "models": {
-            name: records.model_digest(cell.parameters[name])
-            for name in MODELS
-            if name in cell.parameters
-        },
-    }
+    return {name: _data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
 
 
-def _hashed(value):
-    """Hash what names of data stand for; without their files others stand in for them, or less is shown."""
+def _data_hash(value):
+    """Hash what one or several names of data stand for, and whether it is here.
+
+    Where files are absent, others stand in for them, or less is shown.
+    """
     if is_plugin(value):
         return records.tree_digest(source_of(value))
     if not isinstance(value, str):
-        return digest([_hashed(name) for name in value])
-    from casebook.data.sources import reachable, status
-
-    card, found = card_of(value), records.dataset_digest(value)
-    replaceable = card and (card.kind == "votes" or card.key == ANSWERED)
-    here = status(card)[0] == "ok" if replaceable else card is None or reachable(card)
-    return found if here else digest([found, "absent"])
+        return digest([_data_hash(name) for name in value])
+    hashed = records.dataset_digest(value)
+    return hashed if _is_here(card_of(value)) else digest([hashed, "absent"])
 
 
-def _planned(cell, run, force, inputs):
-    stored = None
-    with contextlib.suppress(InputError, FileNotFoundError):
-        record = records.read_record(record_path(run, cell.name))
-        if record.success and record.outputs:
-            stored = record.labels.get("Inputs")
-    if stored is None:
-        return Planned(cell, inputs, "run")
-    changed = tuple(name for name in inputs if stored.get(name) != inputs[name])
-    altered = evidence.faults(record_path(run, cell.name).parent, record)
-    changed += tuple(name.removeprefix("../../") for name in altered)
-    status = "stale" if changed or force else "cached"
-    return Planned(cell, inputs, status, changed or (("forced",) if force else ()))
-
-
-def _recorded_keys(cell, run):
-    """Give the content keys of all that a run holds, but for the cell's own kind."""
-    found = {}
-    for path in sorted(run_dir(run).glob("runs/*/run.json")):
-        with contextlib.suppress(InputError, FileNotFoundError):
-            record = records.read_record(path)
-            if record.workflow != cell.experiment:
-                found[path.parent.name] = record.labels.get("ContentKey")
-    return found
+def _is_here(card):
+    if card is None:
+        return True
+    if card.kind == "votes" or card.key == ANSWERED:
+        return status(card)[0] == "ok"
+    return reachable(card)

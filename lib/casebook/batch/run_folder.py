@@ -1,7 +1,6 @@
-"""The folder of a run: who writes it, and what a batch leaves there about its cells."""
+"""The folder of a run: who may write it, and what a batch keeps there about its cells."""
 
-from casebook import paths
-from casebook.batch.parameters import DATA, listed, without_folders
+from casebook.batch.parameters import DATA_PARAMETERS, as_list, without_folders
 from casebook.errors import InputError
 from casebook.files import locked, writable, write_json
 from casebook.paths import data_folder, run_dir
@@ -11,11 +10,14 @@ from casebook.runs import record as records
 
 def sole_writer(run):
     """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
-    refusal = f"run {run!r} is being written by another batch ({{}}): wait for it, or give another name with --run"
+    refusal = (
+        f"run {run!r} is being written by another batch ({{}}): "
+        "wait for it, or give another name with --run"
+    )
     return locked(run_dir(run) / ".batch", refusal.format)
 
 
-def check_place(run):
+def check_writable(run):
     """Refuse a run whose folder cannot be written, or that another batch is writing."""
     folder = run_dir(run)
     if not writable(folder):
@@ -25,14 +27,12 @@ def check_place(run):
             pass
 
 
+# --- records of cells
+
+
 def record_path(run, cell):
-    """Give the place of a cell's run record."""
+    """Give the file of a cell's run record."""
     return run_dir(run) / "runs" / cell / "run.json"
-
-
-def progress_path(run, cell):
-    """Give the place where a kernel says how far it is."""
-    return run_dir(run) / ".progress" / f"{cell}.json"
 
 
 def stored_record(run, cell):
@@ -41,28 +41,39 @@ def stored_record(run, cell):
     return records.read_record(path) if path.is_file() else None
 
 
-def same_data(run, other, cell):
+def same_data(run, other_run, cell):
     """Say whether a cell was executed on the same data in two runs."""
-    now, before = (stored_record(name, cell) for name in (run, other))
-    return bool(now and before) and now.labels["Inputs"]["data"] == before.labels["Inputs"]["data"]
+    record = stored_record(run, cell)
+    other_record = stored_record(other_run, cell)
+    if record is None or other_record is None:
+        return False
+    return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
+
+
+def progress_path(run, cell):
+    """Give the file in which a kernel says how far it is."""
+    return run_dir(run) / ".progress" / f"{cell}.json"
+
+
+# --- which cells were planned, how long they took, which failed
 
 
 def read_timings(run):
     """Give the wall seconds of a run's cells when they ran last."""
-    return _known(run, "timings.json")
+    return _read(run, "timings.json")
 
 
 def read_failures(run):
     """Give the cells of a run that failed when they ran last."""
-    return _known(run, "failures.json")
+    return _read(run, "failures.json")
 
 
 def read_planned(run):
     """Give the cells that batches of a run were asked for, executed or not."""
-    return _known(run, "planned.json")
+    return _read(run, "planned.json")
 
 
-def _known(run, name):
+def _read(run, name):
     try:
         return read_json(run_dir(run) / name)
     except InputError:
@@ -71,44 +82,48 @@ def _known(run, name):
 
 def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
-    found = {}
+    folders = {}
     for cell in read_planned(run).values():
-        for parameter in DATA:
-            for name in listed(cell["parameters"].get(parameter)):
-                own = data_folder(name) if isinstance(name, str) else None
-                if own and own[1].is_absolute():
-                    found[own[0]] = own[1]
-    return found
+        for parameter in DATA_PARAMETERS:
+            for value in as_list(cell["parameters"].get(parameter)):
+                name_and_folder = data_folder(value) if isinstance(value, str) else None
+                if name_and_folder and name_and_folder[1].is_absolute():
+                    name, folder = name_and_folder
+                    folders[name] = folder
+    return folders
 
 
-def keep_planned(run, planned):
+def write_planned(run, planned):
     """Remember which cells a batch was asked for, before any of them starts."""
-    cells = {
-        p.cell.name: {
-            "experiment": p.cell.experiment,
-            "parameters": without_folders(p.cell.parameters, paths.NOTEBOOKS / p.cell.notebook),
+    cells = read_planned(run)
+    for item in planned:
+        cell = item.cell
+        cells[cell.name] = {
+            "experiment": cell.experiment,
+            "parameters": without_folders(cell.parameters, cell.source),
         }
-        for p in planned
-    }
-    write_json(run_dir(run) / "planned.json", read_planned(run) | cells)
+    write_json(run_dir(run) / "planned.json", cells)
 
 
-def keep(run, outcomes):
+def write_outcomes(run, outcomes):
     """Keep durations and failures apart from what is compared between runs."""
-    seconds = {o.cell: round(o.seconds, 1) for o in outcomes if not o.failure}
-    write_json(run_dir(run) / "timings.json", read_timings(run) | seconds)
-    failed = read_failures(run)
-    for o in outcomes:
-        failed.pop(o.cell, None)
-        if o.failure:
-            failed[o.cell] = {
-                "cause": o.cause,
-                "why": o.failure,
-                "seconds": round(o.seconds, 1),
-                "attempts": o.tries,
+    timings = read_timings(run)
+    failures = read_failures(run)
+    for outcome in outcomes:
+        seconds = round(outcome.seconds, 1)
+        failures.pop(outcome.cell, None)
+        if outcome.failure:
+            failures[outcome.cell] = {
+                "cause": outcome.cause,
+                "why": outcome.failure,
+                "seconds": seconds,
+                "attempts": outcome.tries,
             }
+        else:
+            timings[outcome.cell] = seconds
+    write_json(run_dir(run) / "timings.json", timings)
     path = run_dir(run) / "failures.json"
-    if failed:
-        write_json(path, failed)
+    if failures:
+        write_json(path, failures)
     else:
         path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from casebook.batch.parameters import DATA, defaults, named_files
+from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
 from casebook.batch.run_folder import read_failures, read_planned, read_timings, stored_record
 from casebook.book.chapters import SHOWN, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
@@ -206,7 +206,7 @@ def _settings(parameters):
 
     parts = []
     for key, value in parameters.items():
-        shown = called(value) if key in DATA or named_files(value) else value
+        shown = called(value) if key in DATA_PARAMETERS or absolute_paths(value) else value
         parts.append(f"{key}={json.dumps(shown)}")
     return ", ".join(parts).replace('"', "") or None
 

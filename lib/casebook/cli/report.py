@@ -168,14 +168,14 @@ def _pull(grid, tag):
 
 def _plan(run, names, batch, overrides):
     from casebook.batch.grid import DEFAULT_GRID, load_grid, select
-    from casebook.batch.parameters import path_parameters, refuse_secrets, resolved
+    from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
-    from casebook.batch.run_folder import check_place, data_folders
+    from casebook.batch.run_folder import check_writable, data_folders
     from casebook.paths import NOTEBOOKS, home_path
 
     refuse_secrets(overrides)
-    check_place(run)
+    check_writable(run)
     taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
     notebooks = dict.fromkeys(cell.notebook for cell in known)
     notebooks |= dict.fromkeys(
@@ -186,9 +186,9 @@ def _plan(run, names, batch, overrides):
     either = {
         name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own
     }
-    overrides = resolved(overrides, taken, either)
+    overrides = with_absolute_paths(overrides, taken, either)
     cells = [
-        replace(cell, parameters=resolved(cell.parameters, taken, paths[cell.notebook]))
+        replace(cell, parameters=with_absolute_paths(cell.parameters, taken, paths[cell.notebook]))
         for cell in select(known, names, batch["tag"], overrides)
     ]
     planned = plan(cells, run, batch["force"])
@@ -247,7 +247,7 @@ def _progress():
     )
     from rich.text import Text
 
-    from casebook.progress import clock
+    from casebook.progress import duration_text
 
     class Left(ProgressColumn):
         """Time left by the batch's own estimate, counting down while a long cell works."""
@@ -257,7 +257,7 @@ def _progress():
             return Text(
                 "time left not known yet"
                 if end is None
-                else f"about {clock(max(end - time.monotonic(), 0))} left"
+                else f"about {duration_text(max(end - time.monotonic(), 0))} left"
             )
 
     columns = (

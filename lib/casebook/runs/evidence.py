@@ -31,7 +31,7 @@ def files_of(run, cell, cells=(), kinds=KINDS):
     ]
 
 
-def hashes(folder, paths):
+def file_hashes(folder, paths):
     """Hash the outputs of a run, by their place from the folder of its record."""
     return {name: sha256_file(path) for name, path in _names(folder, paths).items()}
 

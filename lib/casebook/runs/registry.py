@@ -20,7 +20,7 @@ from casebook import paths
 from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder, sha256_file, write_json
 from casebook.readers import DAMAGED, read_json
-from casebook.runs.evidence import hashes, require
+from casebook.runs.evidence import file_hashes, require
 from casebook.runs.record import (
     PREFIX,
     canonical,
@@ -245,7 +245,7 @@ def record_run(layout, record, per_query=None, arguments=None):
                 "createdUtc": utc(record.started),
             }
             write_json(part / REQUEST, named | {"request": request})
-        outputs = hashes(part, sorted(part.iterdir()))
+        outputs = file_hashes(part, sorted(part.iterdir()))
         update = {"labels": labels, "tenant": layout.tenant, "outputs": outputs}
         write_record(part / "run.json", record.model_copy(update=update))
     return final
