@@ -563,7 +563,7 @@ def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(
         ("dataset=[smoke]", "dataset: ['smoke'] is no name"),
         ("titles=3", "titles: give true or false, not 3"),
         ("max_missing=many", "max_missing: give a number from 0 to 1, not 'many'"),
-        ("n_resamples=99", "resamples: give a whole number of at least 100"),
+        ("n_resamples=99", "n_resamples: give a whole number of at least 100"),
         ("answers=3", "answers: 3 is no name"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),
@@ -580,7 +580,7 @@ def test_a_notebook_of_ones_own_has_no_model_but_names_and_types(
         "titles = True",
         "max_missing = 0.05",
     ]
-    lines += ["resamples = 1000", 'run = ""', 'cell = ""']
+    lines += ["n_resamples = 1000", 'run = ""', 'cell = ""']
     chapter = {
         "cell_type": "code",
         "metadata": {"tags": ["parameters"]},

@@ -20,7 +20,7 @@ from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
 from casebook.runs.decide import read_gate
-from casebook.runs.promotions import FOLDER, history
+from casebook.runs.promotions import LOG_FOLDER, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.runs.repeat import read_matrix
 from casebook.sensitivity.cases import read_cases
@@ -93,10 +93,10 @@ def text_seed(name, text):
 
 def read_log(path):
     """Read a damaged promotion log where the registry expects it."""
-    place = path.parent / FOLDER / "history.jsonl"
+    place = path.parent / LOG_FOLDER / "history.jsonl"
     place.parent.mkdir(exist_ok=True)
     shutil.copy(path, place)
-    return history(path.parent)
+    return read_promotions(path.parent)
 
 
 def copied(source):

@@ -16,7 +16,7 @@ from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
 from casebook.paths import NOTEBOOKS, data_folder
 from casebook.runs.evidence import files_of
-from casebook.runs.outputs import read_numbers, recorded
+from casebook.runs.outputs import finished_cells, read_numbers
 from casebook.runs.record import digest
 from casebook.tables import Markup
 
@@ -102,7 +102,7 @@ def _footer(run, cell):
         )
     links = []
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
-    for path in files_of(run, cell, recorded(run), kinds):
+    for path in files_of(run, cell, finished_cells(run), kinds):
         folder = path.parent.name
         label = (
             "rows" if folder == "rows" else f"{kinds[folder]} {path.name.removeprefix(f'{cell}.')}"

@@ -14,9 +14,9 @@ from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
 from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, kept_decisions
-from casebook.runs.evidence import faults
+from casebook.runs.evidence import output_faults
 from casebook.runs.headlines import read_headlines
-from casebook.runs.outputs import recorded, require_report
+from casebook.runs.outputs import finished_cells, require_report
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
@@ -36,7 +36,7 @@ FLIPPED = 20  # rows shown of each kind
 
 def comparison(run, other):
     """Write the page that compares a run with another one."""
-    if not recorded(other):
+    if not finished_cells(other):
         raise InputError(f"results/{other}: no such run to compare with")
     require_report(other)
     found, silent = differences(run, other)
@@ -65,7 +65,7 @@ def comparison(run, other):
 def differences(run, other):
     """Pair the rows of two runs: a frame of tested differences, and why cells are not compared."""
     pairs, silent = [], {}
-    cells = {name: set(recorded(name)) for name in (run, other)}
+    cells = {name: set(finished_cells(name)) for name in (run, other)}
     for cell in sorted(cells[run] | cells[other]):
         if cell not in cells[run] & cells[other]:
             silent[cell] = f"only in {run if cell in cells[run] else other}"
@@ -223,7 +223,7 @@ def _promotions(root):
     """Give the active runs and the log, or that there is none, or what is wrong."""
     faults = promotions.verify(root)
     try:
-        entries = promotions.history(root)
+        entries = promotions.read_promotions(root)
     except InputError as error:
         entries, faults = [], faults or [str(error)]
     if faults:
@@ -278,7 +278,11 @@ def _since(run, cell):
             record = read_record(path)
         except InputError:
             continue  # the comparison of runs lists what cannot be read
-        if record.completed and "Inputs" in record.labels and not faults(path.parent, record):
+        if (
+            record.completed
+            and "Inputs" in record.labels
+            and not output_faults(path.parent, record)
+        ):
             records[path.parents[2].name] = record
     if run not in records:
         return

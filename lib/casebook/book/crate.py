@@ -13,7 +13,7 @@ from casebook.book.titles import data_title, titles
 from casebook.files import sha256_file, write_json
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
-from casebook.runs.outputs import recorded
+from casebook.runs.outputs import finished_cells
 from casebook.runs.record import utc
 
 CRATE = "ro-crate-metadata.json"
@@ -46,7 +46,7 @@ def write_crate(run, site):
             about["@type"] = ["File", "SoftwareSourceCode"]
         files[name] = crate.add_file(dest_path=name, properties=about)
     ends = []
-    for cell, title in titles(run, recorded(run)).items():
+    for cell, title in titles(run, finished_cells(run)).items():
         record = stored_record(run, cell)
         ends.append(record.completed or record.started)
         notebook = files[f"_sources/run/notebooks/{cell}.ipynb"]

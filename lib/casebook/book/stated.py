@@ -14,7 +14,7 @@ from casebook.book.titles import dataset_name
 from casebook.errors import InputError
 from casebook.paths import DATA, run_dir
 from casebook.readers import read_yaml
-from casebook.runs.outputs import read_contrasts, read_numbers, recorded
+from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import reason_text
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
@@ -63,7 +63,7 @@ def read_stated(path=STATED):
 def measured(run, row):
     """Give data set, cell and measured numbers of a statement, or None where the run does not hold them."""
     for dataset in row["datasets"]:
-        for cell in recorded(run):
+        for cell in finished_cells(run):
             numbers = [
                 _number(run, cell, row["experiment"], dataset, value) for value in row["values"]
             ]
@@ -85,7 +85,7 @@ def named_numbers(run, cell, experiment, dataset, paths):
 def numbers_of(run, experiment, datasets, paths):
     """Read the numbers of the first data set of which a cell of the run holds any."""
     for dataset in datasets:
-        for cell in recorded(run):
+        for cell in finished_cells(run):
             numbers = named_numbers(run, cell, experiment, dataset, paths)
             if any(numbers.values()):
                 return numbers
@@ -187,7 +187,7 @@ def stated_section(run):
     for row in read_stated() if STATED.is_file() else []:
         lines.append((row, measured(run, row) if row["rule"] != "cannot" else None))
     held = {row["experiment"] for row, found in lines if found}
-    held &= {name for cell in recorded(run) for name in read_numbers(run, cell)}
+    held &= {name for cell in finished_cells(run) for name in read_numbers(run, cell)}
     lines = [
         (row, found)
         for row, found in lines
