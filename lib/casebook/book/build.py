@@ -23,7 +23,7 @@ from casebook.book.front import citation, completed
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
-from casebook.files import exchange, locked, naming, sha256_file, write_text
+from casebook.files import exchange, locked, naming_file, sha256_file, write_text
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
@@ -180,7 +180,7 @@ def _copy_folder(source, target):
 
 
 def _copy_file(source, folder):
-    with naming(folder / source.name):  # an error, of a full disk perhaps, names the copy
+    with naming_file(folder / source.name):  # an error, of a full disk perhaps, names the copy
         shutil.copyfile(source, folder / source.name)
 
 
