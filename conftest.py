@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from casebook.run import QUIET
+from casebook.batch.execute import QUIET
 
 # The notebooks that nbval runs write here, beside a copy of what they compare with: another machine rounds the last
 # places otherwise, and the committed reference is what its records say.

@@ -103,26 +103,24 @@ def notebook_project(tmp_path, monkeypatch):
     """Give a function that makes a project of one notebook, ``01_made.ipynb``."""
     import nbformat
 
-    from casebook import kernel as kernels
     from casebook import paths
-    from casebook import run as batch
+    from casebook.batch import kernel, plan
 
     def make(parameters, work):
         code = nbformat.v4.new_code_cell
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        python = {"name": "python3", "display_name": "Python 3", "language": "python"}
         source = nbformat.v4.new_notebook(
             cells=[code(parameters, metadata={"tags": ["parameters"]}), code(work)],
-            metadata={"kernelspec": kernel},
+            metadata={"kernelspec": python},
         )
         (tmp_path / "notebooks").mkdir()
         (tmp_path / "data" / "cards").mkdir(parents=True)
         nbformat.write(source, tmp_path / "notebooks" / "01_made.ipynb")
-        for module in (batch, paths):
-            monkeypatch.setattr(module, "NOTEBOOKS", tmp_path / "notebooks")
+        monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path / "notebooks")
         monkeypatch.setattr(paths, "RESULTS", tmp_path / "results")
-        monkeypatch.setattr(kernels, "SHARED", ())  # made notebooks need neither torch nor seaborn
+        monkeypatch.setattr(kernel, "SHARED", ())  # made notebooks need neither torch nor seaborn
         fixed = {"library": "one", "lock": "one"}  # whatever is edited meanwhile
-        monkeypatch.setattr(batch, "common_inputs", lambda: fixed)
+        monkeypatch.setattr(plan, "common_inputs", lambda: fixed)
         # Kernels are processes of their own: they find the folder by the variable.
         for name in ("CASEBOOK_PROJECT", "CASEBOOK_ROOT"):
             monkeypatch.setenv(name, str(tmp_path))

@@ -7,10 +7,11 @@ import shutil
 import nbformat
 import pytest
 
-from casebook import grid
-from casebook import run as batch
+from casebook.batch import grid, progress
+from casebook.batch.plan import Planned, inputs_of, plan
+from casebook.batch.run import fail_dependents, ready_cells, run_batch
+from casebook.batch.run_folder import progress_path
 from casebook.errors import BatchFailed, InputError
-from casebook.run import lost_needs, ready_cells
 from casebook.runs import record
 from casebook.runs.record import read_record
 
@@ -37,9 +38,9 @@ def cells(*changes):
 
 
 def run(some, lines=None, **options):
-    planned = batch.plan(some, "mine")
+    planned = plan(some, "mine")
     say = lines.append if lines is not None else str
-    return batch.run_batch(planned, "mine", report=say, **options)
+    return run_batch(planned, "mine", report=say, **options)
 
 
 def tree(folder):
@@ -57,7 +58,7 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
         "[case for case in track(iter('ab'), 'more', 2)]"
     )
     notebook_project(PARAMETERS, work)
-    monkeypatch.setattr(batch, "_LINE_EVERY", 0)
+    monkeypatch.setattr(progress, "_LINE_EVERY", 0)
     lines = []
     run(cells({}), lines)
     told = [line.strip() for line in lines if line.startswith("  ")]
@@ -66,7 +67,7 @@ def test_a_slow_stage_says_how_far_it_is(notebook_project, monkeypatch):
         re.fullmatch(r"made-0: cases 2 of 3, edits [012] of 3, about 0 min 0[1-9] s left", line)
         for line in told
     )
-    assert not list(batch.progress_path("mine", "made-0").parent.iterdir())
+    assert not list(progress_path("mine", "made-0").parent.iterdir())
 
 
 @pytest.mark.slow
@@ -85,7 +86,7 @@ def test_run_skip_change_fail_and_carry_on(project):
     assert run(cells({}, {"n": 3}), lines) == {}
     assert all(line.startswith("cached") for line in lines)
 
-    (same, other) = batch.plan(cells({}, {"n": 4}), "mine")
+    (same, other) = plan(cells({}, {"n": 4}), "mine")
     assert (same.status, other.status) == ("cached", "stale")
     assert other.changed == ("parameters",)
 
@@ -119,7 +120,7 @@ def test_what_is_cached_has_its_outputs_as_they_were_written(project):
     path = results / "numbers" / "made-1.json"
     written = path.read_text()
     path.write_text(written.replace("made-1", "made-2"))
-    (same, altered) = batch.plan(cells({}, {"n": 3}), "mine")
+    (same, altered) = plan(cells({}, {"n": 3}), "mine")
     assert (same.status, altered.status, altered.changed) == (
         "cached",
         "stale",
@@ -144,20 +145,20 @@ def test_worker_processes_give_the_same_bytes_as_one_process(project):
 
 def test_unknown_parameters_and_datasets_stop_before_anything_runs(project):
     with pytest.raises(InputError, match="has no parameter colour; it takes cell"):
-        batch.plan(cells({"colour": 1}), "mine")
+        plan(cells({"colour": 1}), "mine")
     with pytest.raises(InputError, match="no such folder"):
-        batch.plan(cells({"dataset": "../etc"}), "mine")
+        plan(cells({"dataset": "../etc"}), "mine")
     assert not (project / "results").exists()
 
 
 def test_needs_order_the_cells_and_spread_failure():
     first, second = (grid.Cell(n, "x", needs=needs) for n, needs in [("a", ()), ("b", ("a",))])
-    waiting = {c.name: batch.Planned(c, {}, "run") for c in (first, second)}
+    waiting = {c.name: Planned(c, {}, "run") for c in (first, second)}
     assert [p.cell.name for p in ready_cells(waiting, set())] == ["a"]
     del waiting["a"]
     assert ready_cells(waiting, {"a"}) == []
     failures = {"a": "boom"}
-    assert [o.failure for o in lost_needs(waiting, failures)] == ["needs a, which failed"]
+    assert [o.failure for o in fail_dependents(waiting, failures)] == ["needs a, which failed"]
     assert waiting == {}
 
 
@@ -203,14 +204,14 @@ def test_what_reads_all_others_runs_after_them(project):
     reader = some[0]
     assert run([reader]) == {}
     run(cells({"n": 5}))
-    (planned,) = batch.plan([reader], "mine")
+    (planned,) = plan([reader], "mine")
     assert (planned.status, planned.changed) == ("stale", ("needs",))
 
 
 def test_what_reads_all_others_waits_for_all_of_them():
     one = grid.Cell("one", "x")
     reader = grid.Cell("reader", "y", needs=(grid.EVERY,))
-    waiting = {c.name: batch.Planned(c, {}, "run") for c in (reader, one)}
+    waiting = {c.name: Planned(c, {}, "run") for c in (reader, one)}
     assert [p.cell.name for p in ready_cells(waiting, set())] == ["one"]
     del waiting["one"]
     assert ready_cells(waiting, {"one"}) == []
@@ -223,20 +224,20 @@ def test_what_reads_all_others_waits_for_all_of_them():
 
 def test_cells_that_need_each_other_are_refused():
     pair = [grid.Cell("a", "x", needs=("b",)), grid.Cell("b", "x", needs=("a",))]
-    waiting = {c.name: batch.Planned(c, {}, "run") for c in pair}
+    waiting = {c.name: Planned(c, {}, "run") for c in pair}
     with pytest.raises(InputError, match="circle"):
         ready_cells(waiting, set())
 
 
 def test_data_named_by_a_default_or_a_list_count_too(project):
     smoke = record.dataset_digest("smoke")
-    (planned,) = batch.plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
+    (planned,) = plan([grid.Cell("made-0", "01_made.ipynb", {"n": 3})], "mine")
     assert planned.inputs["data"] == {"dataset": smoke}
     source = project / "notebooks" / "01_made.ipynb"
     text = source.read_text().replace('dataset = \\"smoke\\"', "datasets = []")
     source.write_text(text)
     every, one, two = (
-        batch.plan([grid.Cell("m", "01_made.ipynb", {"datasets": d})], "mine")[0].inputs
+        plan([grid.Cell("m", "01_made.ipynb", {"datasets": d})], "mine")[0].inputs
         for d in (None, ["smoke"], ["smoke", "planted"])
     )
     assert one["data"] == {"datasets": record.digest([smoke])}
@@ -248,5 +249,5 @@ def test_data_that_become_available_are_another_input(project, monkeypatch):
     for folder in ("", str(project)):
         monkeypatch.setenv("CASEBOOK_DATA_MIRROR", folder)
         cell = grid.Cell("m", "01_made.ipynb", {"dataset": "fire2017_irled"})
-        digests.add(batch.inputs_of(cell, {})["data"]["dataset"])
+        digests.add(inputs_of(cell, {})["data"]["dataset"])
     assert len(digests) == 2

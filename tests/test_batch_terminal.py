@@ -12,9 +12,11 @@ import pytest
 import yaml
 from interrupts import interruptible
 
-from casebook.grid import Cell
-from casebook.progress import clock
-from casebook.run import Outcome, Planned, Progress, summary
+from casebook.batch.execute import Outcome
+from casebook.batch.grid import Cell
+from casebook.batch.plan import Planned
+from casebook.batch.progress import Progress, summary
+from casebook.progress import duration_text
 from casebook.runs.record import read_record
 
 PARAMETERS = 'run = "a"\ncell = "b"\nfail = ""\nwait = 0'
@@ -152,13 +154,13 @@ def test_the_time_left_is_estimated_and_never_negative(project):
     assert states[0][3] is None and states[3][3] == 0
     assert lines[1].startswith("done    a (3 s) [1/2], about 0 min")
     assert lines[3] == "FAILED  b (0 s) [2/2]"
-    assert clock(187.4) == "3 min 07 s"
+    assert duration_text(187.4) == "3 min 07 s"
 
 
 def test_recorded_durations_give_an_estimate_from_the_start(project):
-    from casebook.run import keep
+    from casebook.batch.run_folder import write_outcomes
 
-    keep("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
+    write_outcomes("mine", [Outcome("a", seconds=30.0), Outcome("b", seconds=90.0)])
     states = []
     cells = {name: planned(name) for name in "ab"}
     Progress("mine", cells, str, lambda *state: states.append(state), slots=2).started(cells["a"])

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
-from casebook import grid
-from casebook import run as batch
+from casebook.batch import grid
+from casebook.batch.cluster import PATIENCE_VARIABLE, scheduler_workers
+from casebook.batch.plan import plan
+from casebook.batch.run import run_batch
 from casebook.errors import BatchFailed, CasebookError, InputError
 from casebook.paths import ROOT
-from casebook.run import PATIENCE_VARIABLE, connected
 from casebook.runs import record
 
 pytestmark = pytest.mark.slow
@@ -95,8 +96,8 @@ def cells(*changes):
 
 
 def run(some, address=None, say=str, workers=1, **limits):
-    planned = batch.plan(some, "mine")
-    return batch.run_batch(planned, "mine", workers, address, say, **limits)
+    planned = plan(some, "mine")
+    return run_batch(planned, "mine", workers, address, say, **limits)
 
 
 def results(folder):
@@ -153,7 +154,7 @@ def test_losing_the_scheduler_keeps_what_is_done(project, dask, monkeypatch):
     some = cells({}, {"wait": LONG})
     with pytest.raises(CasebookError, match=r"carries on"):
         run(some, dask.address, say)
-    assert [p.status for p in batch.plan(some, "mine")] == ["cached", "run"]
+    assert [p.status for p in plan(some, "mine")] == ["cached", "run"]
 
 
 def test_workers_with_another_lock_or_folder_are_refused(project, dask):
@@ -166,7 +167,7 @@ def test_workers_with_another_lock_or_folder_are_refused(project, dask):
         run(cells({}), dask.address)
     with (
         pytest.raises(InputError, match=r"refused: tcp://.*another requirements.lock"),
-        connected(dask.address),
+        scheduler_workers(dask.address),
     ):
         pass
 
@@ -217,7 +218,7 @@ def test_a_collection_is_encoded_on_a_cluster_as_it_is_here(project, dask, tmp_p
 
 def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     worker = dask.worker()
-    with connected(dask.address) as workers:
+    with scheduler_workers(dask.address) as workers:
         with pytest.raises(ValueError, match="a lambda"):
             workers.gather([workers.submit(int, "a lambda")])
         waiting = [workers.submit(time.sleep, LONG)]
@@ -229,7 +230,7 @@ def test_work_whose_workers_die_ends_with_one_line(project, dask, monkeypatch):
     for _ in range(2):
         dask.worker()
     with (
-        connected(dask.address) as workers,
+        scheduler_workers(dask.address) as workers,
         pytest.raises(CasebookError, match="lost: 2 workers in a row died"),
     ):
         workers.gather([workers.submit(os._exit, 1)])

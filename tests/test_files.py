@@ -14,7 +14,7 @@ from casebook.files import (
     Store,
     exchange,
     locked,
-    naming,
+    naming_file,
     new_folder,
     replacing,
     sha256_file,
@@ -132,7 +132,7 @@ def test_a_lock_is_held_by_one_process_and_names_it(tmp_path):
     ],
 )
 def test_an_error_tells_which_file_it_is_about(names, told):
-    with pytest.raises(OSError, match="No space") as caught, naming("final"):
+    with pytest.raises(OSError, match="No space") as caught, naming_file("final"):
         raise OSError(28, "No space", *names)
     assert (caught.value.filename, caught.value.filename2) == (told, None)
 

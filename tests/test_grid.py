@@ -2,9 +2,9 @@ import re
 
 import pytest
 
+from casebook.batch.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.data.cards import cards
 from casebook.errors import InputError
-from casebook.grid import DEFAULT_GRID, Cell, load_grid, select
 from casebook.paths import NOTEBOOKS
 from casebook.sensitivity.cases import plant_cases
 

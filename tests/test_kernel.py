@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from casebook import kernel
+from casebook.batch import kernel
 
 
 def ended(pid):
@@ -27,8 +27,8 @@ def nursery():
 
 
 def fork(nursery):
-    place = nursery.start()
-    return kernel.Forked(nursery.fork(["-f", f"{place}/connection.json"], dict(os.environ)))
+    folder = nursery.start()
+    return kernel.Forked(nursery.fork(["-f", f"{folder}/connection.json"], dict(os.environ)))
 
 
 def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(nursery):
@@ -37,10 +37,10 @@ def test_a_forked_kernel_leads_a_group_and_is_killed_with_it(nursery):
     process.kill()
     assert process.wait() == 1 == process.poll()
     other = fork(nursery)
-    place = nursery.place
-    assert place.is_dir()
+    folder = nursery.folder
+    assert folder.is_dir()
     nursery.close()
-    assert ended(other.pid) and not place.exists()
+    assert ended(other.pid) and not folder.exists()
     with pytest.raises(RuntimeError, match="being ended"):
         fork(nursery)
 

@@ -11,19 +11,16 @@ from casebook.runs import record
 
 LAYERS = [
     {
-        *(
-            "paths",
-            "credentials",
-            "errors",
-            "files",
-            "readers",
-            "sheets",
-            "trec",
-            "plugins",
-            "progress",
-            "verdicts",
-        ),
-        "workers",
+        "paths",
+        "credentials",
+        "errors",
+        "files",
+        "readers",
+        "sheets",
+        "trec",
+        "plugins",
+        "progress",
+        "verdicts",
     },
     {"text", "stats", "measures", "frames"},
     {"figures", "tables", "plots"},
@@ -31,7 +28,7 @@ LAYERS = [
     {"notebook"},
     {"retrieval"},
     {"sensitivity", "explain", "factcheck", "raters", "shift", "audits", "assistant"},
-    {"run", "grid", "parameters", "chapters", "kernel", "book"},
+    {"batch", "book"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -19,7 +19,7 @@ def clock(monkeypatch):
 def stages(tmp_path, monkeypatch):
     """What the batch reads, written at once."""
     path = tmp_path / "progress.json"
-    monkeypatch.setenv(progress.PLACE, str(path))
+    monkeypatch.setenv(progress.FILE_VARIABLE, str(path))
     monkeypatch.setattr(progress, "_EVERY", 0.0)
     return path
 

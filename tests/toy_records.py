@@ -2,7 +2,7 @@
 
 import json
 
-from casebook.runs.evidence import KINDS, hashes
+from casebook.runs.evidence import EVIDENCE_FOLDERS, file_hashes
 from casebook.runs.record import SEAL, digest
 
 
@@ -27,7 +27,7 @@ def seal(folder):
     cells |= {path.stem for path in folder.glob("notebooks/[!.]*.ipynb")}
     for cell in cells:
         path = folder / "runs" / cell / "run.json"
-        files = [file for kind in KINDS for file in (folder / kind).glob(f"{cell}.*")]
+        files = [file for kind in EVIDENCE_FOLDERS for file in (folder / kind).glob(f"{cell}.*")]
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(
@@ -35,4 +35,4 @@ def seal(folder):
                     {"RunId": cell, "Workflow": cell, "StartedAtUtc": "2026-01-01T00:00:00Z"}
                 )
             )
-        rewrite_record(path, Outputs=hashes(path.parent, files))
+        rewrite_record(path, Outputs=file_hashes(path.parent, files))

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, locks, hashes, and stores at any address."""
+"""Files and folders that appear complete or not at all, locks, hashes, stores at any address."""
 
 import contextlib
 import ctypes
@@ -16,32 +16,32 @@ from casebook import paths
 from casebook.credentials import without_secrets
 from casebook.errors import InputError
 
-PARTIAL = ".partial"  # ending of what is not yet whole
-_OPEN, _CLOSED = (
-    (0o666, 0o777),
-    (0o600, 0o700),
-)  # rights of a file and of its folder, before the umask
+PARTIAL_SUFFIX = ".partial"  # of what is not yet complete
+# Rights of a file and of its folder, before the umask.
+_PUBLIC_RIGHTS = (0o666, 0o777)
+_PRIVATE_RIGHTS = (0o600, 0o700)
 _DAY = 86_400.0  # seconds
-_HERE = -100  # AT_FDCWD of Linux: a relative path begins in the working directory
+_AT_FDCWD = -100  # of Linux: a relative path begins in the working directory
 _RENAME_EXCHANGE = 2
 _DEVICES = Path("/dev")
 
 
 @contextlib.contextmanager
-def naming(path):
+def naming_file(path):
     """Let an error of the operating system say which file it is about."""
     try:
         yield
     except OSError as error:
-        temporary = str(error.filename).endswith(PARTIAL)
+        temporary = str(error.filename).endswith(PARTIAL_SUFFIX)
         if error.filename is None or error.filename2 is not None or temporary:
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
+            error.filename2 = None
         raise
 
 
 @contextlib.contextmanager
 def locked(path, refusal, patience=0.0):
-    """Hold a lock between processes; `refusal` makes the error from who holds it."""
+    """Hold a lock between processes; ``refusal`` makes the message from the name of its holder."""
     from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def locked(path, refusal, patience=0.0):
         owner = path.read_text(errors="replace").strip()
         raise InputError(refusal(owner)) from None
     try:
-        with naming(path):
+        with naming_file(path):
             path.write_text(f"pid {os.getpid()} on {socket.gethostname()}\n")
         yield
     finally:
@@ -63,16 +63,16 @@ def locked(path, refusal, patience=0.0):
 def replacing(path, *, private=False):
     """Write a file under a temporary name and rename it when the block succeeds.
 
-    Nobody else can read a private one, nor list the folder that is made for it, from the moment they are made.
+    Nobody else can ever read a private one, nor list the folder that is made for it.
     """
     path = Path(path)
     if path.parent == _DEVICES or (path.exists() and not (path.is_file() or path.is_dir())):
         raise InputError(f"{path}: is a device or a pipe, which a file would replace: name a file")
-    file_rights, folder_rights = _CLOSED if private else _OPEN
+    file_rights, folder_rights = _PRIVATE_RIGHTS if private else _PUBLIC_RIGHTS
     path.parent.mkdir(folder_rights, parents=True, exist_ok=True)
-    temporary = _beside(path)
+    temporary = _temporary_name(path)
     try:
-        with naming(path):
+        with naming_file(path):
             temporary.touch(file_rights, exist_ok=False)
             yield temporary
             _sync(temporary)
@@ -85,12 +85,12 @@ def replacing(path, *, private=False):
 def new_folder(path, remedy="name a new folder, or remove this one"):
     """Fill a folder under a temporary name and rename it when the block succeeds."""
     path = Path(path)
-    taken = InputError(f"{path}: exists: {remedy}")
+    exists = InputError(f"{path}: exists: {remedy}")
     if path.exists() or path.is_symlink():  # a link to nowhere, or to itself, does not exist
-        raise taken
+        raise exists
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(path)
-    with naming(path):
+    temporary = _temporary_name(path)
+    with naming_file(path):
         temporary.mkdir()
     try:
         yield temporary
@@ -99,7 +99,7 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
             temporary.rename(path)
         except OSError:
             if path.exists():
-                raise taken from None
+                raise exists from None
             raise
         _sync(path.parent)
     finally:
@@ -107,24 +107,24 @@ def new_folder(path, remedy="name a new folder, or remove this one"):
 
 
 def exchange(new, old):
-    """Swap two folders, on Linux in one step, so that whoever reads or kills never meets a moment without one.
+    """Swap two folders, on Linux in one step, so that there is no moment without one.
 
     Where the system cannot do it (macOS, some network drives) there is one between two renames.
     """
     with contextlib.suppress(AttributeError):  # of a system without this call
         library = ctypes.CDLL(None, use_errno=True)
         names = os.fsencode(new), os.fsencode(old)
-        if library.renameat2(_HERE, names[0], _HERE, names[1], _RENAME_EXCHANGE) == 0:
+        if library.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
             return
-    aside = _beside(new)
+    aside = _temporary_name(new)
     old.rename(aside)
     new.rename(old)
     aside.rename(new)
 
 
-def _beside(path):
-    """A new hidden name for what is not yet whole, no longer than names may be."""
-    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL}")
+def _temporary_name(path):
+    """Give a new hidden name beside a path, no longer than names may be."""
+    return path.with_name(f".{path.name[:150]}.{secrets.token_hex(6)}{PARTIAL_SUFFIX}")
 
 
 def _sync(path):
@@ -137,17 +137,21 @@ def _sync(path):
 
 
 def writable(folder):
-    """Whether files can be written to a folder, or it can be made where it is missing."""
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    """Say whether files can be written to a folder, which may still be missing."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
     return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def sweep(folder):
     """Remove the partial files and folders that killed processes left in a folder a day ago."""
-    for partial in list(Path(folder).rglob(f".*{PARTIAL}")):
+    for partial in list(Path(folder).rglob(f".*{PARTIAL_SUFFIX}")):
         with contextlib.suppress(OSError):
-            if time.time() - partial.stat().st_mtime > _DAY:
-                shutil.rmtree(partial) if partial.is_dir() else partial.unlink()
+            if time.time() - partial.stat().st_mtime < _DAY:
+                continue
+            if partial.is_dir():
+                shutil.rmtree(partial)
+            else:
+                partial.unlink()
 
 
 def write_bytes(path, data, *, private=False):
@@ -176,21 +180,22 @@ def sha256_file(path):
 
 def refuse_overwriting(output, *inputs):
     """Refuse to write where the command reads."""
-    path = Path(output).resolve() if output else None
-    if path is None or not path.exists():
+    if not output or not Path(output).resolve().exists():
         return
-    shipped = [folder for folder in (paths.DATA, os.environ.get("CASEBOOK_DATA_MIRROR")) if folder]
-    if any(path.is_relative_to(os.path.realpath(folder)) for folder in shipped):
+    path = Path(output).resolve()
+    shipped = [paths.DATA, os.environ.get("CASEBOOK_DATA_MIRROR")]
+    if any(path.is_relative_to(os.path.realpath(folder)) for folder in filter(None, shipped)):
         raise InputError(f"{output}: is data of the project: write to another file")
     for source in map(Path, filter(None, inputs)):
-        below = [
+        files = [
+            source,
             *source.glob("*.jsonl*"),
             *source.glob("qrels/*"),
             *source.rglob("*.txt"),
             *source.rglob("*.md"),
         ]
-        # Of hard links, only one name may be known.
-        if any(file.exists() and file.samefile(path) for file in (source, *below)):
+        # Of hard links, the user may have named any.
+        if any(file.exists() and file.samefile(path) for file in files):
             raise InputError(f"{output}: is read by this command: write to another file")
 
 
@@ -201,42 +206,42 @@ class Store:
         import fsspec
 
         self._address = str(url)
-        self.url = without_secrets(url, self._address)  # as it is shown
-        with self._telling():
+        self.url = without_secrets(url, self._address)  # for readers
+        with self._one_error():
             self.files, self._root = fsspec.core.url_to_fs(self._address)
 
     @property
     def is_folder(self):
-        """Whether it is a folder of this machine."""
+        """Say whether it is a folder of this machine."""
         from fsspec.implementations.local import LocalFileSystem
 
         return isinstance(self.files, LocalFileSystem)
 
     def path(self, name):
-        """Place of a file, as the file system names it."""
+        """Give the path of a file, as the file system names it."""
         return posixpath.join(self._root, name)
 
     def place(self, name):
-        """Place of a file, as it is shown."""
+        """Give the address of a file, for readers."""
         return posixpath.join(self.url, name)
 
     def read(self, name):
-        """Bytes of a file, or None if there is no such file."""
-        with self._telling(), contextlib.suppress(FileNotFoundError):
+        """Give the bytes of a file, or None if there is no such file."""
+        with self._one_error(), contextlib.suppress(FileNotFoundError):
             return self.files.cat_file(self.path(name))
 
     def size(self, name):
-        """Number of bytes of a file, or None if there is no such file."""
-        with self._telling(), contextlib.suppress(FileNotFoundError):
+        """Give the number of bytes of a file, or None if there is no such file."""
+        with self._one_error(), contextlib.suppress(FileNotFoundError):
             return self.files.size(self.path(name))
 
     def names(self):
-        """List what is there, without what is in folders below it."""
-        with self._telling(), contextlib.suppress(FileNotFoundError):
+        """List the files, without those in folders below."""
+        with self._one_error(), contextlib.suppress(FileNotFoundError):
             self.files.invalidate_cache()  # of what others have written meanwhile
-            found = self.files.ls(self._root, detail=False)
+            listed = self.files.ls(self._root, detail=False)
             self.files.invalidate_cache()
-            return sorted(posixpath.basename(path) for path in found)
+            return sorted(posixpath.basename(path) for path in listed)
         return []
 
     def write(self, name, data):
@@ -244,7 +249,7 @@ class Store:
         if self.is_folder:
             write_bytes(self.path(name), data)
             return
-        with self._telling():
+        with self._one_error():
             self.files.pipe_file(self.path(name), data)
 
     def copy(self, name, source):
@@ -253,17 +258,17 @@ class Store:
             with replacing(self.path(name)) as temporary:
                 shutil.copyfile(source, temporary)
             return
-        with self._telling():
+        with self._one_error():
             self.files.put_file(str(source), self.path(name))
 
     def remove(self, name):
         """Remove a file, if it is there."""
-        with self._telling(), contextlib.suppress(FileNotFoundError):
+        with self._one_error(), contextlib.suppress(FileNotFoundError):
             self.files.rm_file(self.path(name))
 
     @contextlib.contextmanager
-    def _telling(self):
-        """Turn the errors of a file system, which has kinds of its own, into one."""
+    def _one_error(self):
+        """Turn the errors of a file system, of whatever kind, into one."""
         try:
             yield
         except Exception as error:

@@ -11,15 +11,27 @@ import platformdirs
 
 from casebook.errors import InputError
 
-# CASEBOOK_PROJECT says where notebooks, data cards and book are, CASEBOOK_ROOT (else
-# EMBEDDINGSHIFT_ROOT) where outputs go.
-PROJECT, OUTPUTS = "CASEBOOK_PROJECT", ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
-FOLDERS = (PROJECT, *OUTPUTS, "CASEBOOK_CACHE", "CASEBOOK_DATA_MIRROR")
-ROOT = Path(os.path.realpath(os.environ.get(PROJECT) or Path(__file__).parents[2]))
+PROJECT_VARIABLE = "CASEBOOK_PROJECT"
+"""Environment: where notebooks, data cards and book are."""
+
+OUTPUT_VARIABLES = ("CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT")
+"""Environment: where outputs go, by the one of them that is set."""
+
+FOLDER_VARIABLES = (
+    PROJECT_VARIABLE,
+    *OUTPUT_VARIABLES,
+    "CASEBOOK_CACHE",
+    "CASEBOOK_DATA_MIRROR",
+)
+"""Environment: all folders."""
+
+ROOT = Path(os.path.realpath(os.environ.get(PROJECT_VARIABLE) or Path(__file__).parents[2]))
 NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 CARDS = DATA / "cards"
-OUTPUT = Path(os.path.realpath(next(filter(None, map(os.environ.get, OUTPUTS)), ROOT)))
+
+_output_folders = [os.environ[name] for name in OUTPUT_VARIABLES if os.environ.get(name)]
+OUTPUT = Path(os.path.realpath(_output_folders[0] if _output_folders else ROOT))
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -57,45 +69,52 @@ def cache_dir(*parts):
     return Path(base).joinpath(*parts)
 
 
-def data_folder(name):
-    """Tell a user's folder of data from the name of a data card."""
-    given, equals, place = os.fspath(name).partition("=")
-    if not (equals and _NAME.fullmatch(given)):
-        given, place = None, os.fspath(name)
-    if not isinstance(name, Path) and not {"/", os.sep} & set(place):
+def data_folder(text):
+    """Give name and path of a user's folder of data; None for the name of a data card.
+
+    ``FOLDER`` is called after its last part, ``NAME=FOLDER`` as the user says.
+    """
+    name, equals, path = os.fspath(text).partition("=")
+    if not equals or not _NAME.fullmatch(name):
+        name = None
+        path = os.fspath(text)
+    if not isinstance(text, Path) and "/" not in path and os.sep not in path:
         return None
-    folder = home_path(place)
-    # "Meine Fälle" is called Meine_Falle
-    plain = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore").decode()
+    folder = home_path(path)
     try:
-        return valid_name(
-            given or re.sub(r"[^A-Za-z0-9_.-]+", "_", plain).strip("_."), "dataset folder"
-        ), folder
+        return valid_name(name or _plain_name(folder), "dataset folder"), folder
     except InputError as error:
         raise InputError(f"{error}; or call it: NAME={folder}") from None
 
 
-def refuse_unusable(name, place):
-    """Refuse a path, given as `name`, that leads nowhere, or at which reading would wait for ever."""
+def _plain_name(folder):
+    """Give the name of a folder in plain letters: "Meine Fälle" is Meine_Falle."""
+    name = unicodedata.normalize("NFKD", folder.resolve().name)
+    name = name.encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.")
+
+
+def refuse_unusable(name, path):
+    """Refuse the path of an option that leads nowhere, or at which reading would wait for ever."""
     try:
-        kind = Path(place).stat().st_mode
+        mode = Path(path).stat().st_mode
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise InputError(
-                f"{name}: {place}: goes through links that lead to themselves: remove them"
+                f"{name}: {path}: goes through links that lead to themselves: remove them"
             ) from None
         return
-    piped = os.path.realpath(place).startswith("/proc/")  # by the shell: <(zcat run.gz), /dev/stdin
-    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or piped):
+    piped = os.path.realpath(path).startswith("/proc/")  # by the shell: <(zcat run.gz), /dev/stdin
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or piped):
         raise InputError(
-            f"{name}: {place}: is no file or folder, but a pipe or a device: name a file"
+            f"{name}: {path}: is no file or folder, but a pipe or a device: name a file"
         )
 
 
 def refuse_whole_disk(folder):
     """Refuse to look for files on all of a disk, which takes hours."""
-    place = Path(os.path.realpath(folder))
-    if place == Path(place.anchor):
+    path = Path(os.path.realpath(folder))
+    if path == Path(path.anchor):
         raise InputError(f"{folder}: is the whole disk: name the folder that is meant")
 
 
@@ -111,18 +130,19 @@ def home_path(path):
 
 def check_folders():
     """Refuse folders that cannot serve, before anything is read or written."""
-    for name in FOLDERS:
+    for name in FOLDER_VARIABLES:
         refuse_unusable(name, os.environ.get(name, ""))
     for folder in (ROOT, OUTPUT):
         try:
             str(folder).encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, or rename the folder"
+                f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, "
+                "or rename the folder"
             ) from None
-    if not CARDS.is_dir() and os.environ.get(PROJECT):
-        raise InputError(f"{PROJECT}: {ROOT}: is no project: it has no data/cards")
-    there = next(place for place in (OUTPUT, *OUTPUT.parents) if place.exists())
-    if not there.is_dir() or (there != OUTPUT and not os.access(there, os.W_OK)):
-        named = next(filter(os.environ.get, OUTPUTS), "outputs")
-        raise InputError(f"{named}: {OUTPUT}: is no folder that outputs can go to")
+    if not CARDS.is_dir() and os.environ.get(PROJECT_VARIABLE):
+        raise InputError(f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has no data/cards")
+    existing = next(path for path in (OUTPUT, *OUTPUT.parents) if path.exists())
+    if not existing.is_dir() or (existing != OUTPUT and not os.access(existing, os.W_OK)):
+        variable = next(filter(os.environ.get, OUTPUT_VARIABLES), "outputs")
+        raise InputError(f"{variable}: {OUTPUT}: is no folder that outputs can go to")

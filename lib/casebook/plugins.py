@@ -9,7 +9,8 @@ from pathlib import Path
 from casebook.errors import InputError
 
 PREFIXES = ("entailment", "model")  # of names of ours: entailment:FOLDER, model:NAME
-CALLER = "CASEBOOK_CALLER"  # set for a kernel, which works in another folder: that of the command's caller
+CALLER = "CASEBOOK_CALLER"
+"""Environment of a kernel, which works in another folder: the folder of the command's caller."""
 
 
 def is_plugin(name):
@@ -23,67 +24,70 @@ def is_plugin(name):
 
 
 def plugin(name):
-    """Import ``module:object``; modules in the folder of the command's caller are found as Python finds them.
+    """Import ``module:object``; modules may be in the folder of the command's caller.
 
-    They are imported in that folder too, so that files that they open then are found from a kernel as from the command.
+    They are imported in that folder, so that files that they open then are found from a kernel as
+    from the command.
     """
-    module, _, target = name.partition(":")
-    here = os.environ.get(CALLER) or str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
+    module_name, _, target = name.partition(":")
     try:
-        with contextlib.chdir(here) if module not in sys.modules else contextlib.nullcontext():
-            found = importlib.import_module(module)
+        value = _imported(module_name)
         for part in target.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise InputError(
             f"{name}: {_line(error)}: give 'module:object' of an importable module"
         ) from error
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # whatever the user's module raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise InputError(
             f"{name}: importing it raised {type(error).__name__}: {_line(error)}"
         ) from error
-    return found
+    return value
 
 
-def callable_plugin(name, what):
-    """Import ``module:object`` and refuse what cannot be called; ``what`` is its signature, for the message."""
-    found = plugin(name)
-    if not callable(found):
-        raise InputError(f"{name}: expected a callable {what}, found {type(found).__name__}")
-    return found
+def _imported(module_name):
+    folder = os.environ.get(CALLER) or str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)
+    loaded = module_name in sys.modules
+    with contextlib.nullcontext() if loaded else contextlib.chdir(folder):
+        return importlib.import_module(module_name)
 
 
-def instance(name, found, what, *arguments):
+def callable_plugin(name, signature):
+    """Import ``module:object`` and refuse what cannot be called; the message names a signature."""
+    value = plugin(name)
+    if not callable(value):
+        raise InputError(f"{name}: expected a callable {signature}, found {type(value).__name__}")
+    return value
+
+
+def instance(name, plugin_class, signature, *arguments):
     """Make an object of a plugin that is a class, and refuse one that cannot be called."""
-    made = called(name, found, *arguments)
-    if not callable(made):
+    value = called(name, plugin_class, *arguments)
+    if not callable(value):
         raise InputError(
-            f"{name}: an object of the class must be a callable {what}: it has no __call__"
+            f"{name}: an object of the class must be a callable {signature}: it has no __call__"
         )
-    return made
+    return value
 
 
-def called(name, found, *arguments):
+def called(name, function, *arguments):
     """Call a plugin; what it raises is an error of its user, in one line."""
     try:
-        return found(*arguments)
+        return function(*arguments)
     except (Exception, SystemExit) as error:
         raise InputError(f"{name}: raised {type(error).__name__}: {_line(error)}") from error
 
 
-def numbers_of(given, kind):
-    """What a plugin gave as an array of numbers; of what is none, an empty one."""
+def array_of(value, dtype):
+    """Give what a plugin returned as an array of numbers, an empty one if it is none."""
     import numpy as np  # most commands need no plugin and start faster without
 
     try:
-        return np.asarray(given, dtype=kind)
+        return np.asarray(value, dtype=dtype)
     except (TypeError, ValueError, OverflowError):
-        return np.empty(0, kind)
+        return np.empty(0, dtype)
 
 
 def _line(error):

@@ -1,6 +1,27 @@
-"""The verdict on a difference, from its interval and the largest difference that does not matter."""
+"""Verdicts: their words, and the rules by which an interval and a margin give them.
+
+What is judged decides on the words:
+
+- A **contrast** of two systems (`casebook.contrasts`, ``contrasts.json``, tables of chapters):
+  *better*, *worse*, *equivalent*, *undecided*, *cannot be measured*, by `verdict_of`.
+- A **headline**, the answer to a question (front page, first sentences of a chapter): *helps*,
+  *hurts*, *no effect*, *undecided*, *cannot be measured*, by `EFFECTS` from the verdict of its
+  contrast; its sentence opens with the words of `ANSWERS`.
+- A **gate** (``runs gate``, ``runs decide``, gates of shifts and of assistants): *pass*, *fail*,
+  *undecided*, *incomparable*, *same*, by `gate_verdict`. Each has an exit code of its own. A
+  decision on a pass is the documented action *Promote*, on anything else *KeepActive*.
+- A **statement of a document** (the book's page of statements): *confirmed*, *contradicted*,
+  *not contradicted*, *reproduced*, *by construction*, by the rules of ``data/stated.yml``
+  (`casebook.book.stated`).
+- A **preference** of raters: *preferred*, *not preferred*; *equivalent*, *different*
+  (`casebook.raters.preference`).
+
+*Undecided* and *cannot be measured* are the same words in all of them.
+"""
 
 import math
+
+# --- contrasts
 
 BETTER = "better"
 WORSE = "worse"
@@ -17,7 +38,11 @@ INTERVAL_BY_UNIT = "interval_by_unit"
 
 
 def verdict_of(low, high, margin=0.0):
-    """Give the verdict on a difference with this interval; bounds are None or NaN where there is none."""
+    """Give the verdict on a difference with this interval.
+
+    The bounds are None or NaN where there is no interval; ``margin`` is the largest difference that
+    does not matter.
+    """
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         return UNDECIDED
     if -margin < low and high < margin:
@@ -27,3 +52,77 @@ def verdict_of(low, high, margin=0.0):
     if high < 0:
         return WORSE
     return UNDECIDED
+
+
+# --- headlines
+
+HELPS = "helps"
+HURTS = "hurts"
+NO_EFFECT = "no effect"
+
+EFFECTS = {
+    BETTER: HELPS,
+    WORSE: HURTS,
+    EQUIVALENT: NO_EFFECT,
+    UNDECIDED: UNDECIDED,
+    NOT_MEASURED: NOT_MEASURED,
+}
+"""Verdict of a contrast to that of a headline."""
+
+ANSWERS = {
+    HELPS: "Yes",
+    HURTS: "No, it is worse",
+    NO_EFFECT: "No, the difference is too small to matter",
+    UNDECIDED: "Undecided",
+    NOT_MEASURED: "Cannot be measured here",
+}
+"""Verdict of a headline to the opening words of its sentence."""
+
+# --- gates
+
+PASS = "pass"
+FAIL = "fail"
+INCOMPARABLE = "incomparable"
+SAME = "same"
+
+PROMOTE = "Promote"
+KEEP_ACTIVE = "KeepActive"
+
+
+def gate_verdict(low, high, margin, inclusive=False):
+    """Compare an interval with a margin.
+
+    Parameters
+    ----------
+    low, high : float or None
+        The interval; None if there is none.
+    margin : float
+        What it must lie above, in the same unit.
+    inclusive : bool
+        Whether touching the margin from above suffices.
+
+    Returns
+    -------
+    str
+        ``"pass"``, ``"fail"`` or ``"undecided"``.
+
+    Examples
+    --------
+    >>> gate_verdict(0.01, 0.05, 0.0), gate_verdict(-0.02, 0.05, 0.0), gate_verdict(-0.02, -0.01, 0)
+    ('pass', 'undecided', 'fail')
+    """
+    if low is None or high is None:
+        return UNDECIDED
+    if low > margin or (inclusive and low == margin):
+        return PASS
+    if high < margin or (not inclusive and high == margin):
+        return FAIL
+    return UNDECIDED
+
+
+def worst_verdict(verdicts):
+    """Give the verdict of a gate with several rules."""
+    for verdict in (FAIL, INCOMPARABLE, UNDECIDED):
+        if verdict in verdicts:
+            return verdict
+    return PASS

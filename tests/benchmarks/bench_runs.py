@@ -17,7 +17,7 @@ from measuring import limit_row
 
 from casebook.files import write_json
 from casebook.runs.promotions import NO_LINE, promote
-from casebook.runs.registry import discover, locate, order
+from casebook.runs.registry import discover, locate, sort_runs
 
 RUNS, QUERIES = 10_000, 400
 LIMIT = {"compare": 2.0, "history": 2.0, "pair": 1.0, "help": 0.3}
@@ -94,7 +94,7 @@ def _write_runs(root):
 def _write_history(root):
     """Copy one real entry into a chain of many, without syncing each line."""
     listing = discover(locate(runs_root=root))
-    best = order(listing.runs, "ndcg@3")[0]
+    best = sort_runs(listing.runs, "ndcg@3")[0]
     entry = promote(listing, best, "ndcg@3", "benchmark")
     previous, lines = NO_LINE, []
     for number in range(1, RUNS + 1):

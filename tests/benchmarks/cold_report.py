@@ -18,9 +18,9 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from casebook.grid import load_grid, select
+from casebook.batch.execute import QUIET
+from casebook.batch.grid import load_grid, select
 from casebook.paths import NOTEBOOKS, cache_dir
-from casebook.run import QUIET
 
 BOOK = Path(__file__).parents[2] / "book" / "methods"
 BAR = 0.6  # of the naive way's wall time

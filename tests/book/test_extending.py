@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from casebook import evaluate, load, load_encoder, run_ablation
+from casebook.batch.grid import Cell
+from casebook.batch.plan import inputs_of
 from casebook.errors import InputError
-from casebook.grid import Cell
 from casebook.paths import NOTEBOOKS, ROOT
 from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.run import inputs_of
 
 PAGE = (ROOT / "book/methods/extending.md").read_text(encoding="utf-8")
 MODULES = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL)

@@ -6,10 +6,12 @@ import pytest
 from toy_records import seal
 
 from casebook import paths
+from casebook.batch.execute import Outcome
+from casebook.batch.grid import Cell
+from casebook.batch.plan import Planned
+from casebook.batch.run_folder import write_outcomes, write_planned
 from casebook.book.pages import grid_page
-from casebook.grid import Cell
 from casebook.paths import run_dir
-from casebook.run import Outcome, Planned, keep, keep_planned
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import RunOutputs
 
@@ -43,12 +45,12 @@ def planned(name, **parameters):
 
 def test_done_failed_and_never_run_stand_in_one_table(run):
     other = planned("other", dataset="<b>", n_resamples=2000)
-    keep_planned(
+    write_planned(
         "mine",
         [planned("lost", dataset="/a/b c/own", n_resamples=9, cases=["/a/mine.jsonl"]), other],
     )
     lost = Outcome("lost", "cell 3: a < b", 61.0, ("kernel died",), "timed out")
-    keep("mine", [lost, Outcome(DONE[0], seconds=12.34)])
+    write_outcomes("mine", [lost, Outcome(DONE[0], seconds=12.34)])
     page = grid_page("mine", DONE)
     assert "4 configurations: 2 done, 1 failed, 1 not run." in page
     done, failed, never = (row(page, name) for name in (DONE[0], "lost", "other"))
@@ -72,10 +74,10 @@ def test_done_failed_and_never_run_stand_in_one_table(run):
 
 
 def test_a_cell_that_failed_again_shows_no_number_of_before(run):
-    keep("mine", [Outcome(DONE[0], "boom", 1.0, cause="failed")])
+    write_outcomes("mine", [Outcome(DONE[0], "boom", 1.0, cause="failed")])
     failed = row(grid_page("mine", DONE), DONE[0])
     assert "Does it" not in failed and "href" not in failed
-    keep("mine", [Outcome(DONE[0], seconds=1.0)])
+    write_outcomes("mine", [Outcome(DONE[0], seconds=1.0)])
     assert "Does it" in row(grid_page("mine", DONE), DONE[0])
 
 

@@ -6,11 +6,11 @@ import subprocess
 import pytest
 
 from casebook import paths
+from casebook.batch.run_folder import sole_writer
 from casebook.book.checksums import write_checksums
 from casebook.book.publish import MARKER, publish_run
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
-from casebook.run import sole_writer
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import yaml
 from toy_records import rewrite_record
 
 from casebook import paths
+from casebook.batch.grid import load_grid, select
+from casebook.batch.run_folder import stored_record
 from casebook.book import pages
 from casebook.book.chapters import code, command, for_readers, hashes, limits, reproduce_line
 from casebook.data.cards import cards
-from casebook.grid import load_grid, select
 from casebook.paths import run_dir
-from casebook.run import stored_record
 
 CELL = "retrieval_ablation-smoke"
 

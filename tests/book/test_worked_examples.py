@@ -18,7 +18,7 @@ REQUIRED = {
     "measures": [info.name for info in list_measures()],
     "retrieval_ablation": "reciprocal_rank_fusion weighted_sum maximal_marginal_relevance MaxSimReranker BM25Index",
     "counterfactual_sensitivity": "rbo placebo_edits mean_displacement normalised_footrule explain_result explain_edge",
-    "run_registry": "contrasts judge",
+    "run_registry": "contrasts gate_verdict",
     "embedding_shift": "learn_posneg learn_ridge cross_fit evaluate_shift oracle fit_tau judge",
     "explanation_quality": "faithfulness documented_faithfulness separation threshold_sweep quote_states",
     "inference": "bootstrap_mean wilson newcombe paired_randomization holm",

@@ -12,13 +12,13 @@ import pytest
 import yaml
 from serving import chatting
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import check_cell
 from casebook.book.chapters import command, hashes
 from casebook.book.items import item_pages
 from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.grid import Cell
-from casebook.parameters import check
 from casebook.paths import DATA, NOTEBOOKS, ROOT
 from casebook.runs.record import read_record
 
@@ -141,7 +141,7 @@ def test_a_log_is_one_file_or_a_list(tmp_path, notebook):
         str(own_log(tmp_path / f"{name}.jsonl", system=name, score=1)) for name in ("new", "old")
     ]
     for value in (paths, paths[0]) if "assistant" in notebook else (paths,):
-        note = check(Cell("mine", notebook, {"log": value}), NOTEBOOKS / notebook)
+        note = check_cell(Cell("mine", notebook, {"log": value}))
         assert note == "the log's own scores are not read: score"
 
 
@@ -165,7 +165,7 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     with pytest.raises(
         InputError, match="agreement_level: give a token F1 between 0 and 1, not 'high'"
     ):
-        check(wrong, NOTEBOOKS / wrong.notebook)
+        check_cell(wrong)
 
 
 def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):

@@ -260,8 +260,8 @@ def test_help_is_quick():
 @pytest.mark.parametrize(
     ("command", "module", "name", "options"),  # an option by its own name, or option=parameter
     [
-        ("run", "run", "run_batch", "workers retries"),
-        ("report", "run", "run_batch", "workers retries"),
+        ("run", "batch.run", "run_batch", "workers retries"),
+        ("report", "batch.run", "run_batch", "workers retries"),
         ("agreement", "measures.agreement", "krippendorff_alpha", "n_resamples=n_resamples"),
         (
             "answer",

@@ -266,7 +266,7 @@ def test_the_data_of_the_project_are_no_place_for_an_output(casebook, case):
             "casebook.retrieval.shards.encode_folder",
             "carries on",
         ),
-        (["run", "query_length"], "casebook.run.run_batch", "carries on"),
+        (["run", "query_length"], "casebook.batch.run.run_batch", "carries on"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

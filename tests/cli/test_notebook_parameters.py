@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from casebook.chapters import CHAPTERS, settings_of
-from casebook.grid import load_grid
-from casebook.parameters import defaults
+from casebook.batch.chapters import CHAPTERS, settings_of
+from casebook.batch.grid import load_grid
+from casebook.batch.parameters import defaults
+from casebook.batch.run_folder import sole_writer
 from casebook.paths import NOTEBOOKS
-from casebook.run import sole_writer
 
 NUMBERS = ["many", "null", "true", "[2]"]
 WHOLE = [*NUMBERS, "-1", "2.5", "10000000000"]
@@ -363,7 +363,7 @@ def refused(casebook, monkeypatch, tmp_path):
 
     (tmp_path / "mirror" / "reported").mkdir(parents=True)
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(tmp_path / "mirror"))
-    monkeypatch.setattr("casebook.run.run_batch", start)
+    monkeypatch.setattr("casebook.batch.run.run_batch", start)
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     smoke = [cell for cell in load_grid() if "smoke" in cell.tags]
@@ -563,7 +563,7 @@ def test_a_dry_run_refuses_what_a_run_refuses_before_its_first_kernel(
         ("dataset=[smoke]", "dataset: ['smoke'] is no name"),
         ("titles=3", "titles: give true or false, not 3"),
         ("max_missing=many", "max_missing: give a number from 0 to 1, not 'many'"),
-        ("n_resamples=99", "resamples: give a whole number of at least 100"),
+        ("n_resamples=99", "n_resamples: give a whole number of at least 100"),
         ("answers=3", "answers: 3 is no name"),
         ("answers=nope.csv", "answers 'nope.csv': no such file or folder"),
         ("colour=red", "mine.ipynb has no parameter colour; it takes answers"),
@@ -580,7 +580,7 @@ def test_a_notebook_of_ones_own_has_no_model_but_names_and_types(
         "titles = True",
         "max_missing = 0.05",
     ]
-    lines += ["resamples = 1000", 'run = ""', 'cell = ""']
+    lines += ["n_resamples = 1000", 'run = ""', 'cell = ""']
     chapter = {
         "cell_type": "code",
         "metadata": {"tags": ["parameters"]},

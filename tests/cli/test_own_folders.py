@@ -9,13 +9,14 @@ import sys
 
 import pytest
 
+from casebook.batch.grid import Cell, load_grid, select
+from casebook.batch.parameters import check_names, path_parameters, with_absolute_paths
+from casebook.batch.plan import inputs_of
+from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import command
 from casebook.book.titles import titles
 from casebook.errors import InputError
-from casebook.grid import Cell, load_grid, select
-from casebook.parameters import check_parameters, path_parameters, resolved
 from casebook.paths import DATA, NOTEBOOKS, data_folder
-from casebook.run import inputs_of, stored_record
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def test_reported_tables_are_read_before_a_kernel_starts(casebook, folders, monk
 def test_forms_and_keys_count_from_the_callers_folder(casebook, folders, monkeypatch):
     monkeypatch.chdir(folders)
     paths = path_parameters(NOTEBOOKS / "06_rater_agreement.ipynb")
-    found = resolved({"forms": ["a/contracts"], "key": "b", "seed": 3}, {}, paths)
+    found = with_absolute_paths({"forms": ["a/contracts"], "key": "b", "seed": 3}, {}, paths)
     assert found == {"forms": [str(folders / "a/contracts")], "key": str(folders / "b"), "seed": 3}
     code, _, err = casebook("run", "rater_agreement", "-p", "forms=[./none]")
     assert code == 1 and "forms './none': no such file or folder" in err
@@ -210,14 +211,14 @@ def test_a_parameter_annotated_as_a_path_counts_from_the_callers_folder(
     paths = path_parameters(own_chapter)
     assert paths == {"cases": False, "answers": True}
     given = {"cases": "a folder/fälle.jsonl", "answers": "gold", "k": "b"}
-    assert resolved(given, {}, paths) == given | {"cases": str(mine)}
+    assert with_absolute_paths(given, {}, paths) == given | {"cases": str(mine)}
     for name, value in (("cases", "gold"), ("answers", "none.jsonl"), ("answers", "a folder/none")):
         with pytest.raises(InputError, match=f"{name} '{value}': no such file or folder"):
-            resolved({name: value}, {}, paths)
+            with_absolute_paths({name: value}, {}, paths)
     with pytest.raises(
         InputError, match=r"takes no folder as dataset.*your own files: cases=, answers="
     ):
-        check_parameters(own_chapter, {"dataset": str(tmp_path)})
+        check_names(own_chapter, {"dataset": str(tmp_path)})
 
 
 def test_another_content_of_a_file_is_another_input(own_chapter, tmp_path):
@@ -233,8 +234,8 @@ def test_another_content_of_a_file_is_another_input(own_chapter, tmp_path):
 def test_a_folder_of_a_cards_name_is_not_the_card(folders, monkeypatch):
     shutil.copytree(DATA / "smoke", folders / "smoke")
     monkeypatch.chdir(folders)
-    assert resolved({"dataset": "smoke"}, {}) == {"dataset": "smoke"}
-    (value,) = resolved({"datasets": ["./smoke"]}, {})["datasets"]
+    assert with_absolute_paths({"dataset": "smoke"}, {}) == {"dataset": "smoke"}
+    (value,) = with_absolute_paths({"datasets": ["./smoke"]}, {})["datasets"]
     assert data_folder(value) == ("smoke-2", folders / "smoke")
 
 
@@ -251,7 +252,7 @@ def test_models_are_found_from_the_callers_folder(folders, monkeypatch):
         ("minilm", "minilm"),
         ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
     ):
-        assert resolved({"encoder": given}, {}) == {"encoder": expected}
+        assert with_absolute_paths({"encoder": given}, {}) == {"encoder": expected}
 
 
 def test_a_parameter_for_a_whole_tag_reaches_the_experiments_that_have_it():

@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from openpyxl import load_workbook
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import path_parameters, with_absolute_paths
+from casebook.batch.plan import plan
 from casebook.errors import InputError
-from casebook.grid import Cell
-from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
 from casebook.raters.analysis import check_parameters
 from casebook.raters.read import read_key
-from casebook.run import plan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
 from forms_as_documented import write_forms
@@ -311,7 +311,9 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
     chapter = NOTEBOOKS / "06_rater_agreement.ipynb"
 
     def checked(**values):
-        parameters = resolved({"run": "r", "cell": "c", **values}, {}, path_parameters(chapter))
+        parameters = with_absolute_paths(
+            {"run": "r", "cell": "c", **values}, {}, path_parameters(chapter)
+        )
         return plan([Cell("rater_agreement-mine", chapter.name, parameters)], "never-run")
 
     assert [item.status for item in checked(forms="zurück gekommen", key="my pilot")] == ["run"]

@@ -21,7 +21,7 @@ from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_m
 from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
 from casebook.runs.headlines import EFFECTS
-from casebook.runs.outputs import as_json
+from casebook.runs.outputs import items_json
 from casebook.verdicts import NOT_MEASURED, VERDICTS
 
 S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
@@ -448,9 +448,9 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
 def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(
     study, kept, monkeypatch
 ):
-    assert as_json(kept) == as_json(drill_down(study))
+    assert items_json(kept) == items_json(drill_down(study))
     small = drill_down(study, most_bytes=20_000)
-    assert len(as_json(small)) <= 20_000 and small["asked"] == 100
+    assert len(items_json(small)) <= 20_000 and small["asked"] == 100
     ids = [item["id"] for item in small["items"]]
     wrong = {item["id"] for item in kept["items"] if item["right"][0] is False}
     assert set(ids) <= wrong or wrong <= set(ids)

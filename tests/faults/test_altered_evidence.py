@@ -9,7 +9,7 @@ import pytest
 
 from casebook import paths
 from casebook.errors import InputError
-from casebook.runs.evidence import KINDS
+from casebook.runs.evidence import EVIDENCE_FOLDERS
 from casebook.runs.outputs import require_report
 
 FLIPS = 100  # of each kind of file
@@ -42,7 +42,7 @@ def same_content(before, after):
         return False
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "runs", "numbers.json", "contrasts.json"])
+@pytest.mark.parametrize("kind", [*EVIDENCE_FOLDERS, "runs", "numbers.json", "contrasts.json"])
 def test_a_flipped_bit_is_noticed(report, kind, count):
     chance = random.Random(kind)
     noticed = 0
@@ -71,7 +71,7 @@ def test_a_flipped_bit_is_noticed(report, kind, count):
     count(f"bit flipped in the outputs of a run: {kind}", noticed)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "runs"])
+@pytest.mark.parametrize("kind", [*EVIDENCE_FOLDERS, "runs"])
 def test_a_file_that_is_gone_is_noticed(report, kind, count):
     for path in files(report, kind):
         content = path.read_bytes()

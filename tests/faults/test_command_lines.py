@@ -23,7 +23,7 @@ import typer
 
 from casebook import cli
 from casebook.paths import ROOT
-from casebook.runs.promotions import FOLDER, HEADS
+from casebook.runs.promotions import HEAD_FOLDER, LOG_FOLDER
 from casebook.trec import write_run
 
 LINES = 1000
@@ -527,7 +527,7 @@ def checked(line, words, folder, driver, pristine, backup):
         if path in pristine:
             if path.parent == folder / "in" and line.writes(path.name):
                 continue
-            log = {FOLDER, HEADS} & {*path.parts} and line.name in (
+            log = {LOG_FOLDER, HEAD_FOLDER} & {*path.parts} and line.name in (
                 "runs promote",
                 "runs rollback",
                 "runs decide",

@@ -15,9 +15,9 @@ from casebook import paths
 from casebook.data import sources
 from casebook.data.sources import download_url
 from casebook.models.cache import CachedEncoder, EmbeddingCache, text_key
-from casebook.runs.promotions import active, promote, verify
+from casebook.runs.promotions import active_promotion, promote, verify
 from casebook.runs.record import RunRecord, now, read_record
-from casebook.runs.registry import discover, find, locate, record_run
+from casebook.runs.registry import discover, find_run, locate, record_run
 
 FULL = "No space left on device"
 
@@ -93,7 +93,7 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
             run_id=name, workflow="w", started=now(), completed=now(), metrics={"ndcg@3": 0.5}
         )
         record_run(layout, record)
-        promote(discover(layout), find(discover(layout), name), "ndcg@3", "t")
+        promote(discover(layout), find_run(discover(layout), name), "ndcg@3", "t")
 
     seen, number = set(), 0
     for kilobytes in range(4, 84, 4):
@@ -110,7 +110,7 @@ def test_the_registry(tmp_path, monkeypatch, disk, count):
         count("full disk: registry")
     small.grow(20_000)
     add("last")
-    assert active(layout.root, "ndcg@3")["runId"] == "last"
+    assert active_promotion(layout.root, "ndcg@3")["runId"] == "last"
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
 from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_labels
-from casebook.grid import DEFAULT_GRID, load_grid
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
 from casebook.runs.decide import read_gate
-from casebook.runs.promotions import FOLDER, history
+from casebook.runs.promotions import LOG_FOLDER, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.runs.repeat import read_matrix
 from casebook.sensitivity.cases import read_cases
@@ -93,10 +93,10 @@ def text_seed(name, text):
 
 def read_log(path):
     """Read a damaged promotion log where the registry expects it."""
-    place = path.parent / FOLDER / "history.jsonl"
+    place = path.parent / LOG_FOLDER / "history.jsonl"
     place.parent.mkdir(exist_ok=True)
     shutil.copy(path, place)
-    return history(path.parent)
+    return read_promotions(path.parent)
 
 
 def copied(source):
@@ -232,12 +232,12 @@ def test_damaged_collections(tmp_path, count):
 
 @pytest.mark.filterwarnings("ignore")  # papermill's, about what it cannot read
 def test_damaged_notebooks(tmp_path, count):
-    from casebook.parameters import declared
+    from casebook.batch.parameters import declarations
 
     source = _first("*.ipynb", NOTEBOOKS)
     path, chance = tmp_path / source.name, random.Random("notebook")
     data = source.read_bytes()
     for _ in range(100):
         path.write_bytes(mutant(data, chance))
-        survives(declared, path)
+        survives(declarations, path)
         count("damaged file: notebook")

@@ -12,8 +12,10 @@ import nbformat
 import pytest
 from toy_card import toy_card
 
-from casebook import grid
-from casebook import run as batch
+from casebook.batch import grid
+from casebook.batch.plan import plan
+from casebook.batch.run import run_batch
+from casebook.batch.run_folder import record_path
 from casebook.data import cards, sources
 from casebook.data.sources import Unavailable
 from casebook.runs.record import read_record
@@ -121,10 +123,10 @@ def test_runs(project, count):
     cells = [grid.Cell(f"made-{n}", "01_made.ipynb", {"n": n}) for n in range(60)]
 
     def carry_on():
-        batch.run_batch(batch.plan(cells, "mine"), "mine", report=str)
+        run_batch(plan(cells, "mine"), "mine", report=str)
 
     def finished():
-        return {p.cell.name for p in batch.plan(cells, "mine") if p.status == "cached"}
+        return {p.cell.name for p in plan(cells, "mine") if p.status == "cached"}
 
     done = set()
     for _ in range(40):
@@ -132,7 +134,7 @@ def test_runs(project, count):
         now_done = finished()
         assert done <= now_done
         for name in now_done:
-            assert read_record(batch.record_path("mine", name)).success
+            assert read_record(record_path("mine", name)).success
             path = project / "results" / "mine" / "notebooks" / f"{name}.ipynb"
             assert nbformat.read(path, 4).cells[-1].execution_count
         done = now_done

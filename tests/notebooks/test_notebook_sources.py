@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from casebook.grid import load_grid, select
-from casebook.parameters import declared
+from casebook.batch.grid import load_grid, select
+from casebook.batch.parameters import declarations
 from casebook.paths import NOTEBOOKS, run_dir
 
 SOURCES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -51,7 +51,7 @@ def test_figures_have_captions(source):
 
 
 def test_run_and_cell_are_parameters(source):
-    assert {"run", "cell", "seed"} <= set(declared(source))
+    assert {"run", "cell", "seed"} <= set(declarations(source))
 
 
 def test_the_reference_run_was_made_from_the_sources():

@@ -24,7 +24,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.runs.manifest import LATEST
-from casebook.runs.outputs import as_json
+from casebook.runs.outputs import items_json
 from casebook.stats.tests import holm
 from casebook.verdicts import NOT_MEASURED
 
@@ -312,8 +312,8 @@ def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
 
 
 def test_openings_are_short_and_what_only_a_control_returned_is_not_opened(study):
-    text = as_json(question_items(study))
-    assert text == as_json(question_items(study)) and text.isascii()
+    text = items_json(question_items(study))
+    assert text == items_json(question_items(study)) and text.isascii()
     found = json.loads(text)
     openings = {place: opening for place, (_, opening) in enumerate(found["documents"]) if opening}
     assert 100 < max(map(len, openings.values())) <= 160
@@ -323,7 +323,7 @@ def test_openings_are_short_and_what_only_a_control_returned_is_not_opened(study
 
 def test_a_small_budget_keeps_the_questions_that_differ_most(study):
     found = question_items(study, most_bytes=9000)
-    assert len(as_json(found)) <= 9000 and 1 < len(found["items"]) < found["asked"] == 34
+    assert len(items_json(found)) <= 9000 and 1 < len(found["items"]) < found["asked"] == 34
     spread = (study.scores["nDCG@10"]["full"] - study.scores["nDCG@10"]["bm25"]).abs()
     kept = [question["id"] for question in found["items"]]
     assert spread[kept].min() >= spread.drop(kept).max()

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from casebook.batch.cluster import Cluster
 from casebook.errors import InputError
 from casebook.files import Store
 from casebook.retrieval.search import DenseIndex
 from casebook.retrieval.shards import INDEX, ShardStore, encode_shards, search_shards
-from casebook.run import Cluster
 
 TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
 

@@ -11,9 +11,9 @@ import time
 import pytest
 
 from casebook.errors import InputError
-from casebook.runs.promotions import active, history, promote, rollback, verify
+from casebook.runs.promotions import active_promotion, promote, read_promotions, rollback, verify
 from casebook.runs.record import RunRecord, now
-from casebook.runs.registry import discover, find, locate, record_run
+from casebook.runs.registry import discover, find_run, locate, record_run
 
 PROCESSES = 32
 # Half a minute of every core: the long forms belong to make faults.
@@ -33,7 +33,7 @@ def check_readable(layout):
     """Read all that others may be writing; any half file raises or is listed."""
     listing = discover(layout)
     assert not listing.unreadable, listing.unreadable
-    entries = history(layout.root)
+    entries = read_promotions(layout.root)
     assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
     for pointer in (layout.root / "_active").glob("active_*.json"):
         assert json.loads(pointer.read_text())["seq"] >= 1
@@ -49,7 +49,7 @@ def work(root, number, seconds):
         name = f"p{number}-{runs}"
         write(layout, name, chance.random())
         runs += 1
-        promote(check_readable(layout), find(discover(layout), name), "ndcg@3", WHY)
+        promote(check_readable(layout), find_run(discover(layout), name), "ndcg@3", WHY)
         entries += 1
         if chance.random() < 0.3:
             try:
@@ -72,7 +72,7 @@ def test_nothing_is_lost_and_no_half_file_is_seen(registry, seconds):
     listing = check_readable(registry.layout)
     assert runs >= PROCESSES
     assert len(listing.runs) == runs
-    assert len(history(listing.root)) == entries
+    assert len(read_promotions(listing.root)) == entries
     assert verify(listing.root) == []
 
 
@@ -103,7 +103,7 @@ def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
         check_readable(layout)
         assert verify(layout.root) == []
         write(layout, f"after-{number}", 0.5)
-        run = find(discover(layout), f"after-{number}")
+        run = find_run(discover(layout), f"after-{number}")
         promote(discover(layout), run, "ndcg@3", WHY)
-        assert active(layout.root, "ndcg@3")["runId"] == run.run_id
+        assert active_promotion(layout.root, "ndcg@3")["runId"] == run.run_id
         assert verify(layout.root) == []

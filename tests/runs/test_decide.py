@@ -7,11 +7,12 @@ import pytest
 from validation.runs_null import DESIGNS, METRIC, rejections, write_run
 
 from casebook.errors import Incomparable, InputError
-from casebook.runs.decide import apply, apply_gate, decide, judge, read_gate, settle, write_report
+from casebook.runs.decide import apply_decision, apply_gate, decide, read_gate, settle, write_report
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import active, history, promote, rollback
-from casebook.runs.registry import REPO, discover, find
+from casebook.runs.promotions import active_promotion, promote, read_promotions, rollback
+from casebook.runs.registry import REPO, discover, find_run
 from casebook.stats.tests import minimal_detectable_effect
+from casebook.verdicts import gate_verdict
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 200)
@@ -22,7 +23,7 @@ HALF = np.where(RNG.random(200) < 0.5, WEAK, np.roll(WEAK, 1))
 def decided(registry, metric="ndcg@3", **options):
     listing = registry.read()
     found = decide(listing, metric, **options)
-    apply(listing, found)
+    apply_decision(listing, found)
     return found
 
 
@@ -59,7 +60,7 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     registry.add("worse", ranks=WEAK + 2, minutes=2)
     listing = registry.read()
     for name, verdict in (("noise", "undecided"), ("worse", "fail")):
-        found = decide(listing, "ndcg@3", run=find(listing, name))
+        found = decide(listing, "ndcg@3", run=find_run(listing, name))
         assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", verdict)
     registry.add("new", ranks=STRONG, minutes=3)
     listing = registry.read()
@@ -82,8 +83,8 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     )
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
     assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
-    apply(listing, found)
-    assert active(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
+    apply_decision(listing, found)
+    assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
 
 def test_an_active_run_that_was_changed_or_is_gone_decides_nothing(registry):
@@ -106,7 +107,7 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     decided(registry)
     registry.add("new", 0.9, minutes=1, labels={"DatasetHash": "2"})
     listing = registry.read()
-    new = find(listing, "new")
+    new = find_run(listing, "new")
     # By itself the better run on other data is not even a candidate.
     assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
     found = decide(listing, "ndcg@3", run=new)
@@ -114,7 +115,7 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     assert decided(registry, force=True, original=True)["action"] == "Promote"
     promote(listing, new, "ndcg@3", "again")
     rollback(listing.root, "ndcg@3", "back")
-    assert active(listing.root, "ndcg@3")["incomparable"] is True
+    assert active_promotion(listing.root, "ndcg@3")["incomparable"] is True
 
 
 def test_other_queries_are_incomparable_unless_forced(registry):
@@ -125,7 +126,7 @@ def test_other_queries_are_incomparable_unless_forced(registry):
     assert found["verdict"] == "incomparable" and "50 queries" in " ".join(found["notes"])
     forced = decided(registry, force=True)["evidence"]
     assert forced["n"] == 150 and forced["incomparable"] is True
-    assert active(registry.layout.root, "ndcg@3")["incomparable"] is True
+    assert active_promotion(registry.layout.root, "ndcg@3")["incomparable"] is True
 
 
 def test_runs_below_repo_compete_only_when_asked(registry):
@@ -145,10 +146,10 @@ def test_two_decisions_at_once_do_not_both_count(registry):
     registry.add("one", 0.5)
     listing = registry.read()
     first, second = decide(listing, "ndcg@3"), decide(listing, "ndcg@3")
-    apply(listing, first)
+    apply_decision(listing, first)
     with pytest.raises(InputError, match="decide again"):
-        apply(listing, second)
-    assert len(history(listing.root)) == 1
+        apply_decision(listing, second)
+    assert len(read_promotions(listing.root)) == 1
 
 
 def test_what_cannot_be_decided(registry):
@@ -167,11 +168,11 @@ def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
     registry.add("old", ranks=WEAK)
     registry.add("new", ranks=WEAK, minutes=1)
     listing = registry.read()
-    old, new = find(listing, "old"), find(listing, "new")
+    old, new = find_run(listing, "old"), find_run(listing, "new")
     promote(listing, old, "map@1", "first")
     found = decide(listing, "map@1", run=new)
     assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
-    assert apply(listing, found) is None
+    assert apply_decision(listing, found) is None
     settle(found["evidence"]["verdict"], "equal")
     assert "no row differs" in found["evidence"]["notes"]
     assert (found["evidence"]["low"], found["evidence"]["high"]) == (None, None)
@@ -184,17 +185,23 @@ def test_a_gate_is_never_passed_on_means_alone(registry, score):
     registry.add("old", 0.5)
     registry.add("new", score, minutes=1)
     listing = registry.read()
-    gate = apply_gate(listing, find(listing, "new"), find(listing, "old"), {"ndcg@3": 0.005})
+    gate = apply_gate(
+        listing, find_run(listing, "new"), find_run(listing, "old"), {"ndcg@3": 0.005}
+    )
     assert (gate["passed"], gate["verdict"]) == (False, "undecided")
     assert "only the two scores" in " ".join(gate["notes"])
 
 
 def test_judge_at_the_margin():
     assert (
-        judge(0.0, 0.0, 1e-6) == judge(0.0, 0.0, 0.0) == "fail"
+        gate_verdict(0.0, 0.0, 1e-6) == gate_verdict(0.0, 0.0, 0.0) == "fail"
     )  # two equal runs: nothing to promote
-    assert judge(-0.005, 0.1, -0.005, inclusive=True) == "pass"
-    assert judge(-0.1, -0.005, -0.005, inclusive=True) == judge(None, None, 0.0) == "undecided"
+    assert gate_verdict(-0.005, 0.1, -0.005, inclusive=True) == "pass"
+    assert (
+        gate_verdict(-0.1, -0.005, -0.005, inclusive=True)
+        == gate_verdict(None, None, 0.0)
+        == "undecided"
+    )
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -279,9 +286,9 @@ def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
     for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
         registry.add(name, ranks=ranks)
     listing = registry.read()
-    old, gate = find(listing, "old"), {"ndcg@3": 0.005, "map@1": 0.005}
+    old, gate = find_run(listing, "old"), {"ndcg@3": 0.005, "map@1": 0.005}
     verdicts = [
-        apply_gate(listing, find(listing, n), old, gate)["verdict"]
+        apply_gate(listing, find_run(listing, n), old, gate)["verdict"]
         for n in ("same", "worse", "noise")
     ]
     assert verdicts == ["pass", "fail", "undecided"]

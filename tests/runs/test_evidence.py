@@ -16,9 +16,9 @@ from casebook.runs.decide import apply_gate, decide
 from casebook.runs.headlines import read_headlines
 from casebook.runs.outputs import merge_numbers, require_report
 from casebook.runs.pairing import compare_runs
-from casebook.runs.promotions import active, pointer_path, promote, rollback, verify
+from casebook.runs.promotions import active_promotion, pointer_path, promote, rollback, verify
 from casebook.runs.record import SEAL, read_record, write_record
-from casebook.runs.registry import figure, find
+from casebook.runs.registry import find_run, reported_number
 
 RNG = np.random.default_rng(0)
 WEAK = RNG.integers(1, 8, 60)
@@ -58,12 +58,12 @@ DAMAGE = {"gone": lambda path: path.unlink(), "altered": permuted}
 def test_no_verdict_without_its_rows(registry, two, damage, side):
     DAMAGE[damage](two[side] / ROWS)
     listing = registry.read()
-    old, new = find(listing, "old"), find(listing, "new")
+    old, new = find_run(listing, "old"), find_run(listing, "new")
     uses = {
         "gate": lambda: apply_gate(listing, new, old, {"ndcg@3": 0.005}),
         "compare": lambda: compare_runs(two[1], two[0], "ndcg@3"),
         "promote": lambda: promote(listing, (old, new)[side], "ndcg@3", WHY),
-        "rank": lambda: figure(two[side], "ndcg@3"),
+        "rank": lambda: reported_number(two[side], "ndcg@3"),
     }
     for use in uses.values():
         with pytest.raises(InputError, match=rf"{two[side]}/{ROWS}: (is gone|was altered)"):
@@ -73,14 +73,14 @@ def test_no_verdict_without_its_rows(registry, two, damage, side):
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_promoted_run_is_checked_before_it_is_used(registry, two, damage):
     listing = registry.read()
-    promote(listing, find(listing, "old"), "ndcg@3", WHY)
+    promote(listing, find_run(listing, "old"), "ndcg@3", WHY)
     assert verify(listing.root) == []
     DAMAGE[damage](two[0] / ROWS)
     (fault,) = verify(listing.root)
     assert f"old: {ROWS}" in fault
     for use in (
         lambda: decide(listing, "ndcg@3"),
-        lambda: active(listing.root, "ndcg@3", checked=True),
+        lambda: active_promotion(listing.root, "ndcg@3", checked=True),
     ):
         with pytest.raises(InputError, match=f"old: {ROWS}"):
             use()
@@ -99,19 +99,21 @@ def test_a_record_that_was_altered_is_no_run(registry, two):
         listing = registry.read()
         assert [run.run_id for run in listing.runs] == ["old"]
         with pytest.raises(InputError, match=r"new/run\.json: was altered"):
-            find(listing, "new")
+            find_run(listing, "new")
     path.write_text(json.dumps({name: value for name, value in record.items() if name != SEAL}))
     assert [run.run_id for run in registry.read().runs] == ["old"]
     for other in ("ew", ""):  # neither the end of a name nor nothing is its name
         with pytest.raises(InputError, match="no run"):
-            find(registry.read(), other)
+            find_run(registry.read(), other)
 
 
 def test_a_record_of_another_program_is_taken_on_trust_and_said_to_be(registry):
     for name, ranks, minutes in (("old", WEAK, 0), ("new", STRONG, 1)):
         as_of_another_program(registry.add(name, ranks=ranks, minutes=minutes) / "run.json")
     listing = registry.read()
-    gate = apply_gate(listing, find(listing, "new"), find(listing, "old"), {"ndcg@3": 0.005})
+    gate = apply_gate(
+        listing, find_run(listing, "new"), find_run(listing, "old"), {"ndcg@3": 0.005}
+    )
     assert gate["passed"] and "on trust" in " ".join(gate["notes"])
 
 
@@ -130,7 +132,7 @@ def test_an_output_outside_of_the_run_is_not_read(registry, two, tmp_path):
 def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
     listing = registry.read()
     for name in ("old", "new"):
-        promote(listing, find(listing, name), "ndcg@3", WHY)
+        promote(listing, find_run(listing, name), "ndcg@3", WHY)
     if damage == "gone":
         shutil.rmtree(two[0])
     elif damage == "altered":
@@ -139,13 +141,13 @@ def test_no_rollback_to_a_run_that_is_gone_or_changed(registry, two, damage):
         permuted(two[0] / ROWS)
     with pytest.raises(InputError, match=r"cannot roll back: .*old"):
         rollback(listing.root, "ndcg@3", WHY)
-    assert active(listing.root, "ndcg@3")["runId"] == "new"
+    assert active_promotion(listing.root, "ndcg@3")["runId"] == "new"
 
 
 def test_a_pointer_that_names_another_run_is_a_fault(registry, two):
     listing = registry.read()
-    promote(listing, find(listing, "new"), "ndcg@3", WHY)
-    promote(listing, find(listing, "old"), "map@1", WHY)
+    promote(listing, find_run(listing, "new"), "ndcg@3", WHY)
+    promote(listing, find_run(listing, "old"), "map@1", WHY)
     path = pointer_path(listing.root, "ndcg@3")
     pointer = json.loads(path.read_text())
     changes = [

@@ -8,7 +8,7 @@ from toy_records import as_of_another_program
 
 from casebook.errors import InputError
 from casebook.paths import ROOT
-from casebook.runs.registry import figure
+from casebook.runs.registry import reported_number
 
 METRIC = "smoke.full, long.nDCG@10"
 
@@ -29,14 +29,16 @@ def _numbers(run):
 def test_a_chapter_says_it_itself(run):
     number = _numbers(run)[1]["query_length"]["smoke"]["full, long"]["nDCG@10"]
     assert number["n"] == 17
-    assert figure(run, METRIC) == {name: number[name] for name in number if name != "value"}
+    assert reported_number(run, METRIC) == {
+        name: number[name] for name in number if name != "value"
+    }
 
 
 def test_numbers_of_another_time_are_not_used(run):
     path, numbers = _numbers(run)
     numbers["query_length"]["smoke"]["full, long"]["nDCG@10"]["value"] += 0.01
     path.write_text(json.dumps(numbers))
-    found = figure(run, METRIC)
+    found = reported_number(run, METRIC)
     assert found["n"] is None and "has no column and system" in found["reason"]
 
 
@@ -44,4 +46,4 @@ def test_damaged_numbers_are_named(run):
     path, _ = _numbers(run)
     path.write_text("{")
     with pytest.raises(InputError, match=r"query_length-smoke\.json"):
-        figure(run, METRIC)
+        reported_number(run, METRIC)

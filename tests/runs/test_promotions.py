@@ -10,8 +10,15 @@ from casebook.errors import InputError
 from casebook.files import locked
 from casebook.runs import promotions
 from casebook.runs.decide import decide
-from casebook.runs.promotions import active, history, pointer_path, promote, rollback, verify
-from casebook.runs.registry import find
+from casebook.runs.promotions import (
+    active_promotion,
+    pointer_path,
+    promote,
+    read_promotions,
+    rollback,
+    verify,
+)
+from casebook.runs.registry import find_run
 
 WHY = "because"
 
@@ -19,7 +26,7 @@ WHY = "because"
 def promote_all(registry, *names, metric="ndcg@3", profile=None):
     listing = registry.read()
     for name in names:
-        promote(listing, find(listing, name), metric, WHY, profile)
+        promote(listing, find_run(listing, name), metric, WHY, profile)
     return listing.root
 
 
@@ -34,12 +41,12 @@ def three(registry):
 def test_the_log_holds_who_what_and_why(three, monkeypatch):
     monkeypatch.setenv("CASEBOOK_ACTOR", "ada")
     root = promote_all(three, "low", "mid", metric="nDCG@3")
-    first, second = history(root)
+    first, second = read_promotions(root)
     assert (first["seq"], second["seq"]) == (1, 2)
     assert first["previous"] == "0" * 64
     assert second["actor"] == "ada" and second["reason"] == "because"
-    assert active(root, "NDCG@3")["runId"] == "mid"
-    assert active(root, "map@1") is None
+    assert active_promotion(root, "NDCG@3")["runId"] == "mid"
+    assert active_promotion(root, "map@1") is None
     pointer = json.loads((root / "_active" / "active_ndcg@3.json").read_text())
     assert [pointer[name] for name in ("metricKey", "workflowName", "runId", "score")] == [
         "ndcg@3",
@@ -53,14 +60,14 @@ def test_the_log_holds_who_what_and_why(three, monkeypatch):
 def test_profiles_are_separate(three):
     root = promote_all(three, "low")
     promote_all(three, "high", profile="strict")
-    assert active(root, "ndcg@3")["runId"] == "low"
-    assert active(root, "ndcg@3", "strict")["runId"] == "high"
+    assert active_promotion(root, "ndcg@3")["runId"] == "low"
+    assert active_promotion(root, "ndcg@3", "strict")["runId"] == "high"
     assert pointer_path(root, "ndcg@3", "strict").is_file()
     with pytest.raises(InputError, match="not allowed"):
         promote_all(three, "low", profile="../x")
     with pytest.raises(InputError, match="letter case"):
         promote_all(three, "low", profile="Strict")
-    assert len(history(root)) == 2
+    assert len(read_promotions(root)) == 2
 
 
 def test_each_rollback_goes_one_step_further_and_never_toggles(three):
@@ -69,10 +76,10 @@ def test_each_rollback_goes_one_step_further_and_never_toggles(three):
     assert steps == ["mid", "low"]
     with pytest.raises(InputError, match="nothing to roll back to"):
         rollback(root, "ndcg@3", WHY)
-    assert active(root, "ndcg@3")["score"] == 0.3
+    assert active_promotion(root, "ndcg@3")["score"] == 0.3
     promote_all(three, "high")
     assert rollback(root, "ndcg@3", WHY)["runId"] == "low"
-    assert [entry["seq"] for entry in history(root)] == list(range(1, 8))
+    assert [entry["seq"] for entry in read_promotions(root)] == list(range(1, 8))
     assert verify(root) == []
 
 
@@ -85,7 +92,7 @@ def test_what_cannot_become_active(three):
     listing = three.read()
     with pytest.raises(InputError, match="reason is required"):
         promote(listing, listing.runs[0], "ndcg@3", " ")
-    assert history(listing.root) == []
+    assert read_promotions(listing.root) == []
 
 
 def edited(line):
@@ -121,7 +128,7 @@ def test_verify_finds_every_change_of_the_log(three, how):
 def assert_nothing_is_added(registry, path):
     """Promote, roll back and decide: each is refused with one line, nothing changes."""
     listing, before = registry.read(), path.exists() and path.read_bytes()
-    high = find(listing, "high")
+    high = find_run(listing, "high")
     for attempt in (
         lambda: promote(listing, high, "ndcg@3", WHY),
         lambda: promote(listing, high, "ndcg@3", WHY, "another"),
@@ -156,7 +163,7 @@ def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
     promote_all(three, "high")
     head.write_bytes(one_behind)
     pointer.write_bytes(former)
-    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "high"
+    assert verify(root) == [] and active_promotion(root, "ndcg@3")["runId"] == "high"
     promote_all(three, "low")
     assert json.loads(head.read_text())["seq"] == 4 and verify(root) == []
     head.write_bytes(one_behind)
@@ -181,9 +188,9 @@ def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, di
         writer.start()
         writer.join()
     assert writer.exitcode == -signal.SIGKILL
-    assert verify(root) == [] and active(root, "ndcg@3")["runId"] == "mid"
+    assert verify(root) == [] and active_promotion(root, "ndcg@3")["runId"] == "mid"
     promote_all(three, "high")
-    assert [entry["runId"] for entry in history(root)] == ["low", "mid", "high"]
+    assert [entry["runId"] for entry in read_promotions(root)] == ["low", "mid", "high"]
     assert verify(root) == []
 
 
@@ -200,13 +207,13 @@ def test_a_log_from_before_heads_were_kept_is_carried_on(three):
 
 def test_a_reason_that_is_no_text_is_refused(three, monkeypatch):
     listing = three.read()
-    low = find(listing, "low")
+    low = find_run(listing, "low")
     with pytest.raises(InputError, match="not text in UTF-8"):
         promote(listing, low, "ndcg@3", "caf\udce9")
     monkeypatch.setenv("CASEBOOK_ACTOR", "caf\udce9")
     with pytest.raises(InputError, match="CASEBOOK_ACTOR"):
         promote(listing, low, "ndcg@3", WHY)
-    assert history(listing.root) == []
+    assert read_promotions(listing.root) == []
 
 
 def test_verify_finds_a_forged_pointer_and_a_changed_run(three):
@@ -229,15 +236,15 @@ def test_a_line_that_was_never_completed_is_not_an_entry(three):
     path = root / "_active" / "history.jsonl"
     with path.open("ab") as log:
         log.write(b'{"seq": 3, "previous": "half')
-    assert active(root, "ndcg@3")["runId"] == "mid"
+    assert active_promotion(root, "ndcg@3")["runId"] == "mid"
     assert verify(root) == []
     promote_all(three, "high")
-    assert [entry["seq"] for entry in history(root)] == [1, 2, 3]
+    assert [entry["seq"] for entry in read_promotions(root)] == [1, 2, 3]
     assert verify(root) == []
 
 
 def test_a_held_lock_names_its_owner(three, monkeypatch):
-    monkeypatch.setattr(promotions, "_PATIENCE", 0.05)
+    monkeypatch.setattr(promotions, "_WAIT_FOR_WRITER", 0.05)
     lock = three.layout.root / "_active" / ".lock"
     with locked(lock, str), pytest.raises(InputError, match=r"held by pid \d+ on "):
         promote_all(three, "low")

@@ -188,8 +188,8 @@ def test_differences_of_a_repetition():
     first = RunRecord.model_construct(metrics={"a": 0.5, "b": None, "c": 1.0})
     same = RunRecord.model_construct(metrics={"a": 0.5000001, "b": None, "c": 1.0})
     other = RunRecord.model_construct(metrics={"a": 0.6, "b": 1.0})
-    assert repeat.differences(first, same) == []
-    assert len(repeat.differences(first, other)) == 3
+    assert repeat.metric_differences(first, same) == []
+    assert len(repeat.metric_differences(first, other)) == 3
 
 
 METRICS = {

@@ -6,14 +6,14 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.runs.record import (
-    FIELDS,
+    PER_QUERY_FIELDS,
     SCHEMA_FILE,
     RunRecord,
-    canonical,
     comparability_key,
     file_part,
     higher_is_better,
-    label,
+    metric_key,
+    metric_label,
     per_query_name,
     read_per_query,
     read_record,
@@ -57,13 +57,13 @@ def held(metrics):
 
 
 def test_one_spelling_and_no_value_that_is_not_a_number():
-    assert canonical(" nDCG@3 ") == "ndcg@3"
+    assert metric_key(" nDCG@3 ") == "ndcg@3"
     found = held({"MAP@1": 0.5, "x": float("nan"), "y": None, "Y": None})
     assert found == {"map@1": 0.5, "x": None, "y": None}
     with pytest.raises(ValueError, match="twice"):
         held({"MAP@1": 0.5, "map@1": 0.6})
     with pytest.raises(InputError, match="needs a name"):
-        canonical("  ")
+        metric_key("  ")
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_comparability_is_data_and_metric_version_not_the_system():
 
 
 def test_a_documents_formula_has_a_prefix_for_readers_and_its_key_in_records():
-    assert canonical("original:ndcg@3") == "ndcg@3" == canonical("NDCG@3")
-    assert label("ndcg@3") == "original:ndcg@3" and label("rr") == "rr"
+    assert metric_key("original:ndcg@3") == "ndcg@3" == metric_key("NDCG@3")
+    assert metric_label("ndcg@3") == "original:ndcg@3" and metric_label("rr") == "rr"
     # A chapter may report both: they are two keys of its record.
     both = {"smoke.ridge.nDCG@3": 0.5, "smoke.ridge.original:ndcg@3": 0.6}
     assert len(held(both)) == 2
@@ -113,11 +113,11 @@ def test_documented_fields_and_names(tmp_path, rows_of):
     path = write_per_query(tmp_path / per_query_name("posneg"), rows_of([1, 2, 3, 4]))
     assert path.name == "eval.perQuery.posneg.json"
     records = json.loads(path.read_text())
-    assert set(records[0]) == set(FIELDS) - set(FIELDS[7:])
+    assert set(records[0]) == set(PER_QUERY_FIELDS) - set(PER_QUERY_FIELDS[7:])
     # Ranks 1 to 4, as documented: 1, 0.631, 0.5 and nothing.
     assert [r["Ndcg3"] for r in records] == pytest.approx([1, 0.63093, 0.5, 0], abs=1e-5)
     back = read_per_query(path)
-    assert list(back.columns) == list(FIELDS)
+    assert list(back.columns) == list(PER_QUERY_FIELDS)
     assert back["Rank"].tolist() == [1, 2, 3, 4]
     assert back["Top2Score"].isna().all()
     with pytest.raises(InputError, match="not allowed"):

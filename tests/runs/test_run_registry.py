@@ -10,13 +10,13 @@ from casebook.runs.outputs import RunOutputs
 from casebook.runs.record import write_per_query, write_record
 from casebook.runs.registry import (
     NoRows,
-    best,
+    best_run,
     check_tenant,
     discover,
-    find,
+    find_run,
     locate,
-    order,
     query_scores,
+    sort_runs,
 )
 
 CSHARP = (
@@ -68,10 +68,10 @@ def test_unreadable_files_are_listed_with_the_reason(registry):
 def test_both_spellings_a_byte_order_mark_and_nan(registry):
     put(registry, "PosNeg/n1", b"\xef\xbb\xbf" + CSHARP.encode())
     registry.add("ours", 0.4)
-    theirs = find(registry.read(), "n1")
+    theirs = find_run(registry.read(), "n1")
     assert theirs.metrics == {"map@1": 0.5, "ndcg@3": None}
     assert theirs.completed == "2026-01-02T01:04:06.000000Z"
-    assert best(registry.read().runs, "nDCG@3").run_id == "ours"
+    assert best_run(registry.read().runs, "nDCG@3").run_id == "ours"
 
 
 def test_what_is_part_of_a_registry(registry, registry_of):
@@ -99,7 +99,7 @@ def test_one_order_score_then_time_then_id(registry):
     ):
         registry.add(name, score, minutes=minutes)
     registry.add("failed", 0.9, success=False)
-    assert [run.run_id for run in order(registry.read().runs, "NDCG@3")] == [
+    assert [run.run_id for run in sort_runs(registry.read().runs, "NDCG@3")] == [
         "top",
         "a",
         "c",
@@ -109,7 +109,7 @@ def test_one_order_score_then_time_then_id(registry):
     ]
     for run_id, seconds in (("slow", 9.0), ("fast", 1.0)):
         registry.add(run_id, metrics={"duration_ms": seconds})
-    assert best(registry.read().runs, "Duration_ms").run_id == "fast"
+    assert best_run(registry.read().runs, "Duration_ms").run_id == "fast"
 
 
 def test_find_by_id_beginning_or_folder(registry):
@@ -117,11 +117,11 @@ def test_find_by_id_beginning_or_folder(registry):
     registry.add("20260101-bb", 0.5)
     registry.add("20260101-aa", 0.5, workflow="other")
     listing = registry.read()
-    assert find(listing, "20260101-b").run_id == "20260101-bb"
-    assert find(listing, "other/20260101-AA").workflow == "other"
+    assert find_run(listing, "20260101-b").run_id == "20260101-bb"
+    assert find_run(listing, "other/20260101-AA").workflow == "other"
     for name, message in (("20260101-aa", "not unique"), ("x", "no run"), ("", "no")):
         with pytest.raises(InputError, match=message):
-            find(listing, name)
+            find_run(listing, name)
 
 
 def test_a_run_is_never_overwritten(registry):

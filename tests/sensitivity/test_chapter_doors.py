@@ -9,10 +9,9 @@ import sys
 import pandas as pd
 import pytest
 
+from casebook.batch.grid import Cell
+from casebook.batch.parameters import check_cell
 from casebook.errors import InputError
-from casebook.grid import Cell
-from casebook.parameters import check
-from casebook.paths import NOTEBOOKS
 from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import VACUOUS
 from casebook.sensitivity.facts import to_dict
@@ -68,7 +67,7 @@ def about_partnerships(text):
 
 def checked(**parameters):
     parameters = {"run": "r", "cell": "c"} | parameters
-    return check(Cell("counterfactual_sensitivity-mine", CHAPTER, parameters), NOTEBOOKS / CHAPTER)
+    return check_cell(Cell("counterfactual_sensitivity-mine", CHAPTER, parameters))
 
 
 def test_cases_of_which_none_can_be_scored_are_refused_before_the_kernel(material):

@@ -10,7 +10,7 @@ from sklearn import metrics
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
-from casebook.runs.outputs import as_json
+from casebook.runs.outputs import items_json
 from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
@@ -321,9 +321,9 @@ def test_placebos_are_those_of_the_same_size(edited, found):
 def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
     names = [item["id"] for item in found["items"]]
     assert len(set(names)) == len(names) < found["asked"]
-    assert as_json(found) == as_json(drill_down(edited, few.precedents))
+    assert items_json(found) == items_json(drill_down(edited, few.precedents))
     small = drill_down(edited, few.precedents, most_bytes=16_000)
-    assert len(as_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
+    assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
     first = [item["id"] for item in found["items"] if item["depth"] == 1]
     kept = [item["id"] for item in small["items"]]
     assert set(first) <= set(kept) or set(kept) <= set(first)

@@ -27,11 +27,10 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.runs.decide import judge
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
-from casebook.verdicts import NO_UNIT_DIFFERS
+from casebook.verdicts import NO_UNIT_DIFFERS, gate_verdict
 
 MEASURES = {key: row["name"] for key, row in NAMES["measures"].items()}
 """Key in the files to the name that readers see."""
@@ -560,7 +559,7 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
         low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
         if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
             low = high = row["difference"]  # every question changes by the same amount
-        row["verdict"] = judge(low, high, -margin, inclusive=True)
+        row["verdict"] = gate_verdict(low, high, -margin, inclusive=True)
     verdicts = {row["verdict"] for row in found}
     verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
     return {"verdict": verdict, "rows": pd.DataFrame(found), "notes": notes}

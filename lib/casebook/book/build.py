@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from casebook import __version__
+from casebook.batch.grid import load_grid
 from casebook.book import items, pages
 from casebook.book.chapters import for_readers
 from casebook.book.checksums import faults, write_checksums
@@ -22,8 +23,7 @@ from casebook.book.front import citation, completed
 from casebook.book.titles import data_title, experiment_title, short, titles
 from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
-from casebook.files import exchange, locked, naming, sha256_file, write_text
-from casebook.grid import load_grid
+from casebook.files import exchange, locked, naming_file, sha256_file, write_text
 from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
@@ -192,7 +192,7 @@ def _copy_folder(source, target):
 
 
 def _copy_file(source, folder):
-    with naming(folder / source.name):  # an error, of a full disk perhaps, names the copy
+    with naming_file(folder / source.name):  # an error, of a full disk perhaps, names the copy
         shutil.copyfile(source, folder / source.name)
 
 

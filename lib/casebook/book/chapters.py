@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import nbformat
 
+from casebook.batch.grid import DEFAULT_GRID, load_grid
+from casebook.batch.parameters import defaults
+from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
-from casebook.grid import DEFAULT_GRID, load_grid
-from casebook.parameters import defaults
 from casebook.paths import NOTEBOOKS, data_folder
-from casebook.run import stored_record
 from casebook.runs.evidence import files_of
-from casebook.runs.outputs import read_numbers, recorded
+from casebook.runs.outputs import finished_cells, read_numbers
 from casebook.runs.record import digest
 from casebook.tables import Markup
 
@@ -115,7 +115,7 @@ def _commands(record, run):
 def _download_links(run, cell):
     kinds = {"rows": "rows", "tables": "table", "figures": "figure data"}
     links = []
-    for path in files_of(run, cell, recorded(run), kinds):
+    for path in files_of(run, cell, finished_cells(run), kinds):
         folder = path.parent.name
         label = kinds[folder]
         if folder != "rows":

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 
 from casebook import paths
+from casebook.batch.run_folder import same_data
 from casebook.book.items import item_links
 from casebook.book.titles import as_cards, page_link, raw
 from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
-from casebook.run import same_data
 from casebook.runs import promotions
 from casebook.runs.decide import PROMOTE, kept_decisions
-from casebook.runs.evidence import faults
+from casebook.runs.evidence import output_faults
 from casebook.runs.headlines import read_headlines
-from casebook.runs.outputs import recorded, require_report
+from casebook.runs.outputs import finished_cells, require_report
 from casebook.runs.record import read_record
 from casebook.runs.registry import locate, read_rows
 from casebook.stats.intervals import bounds_text
@@ -39,7 +39,7 @@ MOST_FLIPS = 20  # rows of all lines together
 
 def comparison(run, compared_run):
     """Write the page that compares a run with another one."""
-    if not recorded(compared_run):
+    if not finished_cells(compared_run):
         raise InputError(f"results/{compared_run}: no such run to compare with")
     require_report(compared_run)
     table, not_compared = differences(run, compared_run)
@@ -69,8 +69,8 @@ def differences(run, compared_run):
     """Pair the rows of two runs: a frame of tested differences, and why cells are not compared."""
     pairs = []
     not_compared = {}
-    cells = set(recorded(run))
-    compared_cells = set(recorded(compared_run))
+    cells = set(finished_cells(run))
+    compared_cells = set(finished_cells(compared_run))
     for cell in sorted(cells | compared_cells):
         if cell not in cells & compared_cells:
             not_compared[cell] = f"only in {run if cell in cells else compared_run}"
@@ -243,7 +243,7 @@ def _promotions(root):
     """Give the active runs and the log, or that there is none, or what is wrong."""
     faults = promotions.verify(root)
     try:
-        entries = promotions.history(root)
+        entries = promotions.read_promotions(root)
     except InputError as error:
         entries = []
         faults = faults or [str(error)]
@@ -333,7 +333,11 @@ def _intact_records(cell):
             record = read_record(path)
         except InputError:
             continue  # the comparison of runs lists what cannot be read
-        if record.completed and "Inputs" in record.labels and not faults(path.parent, record):
+        if (
+            record.completed
+            and "Inputs" in record.labels
+            and not output_faults(path.parent, record)
+        ):
             records[path.parents[2].name] = record
     return records
 

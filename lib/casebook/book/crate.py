@@ -7,14 +7,14 @@ gives the same bytes.
 from urllib.parse import quote
 
 from casebook import __version__
+from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import cards_of
 from casebook.book.front import citation, cite_as
 from casebook.book.titles import data_title, titles
 from casebook.files import sha256_file, write_json
 from casebook.paths import ROOT
 from casebook.readers import read_yaml
-from casebook.run import stored_record
-from casebook.runs.outputs import recorded
+from casebook.runs.outputs import finished_cells
 from casebook.runs.record import utc
 
 CRATE = "ro-crate-metadata.json"
@@ -45,7 +45,7 @@ def write_crate(run, site):
     crate = ROCrate(version="1.2")
     files = _add_evidence(crate, site)
     completed = []
-    for cell, title in titles(run, recorded(run)).items():
+    for cell, title in titles(run, finished_cells(run)).items():
         record = stored_record(run, cell)
         end = record.completed or record.started
         completed.append(end)

@@ -9,12 +9,12 @@ import re
 import subprocess
 
 from casebook import __version__
+from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import reproduce_line
 from casebook.book.items import items_file
 from casebook.book.titles import dataset_name, experiment_of
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_yaml
-from casebook.run import stored_record
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, read_headlines
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
 

@@ -12,12 +12,12 @@ import json
 from functools import lru_cache
 from itertools import combinations, zip_longest
 
+from casebook.batch.run_folder import same_data
 from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import ROOT, run_dir
 from casebook.readers import read_json, read_yaml
-from casebook.run import same_data
-from casebook.runs.outputs import page_address
+from casebook.runs.outputs import item_page_address
 from casebook.tables import FACTS, reason_text
 
 
@@ -47,7 +47,7 @@ def items_title(run, cell):
 def item_links(run, cell):
     """Give the addresses of a cell's items, from a page of ``generated``."""
     collection = read_items(run, cell) or {"items": []}
-    return {item["id"]: page_address(cell, q=item["id"]) for item in collection["items"]}
+    return {item["id"]: item_page_address(cell, q=item["id"]) for item in collection["items"]}
 
 
 def item_pages(run, cells, compare=None):
@@ -142,7 +142,7 @@ def facts():
 
 
 def change(caption):
-    """Describe a part of a text before and after, see `casebook.runs.outputs.changed`."""
+    """Describe a part of a text before and after, see `casebook.runs.outputs.word_changes`."""
     return {"part": "change", "caption": caption}
 
 

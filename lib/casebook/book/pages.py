@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from casebook.batch.parameters import DATA_PARAMETERS, absolute_paths, defaults
+from casebook.batch.run_folder import read_failures, read_planned, read_timings, stored_record
 from casebook.book.chapters import HASH_DIGITS, cards_of, command, hashes
 from casebook.book.comparison import changes, comparison
 from casebook.book.front import answers, masthead, method_page
@@ -28,9 +30,7 @@ from casebook.book.titles import (
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
-from casebook.parameters import DATA, defaults, named_files
 from casebook.paths import NOTEBOOKS, data_folder
-from casebook.run import read_failures, read_planned, read_timings, stored_record
 from casebook.runs.headlines import read_headlines
 from casebook.tables import Markup, Table, to_html
 
@@ -248,7 +248,7 @@ def _settings(parameters):
     """Write parameters in one line; files and folders of data go by their names."""
     parts = []
     for key, value in parameters.items():
-        if key in DATA or named_files(value):
+        if key in DATA_PARAMETERS or absolute_paths(value):
             value = _without_folder(value)
         parts.append(f"{key}={json.dumps(value)}")
     return ", ".join(parts).replace('"', "") or None

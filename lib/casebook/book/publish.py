@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 
 from casebook import paths
+from casebook.batch.run_folder import read_planned, sole_writer
 from casebook.book.build import site_faults, sole_builder
 from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
-from casebook.run import read_planned, sole_writer
-from casebook.runs.evidence import KINDS
+from casebook.runs.evidence import EVIDENCE_FOLDERS
 from casebook.runs.outputs import require_report
 
 MARKER = "published.json"
@@ -130,7 +130,7 @@ def _results(run):
     unlisted = [
         name
         for name, path in files.items()
-        if path.parent.name in KINDS and path.resolve() not in evidence
+        if path.parent.name in EVIDENCE_FOLDERS and path.resolve() not in evidence
     ]
     return {name: path for name, path in files.items() if name not in unlisted}, unlisted
 

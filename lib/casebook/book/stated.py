@@ -17,7 +17,7 @@ from casebook.book.titles import dataset_name
 from casebook.errors import InputError
 from casebook.paths import DATA, run_dir
 from casebook.readers import read_yaml
-from casebook.runs.outputs import read_contrasts, read_numbers, recorded
+from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import reason_text
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
@@ -82,7 +82,7 @@ def measured(run, row):
     """Give the measurement of a statement, or None where the run does not hold it."""
     experiment = row["experiment"]
     for dataset in row["datasets"]:
-        for cell in recorded(run):
+        for cell in finished_cells(run):
             numbers = [_number(run, cell, experiment, dataset, path) for path in row["values"]]
             if all(numbers):
                 paths = row.get("also", {})
@@ -99,7 +99,7 @@ def named_numbers(run, cell, experiment, dataset, paths):
 def numbers_of(run, experiment, datasets, paths):
     """Read the numbers of the first data set of which a cell of the run holds any."""
     for dataset in datasets:
-        for cell in recorded(run):
+        for cell in finished_cells(run):
             numbers = named_numbers(run, cell, experiment, dataset, paths)
             if any(numbers.values()):
                 return numbers
@@ -209,7 +209,7 @@ def stated_section(run):
         for row, measurement in zip(statements, measurements, strict=True)
         if measurement
     }
-    experiments &= {name for cell in recorded(run) for name in read_numbers(run, cell)}
+    experiments &= {name for cell in finished_cells(run) for name in read_numbers(run, cell)}
     rows = [
         _row(row, measurement)
         for row, measurement in zip(statements, measurements, strict=True)

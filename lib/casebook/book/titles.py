@@ -5,9 +5,9 @@ from collections import Counter
 
 import nbformat
 
+from casebook.batch.run_folder import stored_record
 from casebook.data.cards import card_of
 from casebook.paths import data_folder, run_dir
-from casebook.run import stored_record
 from casebook.runs.headlines import read_headlines
 from casebook.runs.outputs import read_numbers
 from casebook.tables import Markup

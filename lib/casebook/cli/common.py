@@ -42,12 +42,12 @@ def command_group(name, text):
 
 def noted(measure):
     """Say which formula a document's key names, where no prefix does."""
-    from casebook.runs.record import DOCUMENTED, label
+    from casebook.runs.record import DOCUMENTED_KEYS, metric_label
 
     key = measure.strip().lower()
-    if key in DOCUMENTED:
+    if key in DOCUMENTED_KEYS:
         warnings.warn(
-            f"{measure} of a run record is EmbeddingShift's formula, {label(key)}; "
+            f"{measure} of a run record is EmbeddingShift's formula, {metric_label(key)}; "
             f"the key of a standard measure names data set and system, as in smoke.full.{key}",
             MeasureNote,
             stacklevel=2,
@@ -260,9 +260,9 @@ def filled_lines(values):
 
 def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
-    from casebook.runs.record import cell
+    from casebook.runs.record import value_text
 
-    grid = [list(columns), *([in_line(cell(row[name])) for name in columns] for row in rows)]
+    grid = [list(columns), *([in_line(value_text(row[name])) for name in columns] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     for line in grid:
         yield "  ".join(

@@ -90,11 +90,11 @@ def search(
 def _cluster(workers, scheduler):
     """Give the workers of a scheduler, processes here, or none."""
     if scheduler:
-        from casebook.run import connected
+        from casebook.batch.cluster import scheduler_workers
 
-        return connected(scheduler)
+        return scheduler_workers(scheduler)
     if workers > 1:
-        from casebook.workers import processes
+        from casebook.batch.cluster import processes
 
         return processes(workers)
     return contextlib.nullcontext()

@@ -203,9 +203,9 @@ def _warnings(report):
 
 
 def _some(rows):
-    from casebook.runs.outputs import shortened
+    from casebook.runs.outputs import one_line
 
-    return f"items {', '.join(shortened(row['item'], 30) for row in rows[:3])} ..."
+    return f"items {', '.join(one_line(row['item'], 30) for row in rows[:3])} ..."
 
 
 @app.command()

@@ -141,10 +141,10 @@ def publish(
 def _pull(grid, tag):
     """Fetch the data sets of a tag; files that are here are only verified."""
     from casebook.assistant import ANSWERED, TEMPLATES
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
     from casebook.data.registry import pull, resolve
     from casebook.data.sources import Absent
     from casebook.data.sources import pull as pull_card
-    from casebook.grid import DEFAULT_GRID, load_grid, select
 
     needed, replaced = set(), {}
     for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
@@ -167,13 +167,15 @@ def _pull(grid, tag):
 
 
 def _plan(run, names, batch, overrides):
-    from casebook.grid import DEFAULT_GRID, load_grid, select
-    from casebook.parameters import path_parameters, refuse_secrets, resolved
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
+    from casebook.batch.plan import plan
+    from casebook.batch.run import check_order
+    from casebook.batch.run_folder import check_writable, data_folders
     from casebook.paths import NOTEBOOKS, home_path
-    from casebook.run import check_order, check_place, data_folders, plan
 
     refuse_secrets(overrides)
-    check_place(run)
+    check_writable(run)
     taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
     notebooks = dict.fromkeys(cell.notebook for cell in known)
     notebooks |= dict.fromkeys(
@@ -184,9 +186,9 @@ def _plan(run, names, batch, overrides):
     either = {
         name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own
     }
-    overrides = resolved(overrides, taken, either)
+    overrides = with_absolute_paths(overrides, taken, either)
     cells = [
-        replace(cell, parameters=resolved(cell.parameters, taken, paths[cell.notebook]))
+        replace(cell, parameters=with_absolute_paths(cell.parameters, taken, paths[cell.notebook]))
         for cell in select(known, names, batch["tag"], overrides)
     ]
     planned = plan(cells, run, batch["force"])
@@ -198,7 +200,7 @@ def _plan(run, names, batch, overrides):
 
 
 def _execute(planned, run, batch):
-    from casebook.run import run_batch
+    from casebook.batch.run import run_batch
 
     with _progress() as (line, show):
         limits = {name: batch[name] for name in ("workers", "scheduler", "timeout", "retries")}
@@ -245,7 +247,7 @@ def _progress():
     )
     from rich.text import Text
 
-    from casebook.progress import clock
+    from casebook.progress import duration_text
 
     class Left(ProgressColumn):
         """Time left by the batch's own estimate, counting down while a long cell works."""
@@ -255,7 +257,7 @@ def _progress():
             return Text(
                 "time left not known yet"
                 if end is None
-                else f"about {clock(max(end - time.monotonic(), 0))} left"
+                else f"about {duration_text(max(end - time.monotonic(), 0))} left"
             )
 
     columns = (

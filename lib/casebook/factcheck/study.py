@@ -39,7 +39,7 @@ from casebook.factcheck.verdict import SUPPORTED as S
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
 from casebook.measures.classification import score_predictions
-from casebook.runs.outputs import MOST_BYTES, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, items_within, one_line
 from casebook.stats.samples import check_choice, number_or_none
 
 NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
@@ -615,7 +615,7 @@ def drill_down(study, most_bytes=MOST_BYTES):
             }
             kept.append(items[row] | placed)
         for doc_id, start, end, text in passages:
-            beginning = shortened(text, opening) if text and "documents" in shown else None
+            beginning = one_line(text, opening) if text and "documents" in shown else None
             listed.append([documents.setdefault(doc_id, len(documents)), start, end, beginning])
         named = [[name, names.get(name) or None] for name in documents]
         return known | {"passages": listed, "documents": named, "items": kept}
@@ -624,7 +624,7 @@ def drill_down(study, most_bytes=MOST_BYTES):
         return items[row]["right"][0] is not False, not items[row]["missed"], row
 
     # Characters of a passage; the second where room is short.
-    return fitting(collect, sorted(range(len(items)), key=urgency), (500, 160), most_bytes)
+    return items_within(collect, sorted(range(len(items)), key=urgency), (500, 160), most_bytes)
 
 
 def _items(study, texts):
@@ -635,7 +635,7 @@ def _items(study, texts):
         decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
         item = {
             "id": str(claim["id"]),
-            "text": shortened(study.texts[row]) if texts and study.texts else None,
+            "text": one_line(study.texts[row]) if texts and study.texts else None,
             "label": claim["label"],
             "slices": {name: str(claim[name]) for name in study.slices},
             "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],

@@ -29,7 +29,7 @@ from casebook.models.cache import (
     unit_rows,
 )
 from casebook.paths import home_path
-from casebook.plugins import called, is_plugin, numbers_of, plugin, source_of
+from casebook.plugins import array_of, called, is_plugin, plugin, source_of
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -225,7 +225,7 @@ class PluggedEncoder(EncoderWrapper):
         texts = checked_texts(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            vectors = numbers_of(called(self.name, tower, new), np.float32)
+            vectors = array_of(called(self.name, tower, new), np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(
                     f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"

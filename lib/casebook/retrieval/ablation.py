@@ -22,7 +22,7 @@ from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.settings import named
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
-from casebook.runs.outputs import MOST_BYTES, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, items_within, one_line
 from casebook.stats.intervals import bounds_text, mean_intervals, resampled_clusters
 from casebook.tables import reason_text
 from casebook.verdicts import (
@@ -506,7 +506,7 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
             items.append(
                 {
                     "id": query,
-                    "text": shortened(asked[row]) if "items" in shown else None,
+                    "text": one_line(asked[row]) if "items" in shown else None,
                     "relevant": numbered(relevant),
                     "scores": [
                         [round(v, 3) if math.isfinite(v) else None for v in s]
@@ -529,9 +529,9 @@ def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
             "depth": SHOWN_RANKS,
             "asked": len(queries),
             "documents": [
-                [name, shortened(texts[name], opening) if name in seen else None] for name in places
+                [name, one_line(texts[name], opening) if name in seen else None] for name in places
             ],
             "items": items,
         }
 
-    return fitting(collect, order, OPENINGS, most_bytes)
+    return items_within(collect, order, OPENINGS, most_bytes)

@@ -10,7 +10,7 @@ the collection's passages (`casebook.retrieval.index.Passages`) and the reading 
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.plugins import callable_plugin, called, instance, is_plugin, numbers_of
+from casebook.plugins import array_of, callable_plugin, called, instance, is_plugin
 from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import RankedLists, best_first
 
@@ -78,7 +78,7 @@ def _plugged(name, texts):
         for row, query in enumerate(queries):
             places = np.flatnonzero(nearest[row] >= 0)
             read = [texts[passage] for passage in nearest[row, places]]
-            values = numbers_of(called(name, score, query, read), float)
+            values = array_of(called(name, score, query, read), float)
             if values.shape != (len(read),) or not np.isfinite(values).all():
                 raise InputError(
                     f"{name}: expected {len(read)} finite scores for {len(read)} texts"

@@ -1,10 +1,11 @@
 """Whether one run is better than another: evidence, gates, decisions, and their documented reports.
 
-With rows per query a verdict rests on the interval of the paired mean difference over groups of queries: it passes if
-the whole interval lies above the margin, fails if all of it lies below, and is undecided if the margin lies inside.
-With fewer than six groups it is undecided too: the interval over their queries, which is reported, says nothing about
-new groups. Two runs that give every query the same score are the same: there is nothing to decide. Without rows only
-the two scores are left, which say nothing about chance: nothing is decided on them, unless EmbeddingShift's own rule is
+With rows per query a verdict rests on the interval of the paired mean difference over groups of
+queries: it passes if the whole interval lies above the margin, fails if all of it lies below, and
+is undecided if the margin lies inside. With fewer than six groups it is undecided too: the interval
+over their queries, which is reported, says nothing about new groups. Two runs that give every query
+the same score are the same: there is nothing to decide. Without rows only the two scores are left,
+which say nothing about chance: nothing is decided on them, unless EmbeddingShift's own rule is
 asked for. Evidence that is gone or was altered is refused.
 """
 
@@ -17,29 +18,47 @@ from casebook.errors import CheckFailed, Incomparable, InputError, Undecided
 from casebook.files import write_json, write_text
 from casebook.readers import read_json, read_yaml
 from casebook.runs.evidence import require
-from casebook.runs.promotions import active, check_place, promote
-from casebook.runs.record import canonical, cell, file_part, higher_is_better, label, utc
+from casebook.runs.promotions import active_promotion, check_registry_of, promote
+from casebook.runs.record import (
+    file_part,
+    higher_is_better,
+    metric_key,
+    metric_label,
+    utc,
+    value_text,
+)
 from casebook.runs.registry import (
-    UNKNOWN,
+    UNKNOWN_NUMBER,
     NoRows,
-    best,
-    figure,
-    order,
-    ordered,
+    best_run,
+    reported_number,
     score_of,
     short_key,
+    sort_runs,
+    sort_runs_by_metric,
+)
+from casebook.verdicts import (
+    FAIL,
+    INCOMPARABLE,
+    KEEP_ACTIVE,
+    PASS,
+    PROMOTE,
+    SAME,
+    UNDECIDED,
+    gate_verdict,
+    worst_verdict,
 )
 
-PASS, FAIL, UNDECIDED, INCOMPARABLE, SAME = "pass", "fail", "undecided", "incomparable", "same"
-PAIRED = "paired_randomisation"
-PROMOTE, KEEP = "Promote", "KeepActive"
-EPSILON, MARGIN = 1e-6, 0.005
+DEFAULT_EPSILON = 1e-6
+DEFAULT_MARGIN = 0.005
+ON_PAIRS = "paired_randomisation"  # basis of evidence: paired scores of queries
+ON_SCORES = "eps"  # basis of evidence: the two scores of the runs alone
 _ERRORS = {FAIL: CheckFailed, UNDECIDED: Undecided, INCOMPARABLE: Incomparable}
 
 # --- what speaks for a candidate: a verdict on one metric and what it rests on
 
+# Of `compare_runs`, and fields of evidence.
 _MEASURED = (
-    "improvement",
     "low",
     "high",
     "level",
@@ -53,41 +72,16 @@ _MEASURED = (
 )
 
 
-def evidence_of(verdict, basis=None, *notes, **found):
+def evidence_of(verdict, basis=None, notes=(), improvement=None, incomparable=False):
     """Give the documented fields of evidence; what was not measured is None."""
-    empty = {"verdict": verdict, "basis": basis, **dict.fromkeys(_MEASURED), "incomparable": False}
-    return empty | found | {"notes": list(notes)}
-
-
-def judge(low, high, margin, inclusive=False):
-    """Compare an interval with a margin.
-
-    Parameters
-    ----------
-    low, high : float or None
-        The interval; None if there is none.
-    margin : float
-        What it must lie above, in the same unit.
-    inclusive : bool
-        Whether touching the margin from above suffices.
-
-    Returns
-    -------
-    str
-        ``"pass"``, ``"fail"`` or ``"undecided"``.
-
-    Examples
-    --------
-    >>> judge(0.01, 0.05, 0.0), judge(-0.02, 0.05, 0.0), judge(-0.02, -0.01, 0.0)
-    ('pass', 'undecided', 'fail')
-    """
-    if low is None or high is None:
-        return UNDECIDED
-    if low > margin or (inclusive and low == margin):
-        return PASS
-    if high < margin or (not inclusive and high == margin):
-        return FAIL
-    return UNDECIDED
+    return {
+        "verdict": verdict,
+        "basis": basis,
+        "improvement": improvement,
+        **dict.fromkeys(_MEASURED),
+        "incomparable": incomparable,
+        "notes": list(notes),
+    }
 
 
 def weigh(
@@ -100,33 +94,32 @@ def weigh(
     inclusive=False,
     force=False,
     original=False,
-    **options,
+    level=0.95,
+    seed=0,
 ):
-    """Weigh one run against another on one metric; `options` go to `compare_runs`.
+    """Weigh one run against another on one metric.
 
-    Without rows nothing is decided; ``original`` then decides on the two scores, as EmbeddingShift does.
+    ``inclusive`` passes a run that is not worse by more than the margin. Without rows nothing is
+    decided; ``original`` then decides on the two scores, as EmbeddingShift does.
     """
-    from casebook.runs.pairing import (
-        compare_runs,  # with pandas and the tests: ranking runs must stay quick
-    )
+    # With pandas and the tests: ranking runs must stay quick.
+    from casebook.runs.pairing import compare_runs
 
-    found = evidence_of(INCOMPARABLE)
-    notes = found["notes"]
-    if candidate.key != reference.key:
-        notes.append(
-            f"measured on different data ({short_key(candidate.key)} and {short_key(reference.key)})"
-        )
-        found["incomparable"] = True
-        if not force:
-            return found
-    elif candidate.key is None:
+    notes = []
+    if candidate.key is None and reference.key is None:
         notes.append(
             "neither run holds a fingerprint: that both were measured on the same data is on trust"
         )
+    incomparable = candidate.key != reference.key
+    if incomparable:
+        keys = f"{short_key(candidate.key)} and {short_key(reference.key)}"
+        notes.append(f"measured on different data ({keys})")
+        if not force:
+            return evidence_of(INCOMPARABLE, notes=notes, incomparable=True)
     scores = score_of(candidate, metric), score_of(reference, metric)
     if None in scores:
         notes.append("MISSING: a run failed or does not hold the metric")
-        return found | {"verdict": FAIL}
+        return evidence_of(FAIL, notes=notes, incomparable=incomparable)
     folders = listing.folder(candidate), listing.folder(reference)
     records = [require(folder) for folder in folders]
     if not all(record.outputs for record in records):
@@ -134,33 +127,57 @@ def weigh(
             "a run lists no checksums of its files: that they were not altered is on trust"
         )
     try:
-        pairs = compare_runs(*folders, metric, force=force, **options)
+        pairs = compare_runs(*folders, metric, force=force, level=level, seed=seed)
     except Incomparable as reason:
-        notes.append(str(reason))
-        return found | {"incomparable": True}
+        return evidence_of(INCOMPARABLE, notes=[*notes, str(reason)], incomparable=True)
     except NoRows as reason:
         notes.append(f"no interval, only the two scores: {reason}")
-        differ = (1 if higher_is_better(metric) else -1) * (scores[0] - scores[1])
-        found |= {"basis": "eps", "improvement": differ}
-        if not original:
-            return found | {"verdict": UNDECIDED}
-        found["verdict"] = judge(differ, differ, margin, inclusive)
+        evidence = _evidence_of_scores(*scores, metric, margin, inclusive, original)
     else:
-        if pairs["incomparable"]:
-            notes.append(pairs["incomparable"])
-            found["incomparable"] = True
-        found |= {"basis": PAIRED, "improvement": pairs["difference"]}
-        found |= {name: pairs[name] for name in _MEASURED[1:]}
-        differ = found["gained"] or found["lost"]
-        found["verdict"] = _paired_verdict(pairs, margin, inclusive, notes) if differ else None
-    if not differ:  # not worse by any margin, and nothing to promote
-        found["verdict"] = PASS if inclusive else SAME
-        notes.append("no row differs" if found["basis"] == PAIRED else "the two scores are equal")
-    return found
+        evidence = _evidence_of_pairs(pairs, margin, inclusive)
+    evidence["incomparable"] |= incomparable
+    evidence["notes"] = notes + evidence["notes"]
+    return evidence
 
 
-def _paired_verdict(pairs, margin, inclusive, notes):
-    """Verdict on two runs whose rows differ; few groups decide nothing."""
+def _evidence_of_scores(score, reference_score, metric, margin, inclusive, original):
+    """Weigh two runs by their scores alone, which decide only by EmbeddingShift's rule."""
+    sign = 1 if higher_is_better(metric) else -1
+    improvement = sign * (score - reference_score)
+    evidence = evidence_of(UNDECIDED, ON_SCORES, improvement=improvement)
+    if not original:
+        return evidence
+    if improvement:
+        evidence["verdict"] = gate_verdict(improvement, improvement, margin, inclusive)
+    else:
+        evidence["verdict"] = _verdict_on_equal_runs(inclusive)
+        evidence["notes"] = ["the two scores are equal"]
+    return evidence
+
+
+def _evidence_of_pairs(pairs, margin, inclusive):
+    """Weigh two runs by the paired scores of their queries."""
+    notes = []
+    if pairs["incomparable"]:
+        notes.append(pairs["incomparable"])
+    if pairs["gained"] or pairs["lost"]:
+        verdict = _verdict_on_pairs(pairs, margin, inclusive, notes)
+    else:
+        verdict = _verdict_on_equal_runs(inclusive)
+        notes.append("no row differs")
+    evidence = evidence_of(
+        verdict, ON_PAIRS, notes, pairs["difference"], incomparable=bool(pairs["incomparable"])
+    )
+    return evidence | {name: pairs[name] for name in _MEASURED}
+
+
+def _verdict_on_equal_runs(inclusive):
+    """Equal runs are not worse by any margin, and there is nothing to promote."""
+    return PASS if inclusive else SAME
+
+
+def _verdict_on_pairs(pairs, margin, inclusive, notes):
+    """Give the verdict on two runs whose rows differ; few groups decide nothing."""
     from casebook.stats.intervals import FEWEST
 
     if pairs["groups"] < FEWEST:
@@ -168,13 +185,15 @@ def _paired_verdict(pairs, margin, inclusive, notes):
         if pairs["low"] is not None:
             notes.append("the interval is by question: it speaks of new questions of these groups")
         return UNDECIDED
-    bounds = pairs["low"], pairs["high"]
+    low = pairs["low"]
+    high = pairs["high"]
     if pairs["reason"] == "no_variation":
         notes.append("no interval: every question differs by the same")
-        bounds = pairs["difference"], pairs["difference"]
+        low = pairs["difference"]
+        high = pairs["difference"]
     elif pairs["reason"]:
         notes.append(f"no interval: {pairs['reason'].replace('_', ' ')}")
-    return judge(*bounds, margin, inclusive)
+    return gate_verdict(low, high, margin, inclusive)
 
 
 def settle(verdict, message):
@@ -189,7 +208,10 @@ def settle(verdict, message):
 
 
 def read_gate(path):
-    """Read a gate file, ``rules: [{metric: ndcg@3, margin: 0.005}, ...]`` as YAML or JSON; gives margins by metric."""
+    """Read a gate file; gives margins by metric.
+
+    It holds ``rules: [{metric: ndcg@3, margin: 0.005}, ...]``, as YAML or JSON.
+    """
     path = Path(path)
     content = read_yaml(path, "gate file")
     rules = content.get("rules") if isinstance(content, dict) else None
@@ -198,172 +220,216 @@ def read_gate(path):
     margins = {}
     for number, rule in enumerate(rules, 1):
         where = f"{path}: rule {number}"
-        if (
-            not isinstance(rule, dict)
-            or set(rule) - {"metric", "margin"}
-            or not isinstance(rule.get("metric"), str)
-        ):
-            raise InputError(f"{where}: expected metric (a name) and margin, not {rule!r}")
-        margin = rule.get("margin", MARGIN)
-        if (
-            not isinstance(margin, int | float)
-            or isinstance(margin, bool)
-            or not 0 <= margin < math.inf
-        ):
-            raise InputError(f"{where}: margin must be a number of at least 0, not {margin!r}")
-        if canonical(rule["metric"]) in margins:
-            raise InputError(f"{where}: {rule['metric']!r} has a rule already")
-        margins[canonical(rule["metric"])] = float(margin)
+        metric, margin = _rule(rule, where)
+        if metric_key(metric) in margins:
+            raise InputError(f"{where}: {metric!r} has a rule already")
+        margins[metric_key(metric)] = margin
     return margins
 
 
-def apply_gate(listing, candidate, reference, margins, **options):
-    """Test that a run is not worse than a reference by more than the margins: verdict, notes and evidence."""
-    found, notes = {}, []
+def _rule(rule, where):
+    """Give metric and margin of one rule."""
+    is_rule = isinstance(rule, dict) and not set(rule) - {"metric", "margin"}
+    if not is_rule or not isinstance(rule.get("metric"), str):
+        raise InputError(f"{where}: expected metric (a name) and margin, not {rule!r}")
+    margin = rule.get("margin", DEFAULT_MARGIN)
+    is_number = isinstance(margin, int | float) and not isinstance(margin, bool)
+    if not is_number or not 0 <= margin < math.inf:
+        raise InputError(f"{where}: margin must be a number of at least 0, not {margin!r}")
+    return rule["metric"], float(margin)
+
+
+def apply_gate(listing, candidate, reference, margins, *, force=False):
+    """Test that a run is not worse than a reference by more than the margins.
+
+    Gives verdict, notes and evidence, by metric.
+    """
+    evidence = {}
+    notes = []
     for metric, margin in margins.items():
-        evidence = weigh(listing, candidate, reference, metric, -margin, inclusive=True, **options)
-        found[canonical(metric)] = evidence
-        shown = ""
-        if evidence["improvement"] is not None:
-            bounds = (
-                ""
-                if evidence["low"] is None
-                else " [{low:+z.4f}, {high:+z.4f}]".format_map(evidence)
-            )
-            n = "" if evidence["n"] is None else f" n={evidence['n']}"
-            shown = f" {evidence['improvement']:+z.4f}{bounds}{n} against -{margin:g}"
-        notes.append(
-            f"{'OK' if evidence['verdict'] == PASS else evidence['verdict'].upper()}: {metric}{shown}"
-        )
-        notes += [f"{metric}: {note}" for note in evidence["notes"]]
-    verdicts = {evidence["verdict"] for evidence in found.values()}
-    worst = next(
-        verdict for verdict in (FAIL, INCOMPARABLE, UNDECIDED, PASS) if verdict in verdicts
-    )
-    return {"passed": worst == PASS, "verdict": worst, "notes": notes, "evidence": found}
+        weighed = weigh(listing, candidate, reference, metric, -margin, inclusive=True, force=force)
+        evidence[metric_key(metric)] = weighed
+        state = "OK" if weighed["verdict"] == PASS else weighed["verdict"].upper()
+        notes.append(f"{state}: {metric}{_improvement_text(weighed, margin)}")
+        notes += [f"{metric}: {note}" for note in weighed["notes"]]
+    verdict = worst_verdict({weighed["verdict"] for weighed in evidence.values()})
+    return {"passed": verdict == PASS, "verdict": verdict, "notes": notes, "evidence": evidence}
+
+
+def _improvement_text(evidence, margin):
+    if evidence["improvement"] is None:
+        return ""
+    bounds = ""
+    if evidence["low"] is not None:
+        bounds = " [{low:+z.4f}, {high:+z.4f}]".format_map(evidence)
+    n = "" if evidence["n"] is None else f" n={evidence['n']}"
+    return f" {evidence['improvement']:+z.4f}{bounds}{n} against -{margin:g}"
 
 
 # --- decisions, in their documented form
 
 
 def decide(
-    listing, metric, *, runs=None, run=None, profile=None, eps=EPSILON, force=False, **options
+    listing,
+    metric,
+    *,
+    runs=None,
+    run=None,
+    profile=None,
+    eps=DEFAULT_EPSILON,
+    force=False,
+    original=False,
+    level=0.95,
+    seed=0,
 ):
     """Decide whether the best of some runs, or one that is named, should become the active one."""
     if not 0 <= eps < math.inf:
         raise InputError(f"eps must be at least 0 and finite, not {eps}")
-    present = active(listing.root, metric, profile, checked=True)
-    standing = None  # the active run as it is now, unless it has gone
-    if present is not None:
-        standing = next((r for r in listing.runs if r.path == present["path"]), None)
-        standing = standing if standing and score_of(standing, metric) is not None else None
-    candidate, competing = run, 1
+    promotion = active_promotion(listing.root, metric, profile, checked=True)
+    active = _active_run(listing, metric, promotion)
+    candidate = run
+    n_competing = 1
     if run is None:
-        candidate, competing = _best_of(
-            listing.runs if runs is None else runs, standing, metric, force
-        )
+        pool = listing.runs if runs is None else runs
+        candidate, n_competing = _best_of(pool, active, metric, force)
     if candidate is not None:
-        check_place(listing.root, candidate)
-    evidence = _evidence(listing, candidate, present, standing, metric, eps, force, options)
-    if competing > 1 and evidence["basis"] == PAIRED:
-        evidence["notes"].append(
-            f"the candidate is the best of {competing} runs: the interval does not correct for that choice"
+        check_registry_of(listing.root, candidate)
+    evidence = _evidence_without_comparison(candidate, promotion, active, metric)
+    if evidence is None:
+        evidence = weigh(
+            listing,
+            candidate,
+            active,
+            metric,
+            eps,
+            force=force,
+            original=original,
+            level=level,
+            seed=seed,
         )
-    before = score_of(standing, metric) if standing else present and present["score"]
-    after = score_of(candidate, metric) if candidate else None
-    old = present and _place(
-        listing.root, present["workflow"], present["runId"], before, present["path"]
-    )
+    if n_competing > 1 and evidence["basis"] == ON_PAIRS:
+        evidence["notes"].append(
+            f"the candidate is the best of {n_competing} runs: "
+            "the interval does not correct for that choice"
+        )
+    before = promotion and promotion["score"]
+    if active is not None:
+        before = score_of(active, metric)
+    after = None if candidate is None else score_of(candidate, metric)
     return _head(listing, metric) | {
         "profile": profile,
         "epsilon": eps,
         "totalRunsFound": len(listing.runs),
-        "competing": competing,
+        "competing": n_competing,
         "candidate": candidate and _target(listing, candidate, metric),
-        "active": old and old | {"seq": present["seq"]},
-        "action": PROMOTE if evidence["verdict"] == PASS else KEEP,
+        "active": promotion and _active_target(listing.root, promotion, before),
+        "action": PROMOTE if evidence["verdict"] == PASS else KEEP_ACTIVE,
         "delta": None if None in (before, after) else after - before,
         "reason": "; ".join(evidence["notes"]),
         "evidence": evidence,
     }
 
 
-def _best_of(pool, standing, metric, force):
+def _active_run(listing, metric, promotion):
+    """Give the promoted run as it is now; None if there is none, or it lost the metric."""
+    if promotion is None:
+        return None
+    for run in listing.runs:
+        if run.path == promotion["path"]:
+            return run if score_of(run, metric) is not None else None
+    return None
+
+
+def _best_of(pool, active, metric, force):
     """Choose what may replace the active run, and count what it was chosen from."""
-    if standing is not None and not force:
-        pool = [run for run in pool if run.key == standing.key]
-    competing = [run for run in order(pool, metric) if score_of(run, metric) is not None]
-    if not competing and standing is not None:
+    if active is not None and not force:
+        pool = [run for run in pool if run.key == active.key]
+    competing = [run for run in sort_runs(pool, metric) if score_of(run, metric) is not None]
+    if not competing and active is not None:
         return None, 0
-    return best(competing or pool, metric, force), len(competing)
+    return best_run(competing or pool, metric, force), len(competing)
 
 
-def _evidence(listing, candidate, present, standing, metric, eps, force, options):
+def _evidence_without_comparison(candidate, promotion, active, metric):
+    """Give the evidence where there are not two runs to compare, else None."""
     if candidate is None:
-        return evidence_of(
-            INCOMPARABLE, None, "no run was measured on the same data", incomparable=True
-        )
+        notes = ["no run was measured on the same data"]
+        return evidence_of(INCOMPARABLE, notes=notes, incomparable=True)
     if score_of(candidate, metric) is None:
-        return evidence_of(FAIL, None, "MISSING: it failed or does not hold the metric")
-    if present is None:
-        return evidence_of(PASS, "first", "no run was promoted before")
-    if candidate.path == present["path"]:
-        why = f"{candidate.run_id} is promoted already: nothing to promote"
-        return evidence_of(SAME, "same_run", why, improvement=0.0)
-    if standing is None:
+        return evidence_of(FAIL, notes=["MISSING: it failed or does not hold the metric"])
+    if promotion is None:
+        return evidence_of(PASS, "first", ["no run was promoted before"])
+    if candidate.path == promotion["path"]:
+        notes = [f"{candidate.run_id} is promoted already: nothing to promote"]
+        return evidence_of(SAME, "same_run", notes, improvement=0.0)
+    if active is None:
         raise Incomparable(
-            f"the promoted run {present['path']} is gone or lost the metric; promote another by name, or roll back"
+            f"the promoted run {promotion['path']} is gone or lost the metric; "
+            "promote another by name, or roll back"
         )
-    return weigh(listing, candidate, standing, metric, eps, force=force, **options)
+    return None
 
 
-def apply(listing, decision):
+def apply_decision(listing, decision):
     """Promote exactly the candidate of a decision, if it says so."""
     if decision["action"] != PROMOTE:
         return None
-    evidence, place = decision["evidence"], decision["candidate"]["runDirectory"]
-    candidate = next(run for run in listing.runs if str(listing.folder(run)) == place)
-    reason = (
-        "no run was promoted before"
-        if evidence["basis"] == "first"
-        else f"decided by {evidence['basis']}"
-    )
+    evidence = decision["evidence"]
+    folder = decision["candidate"]["runDirectory"]
+    candidate = next(run for run in listing.runs if str(listing.folder(run)) == folder)
+    reason = f"decided by {evidence['basis']}"
+    if evidence["basis"] == "first":
+        reason = "no run was promoted before"
+    grounds = {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")}
     return promote(
-        *(listing, candidate, decision["metricKey"], reason, decision["profile"]),
+        listing,
+        candidate,
+        decision["metricKey"],
+        reason,
+        decision["profile"],
         after=decision["active"]["seq"] if decision["active"] else 0,
         incomparable=evidence["incomparable"],
-        decision=evidence
-        | {name: decision[name] for name in ("action", "epsilon", "totalRunsFound")},
+        decision=evidence | grounds,
     )
 
 
 # --- the documented files of compare, best and decide, as JSON and as Markdown
 
 
-def ranking(listing, metric, runs=None, top=20):
-    """Rank runs on a metric, each group of comparable ones by itself; ``*`` in the metric stands for anything."""
-    pattern, runs = canonical(metric), listing.runs if runs is None else runs
+def rank_runs(listing, metric, runs=None, top=20):
+    """Rank runs on a metric, each group of comparable ones by itself.
+
+    A ``*`` in the metric stands for anything.
+    """
+    if runs is None:
+        runs = listing.runs
+    pattern = metric_key(metric)
     pairs = [(run, pattern) for run in runs]
     if "*" in pattern:
         fits = re.compile(".*".join(map(re.escape, pattern.split("*")))).fullmatch
         pairs = [(run, key) for run in runs for key in run.metrics if fits(key)]
-    places, rows = {}, []
-    for run, key in ordered(pairs, pattern)[: max(1, top)]:
-        score, rank = score_of(run, key), None
+    ranks = {}
+    rows = []
+    for run, key in sort_runs_by_metric(pairs, pattern)[: max(1, top)]:
+        score = score_of(run, key)
+        rank = None
         if score is not None:
-            rank = places[run.key] = places.get(run.key, 0) + 1
+            rank = ranks.get(run.key, 0) + 1
+            ranks[run.key] = rank
         rows.append(_ranked(listing, run, rank, score, key))
     return rows
 
 
 def _ranked(listing, run, rank, score, metric):
     folder = listing.folder(run)
-    missing = UNKNOWN | {"reason": "the run does not hold the metric"}
+    number = UNKNOWN_NUMBER | {"reason": "the run does not hold the metric"}
+    if score is not None:
+        number = reported_number(folder, metric)
     return {
         "rank": rank,
         "score": score,
         "metric": metric,
-        **(missing if score is None else figure(folder, metric)),
+        **number,
         "map1": run.metrics.get("map@1"),
         "ndcg3": run.metrics.get("ndcg@3"),
         "workflowName": run.workflow,
@@ -386,24 +452,29 @@ def comparison_report(listing, metric, rows):
 
 def best_report(listing, metric, run, incomparable=False):
     """Put the winner into its documented form."""
-    counts = {"totalRunsFound": len(listing.runs), "incomparable": incomparable}
-    return (
-        _head(listing, metric)
-        | counts
-        | _target(listing, run, metric)
-        | figure(listing.folder(run), metric)
-    )
+    return {
+        **_head(listing, metric),
+        "totalRunsFound": len(listing.runs),
+        "incomparable": incomparable,
+        **_target(listing, run, metric),
+        **reported_number(listing.folder(run), metric),
+    }
 
 
 def _head(listing, metric):
-    return {"metricKey": canonical(metric), "createdUtc": utc(), "runsRoot": str(listing.root)}
+    return {"metricKey": metric_key(metric), "createdUtc": utc(), "runsRoot": str(listing.root)}
 
 
 def _target(listing, run, metric):
-    return _place(listing.root, run.workflow, run.run_id, score_of(run, metric), run.path)
+    return _named_run(listing.root, run.workflow, run.run_id, score_of(run, metric), run.path)
 
 
-def _place(root, workflow, run_id, score, path):
+def _active_target(root, promotion, score):
+    run = _named_run(root, promotion["workflow"], promotion["runId"], score, promotion["path"])
+    return run | {"seq": promotion["seq"]}
+
+
+def _named_run(root, workflow, run_id, score, path):
     """Name a run with its score and its folder, as the documented files do."""
     return {
         "workflowName": workflow,
@@ -414,69 +485,79 @@ def _place(root, workflow, run_id, score, path):
     }
 
 
-def stamp():
-    """Give the present time as it stands in file names."""
+def time_stamp():
+    """Give the present time for the name of a file."""
     return f"{datetime.datetime.now(datetime.UTC):%Y%m%d_%H%M%S_%f}"[:-3]
 
 
 def write_report(root, kind, report, out=None, stamped=True):
     """Write a report as ``_<kind>/<name>.json`` with a Markdown twin."""
-    folder = Path(out) if out else root / {"decision": "_decisions"}.get(kind, f"_{kind}")
-    stem = name = f"{kind}_{file_part(report['metricKey'])}"
+    folder = root / ("_decisions" if kind == "decision" else f"_{kind}")
+    if out:
+        folder = Path(out)
+    name = f"{kind}_{file_part(report['metricKey'])}"
     if stamped:
-        stem = name = f"{stem}_{stamp()}"
-        number = 1
-        while (folder / f"{name}.json").exists():  # this millisecond has used it
-            number += 1
-            name = f"{stem}-{number}"
-    write_text(folder / f"{name}.md", markdown(kind, report))
+        name = _free_name(folder, f"{name}_{time_stamp()}")
+    write_text(folder / f"{name}.md", report_markdown(kind, report))
     return write_json(folder / f"{name}.json", report)
 
 
-def markdown(kind, report):
+def _free_name(folder, stem):
+    """Give a name that no report of this millisecond has."""
+    name = stem
+    number = 1
+    while (folder / f"{name}.json").exists():
+        number += 1
+        name = f"{stem}-{number}"
+    return name
+
+
+def report_markdown(kind, report):
     """Write a report as Markdown: a line per entry, and the table of a ranking."""
-    lines = [f"# {kind}: {label(report['metricKey'])}", ""]
-    lines += [
-        f"- {n}: {'n/a' if v in (None, {}, []) else v}" for n, v in report.items() if n != "top"
-    ]
+    lines = [f"# {kind}: {metric_label(report['metricKey'])}", ""]
+    for name, value in report.items():
+        if name != "top":
+            lines.append(f"- {name}: {'n/a' if value in (None, {}, []) else value}")
     if "top" in report:
-        columns = ("rank", "score", "map1", "ndcg3", "workflowName", "runId")
+        columns = ["rank", "score", "map1", "ndcg3", "workflowName", "runId"]
         lines += ["", " | ".join(columns), " | ".join("---" for _ in columns)]
-        lines += [" | ".join(cell(row[c]) for c in columns) for row in report["top"]]
+        for row in report["top"]:
+            lines.append(" | ".join(value_text(row[column]) for column in columns))
     return "\n".join(lines) + "\n"
 
 
 def kept_decisions(root):
-    """List the decisions that were kept as files below a registry, also those that promoted nothing, latest first."""
+    """List the decisions kept as files below a registry, also without promotion, latest first."""
     import pandas as pd
 
     numbers = ["difference", "difference low", "difference high", "n"]
     columns = ["when", "metric", "profile", "candidate", "action", "verdict", *numbers, "why"]
-    rows = []
-    for path in (root / "_decisions").glob("decision_*.json"):
-        row = {"verdict": "unreadable", "why": f"{path.name}: not a decision of this registry"}
-        try:
-            report = read_json(path)
-            evidence = report["evidence"]
-            row = {
-                "when": report["createdUtc"][:16].replace("T", " "),
-                "metric": report["metricKey"],
-                "profile": report["profile"],
-                "candidate": (report["candidate"] or {}).get("runId"),
-                "action": report["action"],
-                "verdict": evidence["verdict"],
-                "difference": evidence["improvement"],
-                "difference low": evidence["low"],
-                "difference high": evidence["high"],
-                "n": evidence["n"],
-                "why": report["reason"],
-            }
-        except InputError as error:
-            row["why"] = str(error)
-        except (KeyError, TypeError, AttributeError):
-            pass
-        rows.append(row)
+    rows = [_decision_row(path) for path in (root / "_decisions").glob("decision_*.json")]
     table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, float))
     return table.sort_values(
         ["when", "why"], ascending=False, na_position="first", ignore_index=True
     )
+
+
+def _decision_row(path):
+    try:
+        report = read_json(path)
+        evidence = report["evidence"]
+        return {
+            "when": report["createdUtc"][:16].replace("T", " "),
+            "metric": report["metricKey"],
+            "profile": report["profile"],
+            "candidate": (report["candidate"] or {}).get("runId"),
+            "action": report["action"],
+            "verdict": evidence["verdict"],
+            "difference": evidence["improvement"],
+            "difference low": evidence["low"],
+            "difference high": evidence["high"],
+            "n": evidence["n"],
+            "why": report["reason"],
+        }
+    except InputError as error:
+        why = str(error)
+    except (KeyError, TypeError, AttributeError):
+        why = f"{path.name}: not a decision of this registry"
+    return {"verdict": "unreadable", "why": why}

@@ -1,7 +1,8 @@
-"""The evidence of a run: everything that it wrote, by the SHA-256 that its record keeps, checked before it is used.
+"""The evidence of a run: every file that it wrote, by the SHA-256 that its record keeps.
 
-A record names its outputs from its own folder (``eval.perQuery.json``, ``../../rows/<cell>.csv.gz``). What a record of
-another program or of an earlier version lists is unknown: such a run has no output that could be checked.
+A record names its outputs from its own folder (``eval.perQuery.json``,
+``../../rows/<cell>.csv.gz``). They are checked before they are used. What a record of another
+program or of an earlier version lists is unknown: such a run has no output that could be checked.
 """
 
 import os
@@ -13,56 +14,73 @@ from casebook.paths import run_dir
 from casebook.runs.record import read_record
 
 RECORD = "run.json"
-KINDS = ("notebooks", "numbers", "contrasts", "headlines", "items", "rows", "tables", "figures")
-"""Folders of a report whose files are evidence; measured times, which no rerun reproduces, are not."""
-MISSING = "is gone"
-ALTERED = "was altered since the run wrote it"
-OUTSIDE = "lies outside of the run"
+EVIDENCE_FOLDERS = (
+    "notebooks",
+    "numbers",
+    "contrasts",
+    "headlines",
+    "items",
+    "rows",
+    "tables",
+    "figures",
+)
+"""Folders of a report whose files are evidence; measured times are not, as no rerun gives them."""
+
+FILE_GONE = "is gone"
+FILE_ALTERED = "was altered since the run wrote it"
+FILE_OUTSIDE = "lies outside of the run"
 
 
-def files_of(run, cell, cells=(), kinds=KINDS):
-    """List the files that a cell of a report wrote; ``cells`` are all cells, of which one may be ``<cell>.more``."""
-    longer = tuple(f"{other}." for other in cells if other.startswith(f"{cell}."))
-    return [
-        path
-        for kind in kinds
-        for path in sorted((run_dir(run) / kind).glob(f"{cell}.*"))
-        if path.is_file() and not path.name.startswith(longer)
-    ]
+def files_of(run, cell, cells=(), folders=EVIDENCE_FOLDERS):
+    """List the files that a cell of a report wrote.
+
+    ``cells`` are all cells of the run, of which one may be called ``<cell>.more``.
+    """
+    others = tuple(f"{name}." for name in cells if name.startswith(f"{cell}."))
+    files = []
+    for folder in folders:
+        for path in sorted((run_dir(run) / folder).glob(f"{cell}.*")):
+            if path.is_file() and not path.name.startswith(others):
+                files.append(path)
+    return files
 
 
-def hashes(folder, paths):
-    """Hash the outputs of a run, by their place from the folder of its record."""
-    return {name: sha256_file(path) for name, path in _names(folder, paths).items()}
+def file_hashes(folder, paths):
+    """Hash files; they are named from the folder of a record."""
+    return {_name_from(folder, path): sha256_file(path) for path in paths}
 
 
-def _names(folder, paths):
-    """Name files by their place from the folder of a record."""
-    return {Path(os.path.relpath(path, folder)).as_posix(): path for path in paths}
+def _name_from(folder, path):
+    return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def faults(folder, record=None):
-    """Give what is wrong with the outputs of a run: place to reason."""
+def output_faults(folder, record=None):
+    """Give what is wrong with the outputs of a run: name of the file to reason."""
     folder = Path(folder)
-    record = record or read_record(folder / RECORD)
-    reasons = {name: _fault(folder, name, digest) for name, digest in record.outputs.items()}
-    return {name: reason for name, reason in reasons.items() if reason}
+    if record is None:
+        record = read_record(folder / RECORD)
+    faults = {}
+    for name, digest in record.outputs.items():
+        fault = _fault(folder, name, digest)
+        if fault:
+            faults[name] = fault
+    return faults
 
 
 def _fault(folder, name, digest):
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve().parents[1]):
-        return OUTSIDE  # of the files of others, not even a hash is compared
+        return FILE_OUTSIDE  # of the files of others, not even a hash is compared
     if not path.is_file():
-        return MISSING
-    return None if sha256_file(path) == digest else ALTERED
+        return FILE_GONE
+    return None if sha256_file(path) == digest else FILE_ALTERED
 
 
 def require(folder, remedy="restore it from a copy, or run it again"):
     """Refuse a run of which an output is gone or was altered; gives its record."""
     folder = Path(folder)
     record = read_record(folder / RECORD)
-    for name, reason in faults(folder, record).items():
+    for name, reason in output_faults(folder, record).items():
         raise InputError(f"{(folder / name).resolve()}: {reason}: {remedy}")
     return record
 
@@ -71,10 +89,11 @@ def require_file(folder, path):
     """Refuse one output of a finished run that was altered."""
     if not (folder / RECORD).is_file():
         return  # it is being run
-    name = next(iter(_names(folder, [path])))
+    name = _name_from(folder, path)
     digest = read_record(folder / RECORD).outputs.get(name)
-    if reason := digest and _fault(folder, name, digest):
-        raise InputError(f"{path}: {reason}: restore it from a copy, or run it again")
+    fault = digest and _fault(folder, name, digest)
+    if fault:
+        raise InputError(f"{path}: {fault}: restore it from a copy, or run it again")
 
 
 # --- everything below a registry
@@ -83,32 +102,28 @@ def require_file(folder, path):
 def inventory(root, records):
     """Check all that some records list: rows of a table, one for each kind of file, and the faults.
 
-    ``records`` are places of ``run.json`` from the root.
+    ``records`` are files ``run.json``, named from the root.
     """
     rows = {}
     problems = []
-    for place in sorted(records):
-        folder = (root / place).parent
-        record = read_record(root / place)
-        wrong = faults(folder, record)
-        _count(
-            rows,
-            RECORD if record.outputs else f"{RECORD} without checksums: on trust",
-            root / place,
-            None,
-        )
+    for record_name in sorted(records):
+        folder = (root / record_name).parent
+        record = read_record(root / record_name)
+        faults = output_faults(folder, record)
+        kind = RECORD if record.outputs else f"{RECORD} without checksums: on trust"
+        _count(rows, kind, root / record_name)
         for name in record.outputs:
-            kind = name.split("/")[2] if name.startswith("../../") else Path(name).name
-            _count(rows, kind, folder / name, wrong.get(name))
-        problems += [f"{(folder / name).resolve()}: {reason}" for name, reason in wrong.items()]
+            of_report = name.startswith("../../")
+            kind = name.split("/")[2] if of_report else Path(name).name
+            _count(rows, kind, folder / name, faults.get(name))
+        problems += [f"{(folder / name).resolve()}: {fault}" for name, fault in faults.items()]
     return sorted(rows.values(), key=lambda row: row["kind"]), problems
 
 
-def _count(rows, kind, path, fault):
-    row = rows.setdefault(
-        kind,
-        {"kind": kind, "files": 0, "bytes": 0, "intact": 0, MISSING: 0, ALTERED: 0, OUTSIDE: 0},
-    )
+def _count(rows, kind, path, fault=None):
+    states = ["intact", FILE_GONE, FILE_ALTERED, FILE_OUTSIDE]
+    row = rows.setdefault(kind, {"kind": kind, "files": 0, "bytes": 0, **dict.fromkeys(states, 0)})
     row["files"] += 1
-    row["bytes"] += path.stat().st_size if fault not in (MISSING, OUTSIDE) else 0
     row[fault or "intact"] += 1
+    if fault not in (FILE_GONE, FILE_OUTSIDE):
+        row["bytes"] += path.stat().st_size

@@ -1,4 +1,4 @@
-"""Headlines: the one to four answers of a chapter. The front page shows them; nothing else computes them."""
+"""Headlines: the one to four answers of a chapter, which the front page shows."""
 
 import json
 import math
@@ -7,42 +7,27 @@ from dataclasses import asdict, dataclass
 from casebook.paths import run_dir
 from casebook.runs.evidence import require_file
 from casebook.stats.intervals import bounds_text
-from casebook.verdicts import (
-    BETTER,
-    EQUIVALENT,
+from casebook.verdicts import (  # notebooks import the words from here  # noqa: F401
+    ANSWERS,
+    EFFECTS,
+    HELPS,
+    HURTS,
     INTERVAL_BY_UNIT,
+    NO_EFFECT,
     NO_UNIT_DIFFERS,
     NOT_MEASURED,
     UNDECIDED,
-    WORSE,
     verdict_of,
 )
-
-HELPS = "helps"
-HURTS = "hurts"
-NO_EFFECT = "no effect"
-EFFECTS = {
-    BETTER: HELPS,
-    WORSE: HURTS,
-    EQUIVALENT: NO_EFFECT,
-    UNDECIDED: UNDECIDED,
-    NOT_MEASURED: NOT_MEASURED,
-}
-ANSWERS = {
-    HELPS: "Yes",
-    HURTS: "No, it is worse",
-    NO_EFFECT: "No, the difference is too small to matter",
-    UNDECIDED: "Undecided",
-    NOT_MEASURED: "Cannot be measured here",
-}
 
 
 @dataclass(frozen=True)
 class Headline:
     """A question, the effect that answers it, and the verdict that follows from its interval.
 
-    ``value`` is an effect around zero: a difference from the strongest simple baseline, or a value minus ``null``
-    (.5 of a win rate or an AUROC). It is never compared with chance, which is drawn as a tick only.
+    ``value`` is an effect around zero: a difference from the strongest simple baseline, or a value
+    minus ``null`` (.5 of a win rate or an AUROC). It is never compared with chance, which is drawn
+    as a tick only.
     """
 
     question: str
@@ -62,25 +47,25 @@ class Headline:
     level: float | None = None  # the system's own mean, and the baseline's
     baseline: float | None = None
     chance: float | None = None  # the effect of a random scorer
-    reason: str | None = (
-        None  # why there is no value or no interval, or why the interval is by unit
-    )
+    # Why there is no value or no interval, or why the interval is by unit.
+    reason: str | None = None
     decision: str | None = None  # verdict of the contrast that it was taken from
-    answers: dict | None = (
-        None  # verdict -> opening words, where "Yes" and "No" do not fit the question
-    )
-    words: dict | None = (
-        None  # verdict -> word of the front page, where "helps" and "hurts" do not fit
-    )
+    # Verdict to opening words, where "Yes" and "No" do not fit the question.
+    answers: dict | None = None
+    # Verdict to word of the front page, where "helps" and "hurts" do not fit.
+    words: dict | None = None
     method: str | None = None  # page below methods/, with anchor; else the experiment's
 
     @classmethod
     def of(cls, row, question, *, null=0.0, **names):
         """Take effect, interval, counts and verdict from a row of `contrasts` or of `estimates`."""
         effect = "difference" if "difference" in row else "value"
-        value, low, high = (_around(row[name], null) for name in (effect, "low", "high"))
         groups = row.get("groups")
         fields = {
+            "value": _around(row[effect], null),
+            "low": _around(row["low"], null),
+            "high": _around(row["high"], null),
+            "null": null,
             "system": row.get("system"),
             "against": row.get("against"),
             "n": int(row["n"]),
@@ -88,7 +73,7 @@ class Headline:
             "reason": row["reason"] if isinstance(row.get("reason"), str) else None,
             "decision": row.get("verdict") if effect == "difference" else None,
         }
-        return cls(question, value=value, low=low, high=high, null=null, **fields | names)
+        return cls(question, **fields | names)
 
     @property
     def verdict(self):
@@ -113,8 +98,9 @@ class Headline:
         if self.value is None:
             return ""
         spec = "+z.3f" if self.against and not self.null else "z.3f"  # a difference has a sign
-        bounds = [None if x is None else x + self.null for x in (self.low, self.high)]
-        return f"{self.value + self.null:{spec}} {bounds_text(*bounds, spec)}"
+        low = None if self.low is None else self.low + self.null
+        high = None if self.high is None else self.high + self.null
+        return f"{self.value + self.null:{spec}} {bounds_text(low, high, spec)}"
 
     @property
     def count(self):
@@ -131,10 +117,10 @@ class Headline:
             return None
         if self.reason == INTERVAL_BY_UNIT:
             groups = self.cluster or "groups"
-            unit = self.unit.removeprefix("held-out ")
+            units = self.unit.removeprefix("held-out ")
             return (
-                f"fewer than six {groups}: the interval is by {unit.removesuffix('s')} and speaks of new {unit} "
-                f"from these {groups}"
+                f"fewer than six {groups}: the interval is by {units.removesuffix('s')} "
+                f"and speaks of new {units} from these {groups}"
             )
         from casebook.tables import reason_text  # who only reads headlines needs no tables
 
@@ -170,20 +156,14 @@ def _around(value, null):
 
 def headlines_text(headlines):
     """Give the content of a cell's file of headlines."""
-    return (
-        json.dumps(
-            [asdict(each) for each in headlines], indent=1, ensure_ascii=False, allow_nan=False
-        )
-        + "\n"
-    )
+    rows = [asdict(headline) for headline in headlines]
+    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_headlines(run, cell):
-    """Read the headlines of a cell; none if it has none. Those of a finished cell are what its record says."""
+    """Read the headlines of a cell, perhaps none; if they were altered since, refuse them."""
     path = run_dir(run) / "headlines" / f"{cell}.json"
     require_file(run_dir(run) / "runs" / cell, path)
-    return (
-        [Headline(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
-        if path.is_file()
-        else []
-    )
+    if not path.is_file():
+        return []
+    return [Headline(**row) for row in json.loads(path.read_text(encoding="utf-8"))]

@@ -1,4 +1,4 @@
-"""Ingest manifests: what an indexed corpus holds, where it came from, its hashes; in the documented fields."""
+"""Ingest manifests: what an indexed corpus holds and its hashes, in the documented fields."""
 
 import hashlib
 import json
@@ -22,8 +22,13 @@ PREPROCESSING = {
 def write_manifest(
     folder, dataset, role, chunks, *, vectors, provider, input_root, preprocessing, parents=()
 ):
-    """Write the manifest of an ingest, and its chunk index: a line for each (document, number, text) of ``chunks``."""
-    space, shape, started = f"{dataset}:{role}", tuple(vectors.shape), utc()
+    """Write the manifest of an ingest, and its chunk index, with a line for each of ``chunks``.
+
+    A chunk is (document, number, text).
+    """
+    started = utc()
+    space = f"{dataset}:{role}"
+    shape = tuple(vectors.shape)
     if not chunks or len(shape) != 2 or shape != (len(chunks), max(shape[-1], 1)):
         raise InputError(
             f"{space}: {len(chunks)} chunks and vectors of shape {shape}: "
@@ -31,11 +36,11 @@ def write_manifest(
         )
     index = [_chunk(space, *chunk) for chunk in chunks]
     key = digest([[chunk["id"] for chunk in index], provider, shape])[:32]
-    place = child_folder(child_folder(folder / "manifests", dataset, "dataset"), role, "role")
+    folder = child_folder(folder / "manifests", dataset, "dataset")
+    folder = child_folder(folder, role, "role")
     name = f"chunks_{key}.jsonl"
-    path = write_text(
-        place / name, "".join(f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index)
-    )
+    lines = [f"{json.dumps(chunk, sort_keys=True)}\n" for chunk in index]
+    path = write_text(folder / name, "".join(lines))
     manifest = {
         "id": key,
         "startedUtc": started,
@@ -52,8 +57,8 @@ def write_manifest(
         "corpusSha256": digest(sorted([chunk["doc"], chunk["textSha256"]] for chunk in index)),
         "parents": list(parents),
     }
-    write_json(place / f"manifest_{key}.json", manifest)
-    write_json(place / LATEST, manifest)
+    write_json(folder / f"manifest_{key}.json", manifest)
+    write_json(folder / LATEST, manifest)
     return manifest
 
 

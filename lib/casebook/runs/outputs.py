@@ -1,4 +1,4 @@
-"""What one executed notebook puts into ``results/<run>``: numbers, rows, tables, figures, single items."""
+"""What one executed notebook puts into ``results/<run>``: numbers, rows, tables, figures, items."""
 
 import bisect
 import difflib
@@ -16,7 +16,7 @@ from casebook.readers import read_json
 from casebook.runs.evidence import RECORD, require
 from casebook.runs.headlines import headlines_text
 
-DIGITS = 6  # of every stored number: far below any interval, above float noise
+STORED_DIGITS = 6  # of every stored number: far below any interval, above float noise
 
 
 class RunOutputs:
@@ -41,13 +41,13 @@ class RunOutputs:
     """
 
     def __init__(self, run, cell):
-        self.run, self.cell = run, valid_name(cell, "cell")
+        self.run = run
+        self.cell = valid_name(cell, "cell")
         self.folder = run_dir(run)
 
     def _path(self, kind, name, ending):
-        return (
-            self.folder / kind / f"{self.cell}.{valid_name(name, kind.removesuffix('s'))}.{ending}"
-        )
+        name = valid_name(name, kind.removesuffix("s"))
+        return self.folder / kind / f"{self.cell}.{name}.{ending}"
 
     def _json(self, kind):
         return _json_path(self.run, kind, self.cell)
@@ -67,13 +67,14 @@ class RunOutputs:
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
     def figure(self, name, figure, caption=None, data=None, alt=None, timed=False):
-        """Write a figure as SVG, and with a caption give the view that a cell shows, with what it was drawn from.
+        """Write a figure as SVG, and with a caption give the view that a cell shows.
 
-        A figure of measured times is kept apart from what reruns must reproduce.
+        ``data`` is the frame that it was drawn from. A figure of measured times (``timed``) is kept
+        apart from what reruns must reproduce.
         """
         kind = "timings" if timed else "figures"
-        drawn = as_svg(figure)
-        path = write_bytes(self._path(kind, name, "svg"), drawn)
+        svg = as_svg(figure)
+        path = write_bytes(self._path(kind, name, "svg"), svg)
         if caption is None:
             return path
         from matplotlib import pyplot
@@ -81,45 +82,46 @@ class RunOutputs:
         files = {"SVG": path}
         if data is not None:
             files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
-        text = inline(drawn, figure, f"{self.cell}-{name}", alt or caption)
+        markup = inline(svg, figure, f"{self.cell}-{name}", alt or caption)
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
-        return Figure(text, caption, alt or caption, downloads)
+        return Figure(markup, caption, alt or caption, downloads)
 
-    def items(self, found):
-        """Keep single items, such as questions or claims, with what became of them."""
-        return write_text(self._json("items"), as_json(found))
+    def items(self, items):
+        """Keep single items, such as questions or claims, with the answers of the systems."""
+        return write_text(self._json("items"), items_json(items))
 
     def item_page(self, tag):
         """Give the address of this cell's items of one kind, from its own page."""
-        return f"../../generated/{page_address(self.cell, only=tag)}"
+        return f"../../generated/{item_page_address(self.cell, only=tag)}"
 
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote."""
         return write_json(self._json("numbers"), {experiment: _rounded(values)})
 
     def contrasts(self, experiment, frames):
-        """Write the contrasts of a chapter: data set to measure to a frame of `casebook.contrasts`."""
-        rows = {
-            dataset: {measure: _records(frame) for measure, frame in measures.items()}
-            for dataset, measures in frames.items()
-        }
-        return write_json(self._json("contrasts"), {experiment: rows})
+        """Write the contrasts of a chapter: frames by data set and measure."""
+        by_dataset = {}
+        for dataset, measures in frames.items():
+            by_dataset[dataset] = {measure: _records(frame) for measure, frame in measures.items()}
+        return write_json(self._json("contrasts"), {experiment: by_dataset})
 
-    def headlines(self, *found):
+    def headlines(self, *headlines):
         """Write one to four `Headline`, the answers of a chapter, and give their sentences to show.
 
         A chapter that answers nothing, such as a demonstration, has no file of headlines.
         """
         path = self._json("headlines")
-        if not found:
+        if not headlines:
             path.unlink(missing_ok=True)
             return Markdown()
-        rounded = [replace(each, **_rounded(asdict(each))) for each in found]
+        rounded = [replace(headline, **_rounded(asdict(headline))) for headline in headlines]
         write_text(path, headlines_text(rounded))
-        first, *rest = [f"{each.question} {each.sentence}" for each in rounded]
-        return Markdown("\n".join([f"**{first}**", "", *(f"- {text}" for text in rest)]))
+        main, *others = [f"{headline.question} {headline.sentence}" for headline in rounded]
+        lines = [f"**{main}**", ""]
+        lines += [f"- {text}" for text in others]
+        return Markdown("\n".join(lines))
 
 
 class Markdown(str):
@@ -130,8 +132,9 @@ class Markdown(str):
 
 
 def _records(frame):
-    """Give the rows of a frame as JSON holds them: undefined is null."""
-    return _rounded(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+    """Give the rows of a frame as JSON has them: undefined is null."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return _rounded(rows)
 
 
 def _csv(frame):
@@ -145,7 +148,7 @@ def _csv(frame):
 
 def _six_digits(value):
     if isinstance(value, float) and math.isfinite(value):
-        return f"{value:z.{DIGITS}f}"  # z: a rounded zero has no sign
+        return f"{value:z.{STORED_DIGITS}f}"  # z: a rounded zero has no sign
     return value
 
 
@@ -154,7 +157,7 @@ def _rounded(value):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_rounded(item) for item in value]
-    return round(value, DIGITS) + 0.0 if isinstance(value, float) else value
+    return round(value, STORED_DIGITS) + 0.0 if isinstance(value, float) else value
 
 
 # --- numbers of a run
@@ -178,39 +181,49 @@ def _stored(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
-MERGED = ("numbers.json", "contrasts.json")  # what the chapters of a run report, joined
+JOINED = ("numbers.json", "contrasts.json")  # files of a run that join those of its cells
 
 
-def recorded(run):
+def finished_cells(run):
     """Name the cells of a run that have a record: those that ran to their end."""
     return sorted(path.parent.name for path in (run_dir(run) / "runs").glob(f"*/{RECORD}"))
 
 
-def merged(run):
-    """Join numbers and contrasts of all finished cells, by file name; two cells may not disagree on a number."""
-    numbers, owners, contrasts = {}, {}, {}
-    for cell in recorded(run):
+def _joined(run):
+    """Join numbers and contrasts of the finished cells, by file name."""
+    numbers = {}
+    owners = {}
+    contrasts = {}
+    for cell in finished_cells(run):
         for names, number in each_number(read_numbers(run, cell)):
-            place = numbers
+            level = numbers
             for name in names[:-1]:
-                place = place.setdefault(name, {})
-            if place.setdefault(names[-1], number) != number:
-                former, latter = (run_dir(run) / "runs" / each for each in (owners[names], cell))
-                raise InputError(
-                    f"results/{run}: the cells {former.name} and {latter.name} both report {' / '.join(names)}, with "
-                    f"other values, so the run has no such number: keep them apart with --run, and remove {latter} or "
-                    f"{former}"
-                )
+                level = level.setdefault(name, {})
+            if level.setdefault(names[-1], number) != number:
+                raise _conflict(run, names, owners[names], cell)
             owners.setdefault(names, cell)
         for experiment, datasets in read_contrasts(run, cell).items():
             contrasts.setdefault(experiment, {}).update(datasets)
-    return {"numbers.json": numbers} | ({"contrasts.json": contrasts} if contrasts else {})
+    files = {"numbers.json": numbers}
+    if contrasts:
+        files["contrasts.json"] = contrasts
+    return files
+
+
+def _conflict(run, names, cell, other_cell):
+    """Make the error of two cells that disagree on a number."""
+    folder = run_dir(run) / "runs"
+    return InputError(
+        f"results/{run}: the cells {cell} and {other_cell} both report {' / '.join(names)}, with "
+        "other values, so the run has no such number: keep them apart with --run, and remove "
+        f"{folder / other_cell} or {folder / cell}"
+    )
 
 
 def merge_numbers(run):
-    """Write what `merged` joins; gives the numbers."""
-    files = merged(run)
-    for name in MERGED:
+    """Write the joined numbers and contrasts of a run; gives the numbers."""
+    files = _joined(run)
+    for name in JOINED:
         path = run_dir(run) / name
         if name in files:
             write_json(path, files[name])
@@ -220,13 +233,13 @@ def merge_numbers(run):
 
 
 def require_report(run):
-    """Refuse a report in which a chapter has no record, or an output of one is gone or was altered.
+    """Refuse a report with a chapter without record, or an output that is gone or was altered.
 
     Gives the files that the records list. What an interrupted cell left is none of them.
     """
     remedy = f"'casebook run --run {run}' makes it again"
     files = set()
-    for cell in recorded(run):
+    for cell in finished_cells(run):
         folder = run_dir(run) / "runs" / cell
         record = require(folder, remedy)
         if not record.outputs:
@@ -239,13 +252,13 @@ def require_report(run):
             raise InputError(
                 f"{path}: is in no run record, so nothing says what made it: {remedy}, or remove it"
             )
-    expected = merged(run)
-    for name in MERGED:
+    joined = _joined(run)
+    for name in JOINED:
         path = run_dir(run) / name
         content = read_json(path) if path.is_file() else None
-        if content != expected.get(name):
+        if content != joined.get(name):
             raise InputError(f"{path}: is not what the chapters report: {remedy}")
-    return files | {(run_dir(run) / name).resolve() for name in expected}
+    return files | {(run_dir(run) / name).resolve() for name in joined}
 
 
 def each_number(tree, names=()):
@@ -259,51 +272,71 @@ def each_number(tree, names=()):
 
 # --- single items: what a page needs to show each of them
 
-LONGEST = 400  # characters of an item's own text
+LONGEST_TEXT = 400  # characters of an item's own text
 MOST_BYTES = 250_000  # of one chapter's items, so that a report stays small
 
 
-def as_json(found):
+def items_json(items):
     """Write the items of a chapter, the same bytes for the same content."""
-    return json.dumps(found, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return json.dumps(items, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
-def fitting(collect, order, openings, most_bytes=MOST_BYTES):
-    """Collect as many items as there is room for: all with long openings, all with short ones, or the first."""
+def items_within(collect, order, openings, most_bytes=MOST_BYTES):
+    """Collect as many items as there is room for: all, with openings of their texts, or the first.
+
+    Parameters
+    ----------
+    collect : callable
+        Makes items of numbers, in ascending order, and of the length of the openings.
+    order : list of int
+        Numbers of all items, the most important first.
+    openings : sequence of int
+        Lengths of the openings to try, the longest first.
+    most_bytes : int
+        Room, as JSON.
+    """
     for opening in openings:
-        found = collect(sorted(order), opening)
-        if len(as_json(found)) <= most_bytes:
-            return found
+        items = collect(sorted(order), opening)
+        if len(items_json(items)) <= most_bytes:
+            return items
+    shortest = openings[-1]
 
     def size(count):
-        return len(as_json(collect(sorted(order[:count]), openings[-1])))
+        return len(items_json(collect(sorted(order[:count]), shortest)))
 
-    most_items = bisect.bisect_right(range(1, len(order)), most_bytes, key=size)
-    return collect(sorted(order[: max(most_items, 1)]), openings[-1])
+    count = bisect.bisect_right(range(1, len(order)), most_bytes, key=size)
+    return collect(sorted(order[: max(count, 1)]), shortest)
 
 
-def shortened(text, most=LONGEST):
+def one_line(text, most=LONGEST_TEXT):
     """Give a text in one line, with an ellipsis where it was longer."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def changed(before, after):
-    """Mark, word by word, what differs between two texts: ``=`` in both, ``-`` before only, ``+`` after only."""
-    a, b = before.split(), after.split()
-    runs = []
-    for what, a0, a1, b0, b1 in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if what == "equal":
-            runs.append("=" + " ".join(a[a0:a1]))
-        else:
-            runs += [
-                sign + " ".join(words)
-                for sign, words in (("-", a[a0:a1]), ("+", b[b0:b1]))
-                if words
-            ]
-    return runs
+def word_changes(before, after):
+    """Mark what differs between the words of two texts.
+
+    Each run of words begins with ``=`` (in both), ``-`` (before only) or ``+`` (after only).
+    """
+    old = before.split()
+    new = after.split()
+    marked = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        removed = " ".join(old[old_start:old_end])
+        added = " ".join(new[new_start:new_end])
+        if operation == "equal":
+            marked.append(f"={removed}")
+            continue
+        if removed:
+            marked.append(f"-{removed}")
+        if added:
+            marked.append(f"+{added}")
+    return marked
 
 
-def page_address(cell, **choice):
-    """Give the address of a chapter's items, from a page of ``generated``."""
-    return f"items/{cell}.html" + (f"#{urlencode(choice)}" if choice else "")
+def item_page_address(cell, **choice):
+    """Give the address of a chapter's items, or a choice of them, from a page of ``generated``."""
+    address = f"items/{cell}.html"
+    return f"{address}#{urlencode(choice)}" if choice else address

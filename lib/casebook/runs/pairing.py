@@ -1,4 +1,4 @@
-"""Two runs compared query by query: difference with interval, test, smallest detectable effect, and flips."""
+"""Two runs compared by query: difference, interval, test, smallest detectable effect, and flips."""
 
 import numpy as np
 import pandas as pd
@@ -14,55 +14,73 @@ from casebook.stats.tests import minimal_detectable_effect
 def compare_runs(candidate, reference, metric, *, force=False, level=0.95, seed=0):
     """Compare the folders of two runs by the queries of a metric; gives a dict.
 
-    Above 0 the candidate is better, whichever direction the metric has. Other queries, or other groups of them, are
-    incomparable; by force those count that both hold, in the groups of the candidate. ``mde`` is the smallest effect
-    found with power 0.8, ``flips`` a frame of the queries, largest change first, ``reason`` why there is no interval,
-    ``incomparable`` what was overcome by force.
+    Above 0 the candidate is better, whichever direction the metric has. Other queries, or other
+    groups of them, are incomparable; by force those count that both hold, in the groups of the
+    candidate. ``mde`` is the smallest effect found with power 0.8, ``flips`` a frame of the
+    queries, largest change first, ``reason`` why there is no interval, ``incomparable`` what was
+    overcome by force.
     """
-    after, before = query_scores(candidate, metric), query_scores(reference, metric)
+    after = query_scores(candidate, metric)
+    before = query_scores(reference, metric)
     shared = after.index.intersection(before.index)
-    alone, apart = len(after) + len(before) - 2 * len(shared), None
-    if alone:
-        apart = (
-            f"{alone} queries were scored in one of the two runs only ({len(shared)} in both); "
-            "--force compares those"
-        )
-    if not len(shared) and (force or not alone):
+    n_unpaired = len(after) + len(before) - 2 * len(shared)
+    if not len(shared) and (force or not n_unpaired):
         raise InputError("the two runs have no query in common")
-    after, before = after.loc[shared], before.loc[shared]
-    groups = after["group"]
-    if groups.is_unique:  # rows without groups take those of the other run
-        groups = before["group"]
-    elif (
-        not before["group"].is_unique
-        and (pd.factorize(groups)[0] != pd.factorize(before["group"])[0]).any()
-    ):
-        why = "the two runs put the queries into different groups; --force takes those of the candidate"
-        apart = apart or why
-    if apart and not force:
-        raise Incomparable(apart)
-    after, before = after["score"], before["score"]
+    after = after.loc[shared]
+    before = before.loc[shared]
+    groups, other_groups = _groups(after["group"], before["group"])
+    incomparable = None
+    if n_unpaired:
+        incomparable = (
+            f"{n_unpaired} queries were scored in one of the two runs only "
+            f"({len(shared)} in both); --force compares those"
+        )
+    elif other_groups:
+        incomparable = (
+            "the two runs put the queries into different groups; "
+            "--force takes those of the candidate"
+        )
+    if incomparable and not force:
+        raise Incomparable(incomparable)
     sign = 1 if higher_is_better(metric) else -1
-    scores = pd.DataFrame({"candidate": sign * after, "reference": sign * before})
+    scores = pd.DataFrame({"candidate": sign * after["score"], "reference": sign * before["score"]})
     row = contrasts(scores, [("candidate", "reference")], groups, level=level, seed=seed).iloc[0]
     row = row.astype(object).where(row.notna(), None)  # undefined is never a number
-    flips = _flips(before, after, sign)
+    flips = _flips(before["score"], after["score"], sign)
     counts = flips["change"].value_counts()
     return {
-        **{name: row[name] for name in ("difference", "low", "high", "reason")},
+        "difference": row["difference"],
+        "low": row["low"],
+        "high": row["high"],
+        "reason": row["reason"],
         "level": level,
-        "incomparable": apart,
+        "incomparable": incomparable,
         "n": int(row["n"]),
         "groups": int(row["groups"]),
         "p_value": row["p"],
-        "mde": _detectable(after - before, groups, 1 - level),
-        **{name: int(counts.get(name, 0)) for name in ("gained", "lost", "unchanged")},
+        "mde": _detectable(after["score"] - before["score"], groups, 1 - level),
+        "gained": int(counts.get("gained", 0)),
+        "lost": int(counts.get("lost", 0)),
+        "unchanged": int(counts.get("unchanged", 0)),
         "flips": flips,
     }
 
 
+def _groups(candidate, reference):
+    """Give the groups of the queries, and whether those of the reference are others.
+
+    Rows without groups, each a group of its own, take those of the other run.
+    """
+    if candidate.is_unique:
+        return reference, False
+    if reference.is_unique:
+        return candidate, False
+    other_groups = pd.factorize(candidate)[0] != pd.factorize(reference)[0]
+    return candidate, other_groups.any()
+
+
 def _detectable(differences, groups, alpha):
-    """Smallest difference that a t test over the groups finds with power 0.8."""
+    """Give the smallest difference that a t test over the groups finds with power 0.8."""
     sums, sizes = cluster_sums(differences.to_numpy()[:, None], groups)
     spread = (sums[:, 0] - sizes * differences.mean()) * len(sizes) / sizes.sum()
     if len(sizes) < FEWEST or not np.abs(spread).max() > TOLERANCE:
@@ -71,12 +89,12 @@ def _detectable(differences, groups, alpha):
 
 
 def _flips(before, after, sign):
-    """List the queries with what each gained or lost, the largest change first, gains before losses."""
+    """List the queries by the size of their change, gains before losses."""
     table = pd.DataFrame({"before": before, "after": after, "difference": after - before})
     better = sign * table["difference"].to_numpy()
     table["change"] = np.select(
         [better > TOLERANCE, better < -TOLERANCE], ["gained", "lost"], "unchanged"
     )
     table = table.rename_axis("query_id").reset_index()
-    first = np.lexsort([table["query_id"], -better, -np.abs(better)])
-    return table.iloc[first].reset_index(drop=True)
+    order = np.lexsort([table["query_id"], -better, -np.abs(better)])
+    return table.iloc[order].reset_index(drop=True)

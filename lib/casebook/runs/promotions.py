@@ -1,14 +1,16 @@
 """Which run is active for a metric, who made it so and why.
 
-``_active/history.jsonl`` below the registry's root is the truth: an append-only log of promotions and rollbacks in
-which every line holds the hash of the line before it. The hash of the last line, the head, is kept in ``_heads``
-beside it, so that a log that lost its end, or is gone, does not look like a shorter one. A writer adds the line, then
-moves the head: killed between the two, it leaves a head that is one line behind, and that is no fault. Whoever reads
-the log checks it first. It shows changes that were made afterwards and does not prevent them: who can rewrite every
-line and every copy of the last hash can rewrite history.
+``_active/history.jsonl`` below the registry's root is the truth: an append-only log of promotions
+and rollbacks in which every line holds the hash of the line before it. The hash of the last line,
+the head, is kept in ``_heads`` beside it, so that a log that lost its end, or is gone, does not
+look like a shorter one. A writer adds the line, then moves the head: killed between the two, it
+leaves a head that is one line behind, and that is no fault. Whoever reads the log checks it before.
+It shows changes that were made afterwards and does not prevent them: who can rewrite every line and
+every copy of the last hash can rewrite history.
 
-``_active/active_<metric>.json``, with a profile ``_active/profiles/<profile>/active_<metric>.json``, are the documented
-pointers for other programs: copies of the last entry, with the hash of its line.
+``_active/active_<metric>.json``, with a profile
+``_active/profiles/<profile>/active_<metric>.json``, are the documented pointers for other programs:
+copies of the last entry, with the hash of its line.
 """
 
 import errno
@@ -22,34 +24,49 @@ from casebook.errors import InputError
 from casebook.files import locked, sha256_file, write_json
 from casebook.paths import valid_name
 from casebook.readers import parse_json
-from casebook.runs.evidence import RECORD, faults, require
-from casebook.runs.record import canonical, check_text, file_part, utc
+from casebook.runs.evidence import RECORD, output_faults, require
+from casebook.runs.record import check_text, file_part, metric_key, utc
 from casebook.runs.registry import TENANTS, child_folder, score_of
 
-FOLDER, HEADS = "_active", "_heads"
+LOG_FOLDER = "_active"
+HEAD_FOLDER = "_heads"
 NO_LINE = "0" * 64  # the hash that stands for the line before the first one
-DAMAGED = "damaged"
-_PATIENCE = 60.0  # seconds to wait for another writer
-_TARGET = ("runId", "workflow", "path", "score", "runSha256", "comparabilityKey", "incomparable")
+_UNREADABLE = "unreadable"  # of a head or a pointer
+_WAIT_FOR_WRITER = 60.0  # seconds
+# Fields of an entry that name its run.
+_RUN_FIELDS = (
+    "runId",
+    "workflow",
+    "path",
+    "score",
+    "runSha256",
+    "comparabilityKey",
+    "incomparable",
+)
 
 
-def history(root, metric=None, profile=None):
-    """Read the log, of one metric or of all; a log that was changed is refused."""
-    if faults := log_faults(root):
+def read_promotions(root, metric=None, profile=None):
+    """Read the entries of the log, of one metric or all; a log that was changed is refused."""
+    faults = log_faults(root)
+    if faults:
         raise InputError(
-            f"{_log(root)}: {faults[0]}: the log was changed ('casebook runs verify' names every fault): restore it "
-            f"from a copy, or begin a new one by moving {root / FOLDER} and {root / HEADS} elsewhere"
+            f"{_log(root)}: {faults[0]}: the log was changed ('casebook runs verify' names every "
+            "fault): restore it from a copy, or begin a new one by moving "
+            f"{root / LOG_FOLDER} and {root / HEAD_FOLDER} elsewhere"
         )
     entries = [json.loads(line) for line in _lines(root)]
     if metric is None:
         return entries
-    wanted = canonical(metric), profile
+    wanted = metric_key(metric), profile
     return [entry for entry in entries if (entry.get("metric"), entry.get("profile")) == wanted]
 
 
-def active(root, metric, profile=None, *, checked=False):
-    """Give the entry that made the active run of a metric so, or None; ``checked`` refuses a run that was changed."""
-    entries = history(root, metric, profile)
+def active_promotion(root, metric, profile=None, *, checked=False):
+    """Give the entry that made the active run of a metric so, or None.
+
+    ``checked`` refuses a run that was changed since.
+    """
+    entries = read_promotions(root, metric, profile)
     entry = entries[-1] if entries else None
     fault = checked and entry and run_fault(root, entry)
     if fault:
@@ -73,33 +90,40 @@ def promote(
 ):
     """Make a run the active one of a metric; gives the entry of the log.
 
-    `after` is the sequence number of the entry that must still be the last one (0: none yet), so that two decisions
-    made at once do not both count.
+    ``after`` is the number of the entry that must still be the last one (0: none yet), so that two
+    decisions made at once do not both count.
     """
-    check_place(listing.root, run)
+    check_registry_of(listing.root, run)
     score = score_of(run, metric)
     if score is None:
-        why = f"does not hold {canonical(metric)!r}" if run.success else "failed"
+        why = f"does not hold {metric_key(metric)!r}" if run.success else "failed"
         raise InputError(f"run {run.run_id} {why}: it cannot become active")
     require(listing.folder(run))
-    record = sha256_file(listing.folder(run) / "run.json")
-    target = (run.run_id, run.workflow, run.path, score, record, run.key, incomparable)
+    fields = {
+        "runId": run.run_id,
+        "workflow": run.workflow,
+        "path": run.path,
+        "score": score,
+        "runSha256": sha256_file(listing.folder(run) / RECORD),
+        "comparabilityKey": run.key,
+        "incomparable": incomparable,
+    }
 
     def choose(entries):
         last = entries[-1]["seq"] if entries else 0
         if after not in (None, last):
             raise InputError("another run was promoted meanwhile: decide again")
-        return dict(zip(_TARGET, target, strict=True))
+        return fields
 
     grounds = {"gateSha256": gate_sha256, "decision": decision or {}}
     return _record(listing.root, "promote", metric, profile, reason, choose, grounds)
 
 
 def rollback(root, metric, reason, profile=None):
-    """Make the run active again that was so before the current one; a second time goes further back."""
+    """Make the run active again that was so before; a second time goes further back."""
 
     def choose(entries):
-        standing = []
+        standing = []  # promotions that were not rolled back
         for entry in entries:
             if entry["action"] == "promote":
                 standing.append(entry)
@@ -107,19 +131,20 @@ def rollback(root, metric, reason, profile=None):
                 standing.pop()
         if len(standing) < 2:
             which = "one promoted run and none before" if standing else "no promoted run"
-            raise InputError(f"nothing to roll back to: {canonical(metric)!r} has {which}")
-        if fault := run_fault(root, standing[-2]):
+            raise InputError(f"nothing to roll back to: {metric_key(metric)!r} has {which}")
+        former = standing[-2]
+        fault = run_fault(root, former)
+        if fault:
             raise InputError(
                 f"cannot roll back: {fault}: restore it from a copy, or promote another run by name"
             )
-        return {name: standing[-2].get(name) for name in _TARGET}
+        return {name: former.get(name) for name in _RUN_FIELDS}
 
-    return _record(
-        root, "rollback", metric, profile, reason, choose, {"gateSha256": None, "decision": {}}
-    )
+    grounds = {"gateSha256": None, "decision": {}}
+    return _record(root, "rollback", metric, profile, reason, choose, grounds)
 
 
-def check_place(root, run):
+def check_registry_of(root, run):
     """Refuse a run of a registry below this one, which has a log of its own."""
     for folder in (root / run.path).parents:
         if folder == root:
@@ -137,101 +162,114 @@ def has_log(root):
 
 
 def logs_below(root):
-    """Name the folders below a root that have a log of their own, tenants' apart."""
-    found = []
-    for place, names, _ in os.walk(root):
+    """Name the folders below a root that have a log of their own, without those of tenants."""
+    folders = []
+    for folder, names, _ in os.walk(root):
         names[:] = sorted(
             name for name in names if name != TENANTS and not name.startswith(("_", "."))
         )
-        if Path(place) != root and has_log(Path(place)):
-            found.append(Path(place))
-    return found
+        if Path(folder) != root and has_log(Path(folder)):
+            folders.append(Path(folder))
+    return folders
+
+
+# --- faults
 
 
 def verify(root):
     """Check the log, the pointers and the promoted runs against each other; gives the faults."""
-    found = log_faults(root)
+    faults = log_faults(root)
     for path in _pointers(root):
-        if _seen(path) == DAMAGED:
-            found.append(f"{path.relative_to(root)}: not a pointer of this registry")
-    if found:
-        return found
-    entries = history(root)
-    last = {(entry["metric"], entry["profile"]): entry for entry in entries}
-    for entry in last.values():
-        found += filter(None, [_pointer_fault(root, entry, entries), run_fault(root, entry)])
-    return found
+        if _line_named_by(path) == _UNREADABLE:
+            faults.append(f"{path.relative_to(root)}: not a pointer of this registry")
+    if faults:
+        return faults
+    entries = read_promotions(root)
+    by_metric = {}
+    for entry in entries:
+        by_metric.setdefault((entry["metric"], entry["profile"]), []).append(entry)
+    for entries_of_metric in by_metric.values():
+        pointer_fault = _pointer_fault(root, entries_of_metric, last=len(entries))
+        faults += filter(None, [pointer_fault, run_fault(root, entries_of_metric[-1])])
+    return faults
 
 
-def _pointer_fault(root, entry, entries):
-    """Say why the pointer of a metric does not name the run that the log names."""
+def _pointer_fault(root, entries, last):
+    """Say why the pointer of a metric does not name the run that its last entry names.
+
+    ``last`` is the number of the log's last line.
+    """
+    entry = entries[-1]
     path = pointer_path(root, entry["metric"], entry["profile"])
-    same = [
-        each
-        for each in entries
-        if (each["metric"], each["profile"]) == (entry["metric"], entry["profile"])
-    ]
-    allowed = [_pointer(root, entry)]
-    if entry["seq"] == len(
-        entries
-    ):  # a writer that was killed after its line left what stood there before
-        allowed.append(_pointer(root, same[-2]) if len(same) > 1 else None)
     pointer = _parsed(path.read_bytes()) if path.is_file() else None
-    if pointer in allowed:
+    if pointer == _pointer(root, entry):
         return None
+    if entry["seq"] == last:  # a writer that was killed after its line left the pointer as it was
+        before = _pointer(root, entries[-2]) if len(entries) > 1 else None
+        if pointer == before:
+            return None
     return (
         f"{path.relative_to(root)}: does not name the run that line {entry['seq']} of the log names"
     )
 
 
 def run_fault(root, entry):
-    """Say why the run of an entry is not what was promoted: it is gone, or it or an output of it was altered."""
+    """Say why the run of an entry is not what was promoted: it is gone, or was altered."""
     folder = root / entry["path"]
     record = folder / RECORD
     if not record.is_file():
         return f"{entry['path']}: promoted for {entry['metric']}, but gone"
     if sha256_file(record) != entry["runSha256"]:
         return f"{entry['path']}: changed since its promotion"
-    return next(
-        (f"{entry['path']}: {name} {reason}" for name, reason in faults(folder).items()), None
-    )
+    for name, reason in output_faults(folder).items():
+        return f"{entry['path']}: {name} {reason}"
+    return None
 
 
 def log_faults(root):
-    """Name what is wrong with the log by itself, with its head, and with the hashes that the pointers hold."""
-    # Another writer may be at work: what stands for a line is read before the lines, the head again after them.
-    copies = {path: _seen(path) for path in (_head(root), *_pointers(root))}
+    """Name what is wrong with the log itself, its head, and the hashes that the pointers hold."""
+    # Another writer may be at work: heads and pointers are read before the lines, the head again
+    # after them.
+    named_lines = {path: _line_named_by(path) for path in (_head(root), *_pointers(root))}
     lines = _lines(root)
-    head = _seen(_head(root))
-    found, previous = [], NO_LINE
+    head = _line_named_by(_head(root))
+    faults = _chain_faults(lines)
+    if _UNREADABLE in (head, named_lines[_head(root)]):
+        return [*faults, f"{_head(root)}: not the head of a log"]
+    last = head[0] if head else 0
+    for path, named_line in named_lines.items():
+        if named_line is None or named_line == _UNREADABLE:
+            continue
+        number, digest = named_line
+        last = max(last, number)
+        if number > len(lines):
+            faults.append(f"{path.relative_to(root)}: line {number} of the log is missing")
+        elif _hash(lines[number - 1]) != digest:
+            faults.append(f"{path.relative_to(root)}: line {number} of the log was changed")
+    if len(lines) > last + 1:
+        faults.append(f"{_head(root)}: does not know the last lines of the log")
+    return faults
+
+
+def _chain_faults(lines):
+    """Name the lines that are no entries, or do not follow from the line before."""
+    faults = []
+    previous = NO_LINE
     for number, line in enumerate(lines, 1):
         entry = _parsed(line)
         if not isinstance(entry, dict):
-            found.append(f"line {number}: not an entry")
+            faults.append(f"line {number}: not an entry")
         elif entry.get("seq") != number:
-            found.append(f"line {number}: sequence number {entry.get('seq')}")
+            faults.append(f"line {number}: sequence number {entry.get('seq')}")
         elif entry.get("previous") != previous:
-            found.append(f"line {number}: does not follow from the line before it")
+            faults.append(f"line {number}: does not follow from the line before it")
         previous = _hash(line)
-    if DAMAGED in (head, copies[_head(root)]):
-        return [*found, f"{_head(root)}: not the head of a log"]
-    known = head[0] if head else 0
-    for path, seen in copies.items():
-        if seen and seen != DAMAGED:
-            number, digest = seen
-            known = max(known, number)
-            if number > len(lines):
-                found.append(f"{path.relative_to(root)}: line {number} of the log is missing")
-            elif _hash(lines[number - 1]) != digest:
-                found.append(f"{path.relative_to(root)}: line {number} of the log was changed")
-    if len(lines) > known + 1:
-        found.append(f"{_head(root)}: does not know the last lines of the log")
-    return found
+    return faults
 
 
 def pointer_path(root, metric, profile=None):
     """Give the place of a documented pointer."""
-    folder = root / FOLDER
+    folder = root / LOG_FOLDER
     if profile:
         folder = child_folder(folder / "profiles", profile, "profile")
     return folder / f"active_{file_part(metric)}.json"
@@ -248,15 +286,15 @@ def _record(root, action, metric, profile, reason, choose, grounds):
     check_text(reason, "--reason")
     check_text(actor, "CASEBOOK_ACTOR")
     profile = valid_name(profile, "profile") if profile else None
-    with locked(
-        root / FOLDER / ".lock",
-        lambda owner: f"{root / FOLDER}: held by {owner}; try again later",
-        _PATIENCE,
-    ):
-        target = choose(history(root, metric, profile))
-        pointer = pointer_path(
-            root, metric, profile
-        )  # a name that is refused must be so before anything is written
+    lock = locked(
+        root / LOG_FOLDER / ".lock",
+        lambda owner: f"{root / LOG_FOLDER}: held by {owner}; try again later",
+        _WAIT_FOR_WRITER,
+    )
+    with lock:
+        run_fields = choose(read_promotions(root, metric, profile))
+        # A name that is refused must be so before anything is written.
+        pointer = pointer_path(root, metric, profile)
         lines = _lines(root)
         entry = {
             "seq": len(lines) + 1,
@@ -264,14 +302,14 @@ def _record(root, action, metric, profile, reason, choose, grounds):
             "at": utc(),
             "actor": actor,
             "action": action,
-            "metric": canonical(metric),
+            "metric": metric_key(metric),
             "profile": profile,
-            **target,
+            **run_fields,
             "reason": reason.strip(),
             **grounds,
         }
         line = _line(entry)
-        _append(_log(root), line, sum(len(each) + 1 for each in lines))
+        _append(_log(root), line, end=sum(len(earlier) + 1 for earlier in lines))
         write_json(_head(root), {"seq": entry["seq"], "lineSha256": _hash(line)})
         write_json(pointer, _pointer(root, entry))
     return entry
@@ -319,15 +357,15 @@ def _actor():
 
 
 def _log(root):
-    return root / FOLDER / "history.jsonl"
+    return root / LOG_FOLDER / "history.jsonl"
 
 
 def _head(root):
-    return root / HEADS / "history.json"
+    return root / HEAD_FOLDER / "history.json"
 
 
 def _pointers(root):
-    return sorted((root / FOLDER).rglob("active_*.json"))
+    return sorted((root / LOG_FOLDER).rglob("active_*.json"))
 
 
 def _lines(root):
@@ -338,14 +376,16 @@ def _lines(root):
         return []
 
 
-def _seen(path):
-    """Give number and hash of the line that a head or a pointer names, None without a file, or `DAMAGED`."""
+def _line_named_by(path):
+    """Give number and hash of the line that a head or a pointer names; None without a file."""
     try:
         value = _parsed(path.read_bytes())
     except FileNotFoundError:
         return None
     number = value.get("seq") if isinstance(value, dict) else None
-    return (number, value.get("lineSha256")) if type(number) is int and number > 0 else DAMAGED
+    if type(number) is not int or number < 1:
+        return _UNREADABLE
+    return number, value.get("lineSha256")
 
 
 def _parsed(text):

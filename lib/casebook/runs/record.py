@@ -1,8 +1,8 @@
 """What a run is: its metric keys, its record, its rows per query and its fingerprint.
 
-``run.json`` has the documented keys (RunId, Workflow, Tenant, StartedAtUtc, CompletedAtUtc, Success, Labels, Metrics).
-The other spelling in circulation (WorkflowName, StartedUtc, FinishedUtc) is read too, both in any letter case.
-``schemas/run.schema.json`` beside this module describes what is written.
+``run.json`` has the documented keys (RunId, Workflow, Tenant, StartedAtUtc, CompletedAtUtc,
+Success, Labels, Metrics). The other spelling in circulation (WorkflowName, StartedUtc, FinishedUtc)
+is read too, both in any letter case. ``schemas/run.schema.json`` describes what is written.
 """
 
 import datetime
@@ -32,22 +32,20 @@ from casebook.readers import parse_json
 # --- metric keys
 
 METRIC_VERSION = 1  # raised when a measure's definition changes: older runs then no longer compare
-ORIGINAL = "original:"
-DOCUMENTED = (
-    "map@1",
-    "ndcg@3",
-)  # keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3
+ORIGINAL_PREFIX = "original:"
+# Keys of EmbeddingShift's records: its own formulas, not AP@1 and nDCG@3.
+DOCUMENTED_KEYS = ("map@1", "ndcg@3")
 _LOWER_IS_BETTER = re.compile(
     r"(duration|seconds|latency|cost|_ms$|error|loss|brier|\bece\b|\bm?ae\b|rmse|"
     r"footrule|displacement|violation|hallucinat|missing|zero_?directions)"
 )
 
 
-def canonical(metric):
-    """Give the one spelling of a metric key: trimmed, in lower case, a documented key without ``original:``."""
+def metric_key(metric):
+    """Give the one spelling of a metric's name: in lower case, a documented key without prefix."""
     key = str(metric).strip().lower()
-    bare = key.removeprefix(ORIGINAL)
-    key = bare if bare in DOCUMENTED else key
+    if key.removeprefix(ORIGINAL_PREFIX) in DOCUMENTED_KEYS:
+        key = key.removeprefix(ORIGINAL_PREFIX)
     if not key:
         raise InputError("a metric needs a name, such as original:ndcg@3")
     return check_text(key, "metric")
@@ -62,27 +60,27 @@ def check_text(text, kind):
     return text
 
 
-def label(key):
+def metric_label(key):
     """Name a record's metric for readers: a document's formula with its prefix."""
-    return ORIGINAL + key if key in DOCUMENTED else key
+    return ORIGINAL_PREFIX + key if key in DOCUMENTED_KEYS else key
 
 
 def higher_is_better(metric):
     """Tell the direction of a metric from the last part of its name."""
-    name = re.sub(r"\([^)]*\)", "", canonical(metric)).rsplit(".", 1)[
-        -1
-    ]  # rbp(p=0.9) holds a point too
-    return not _LOWER_IS_BETTER.search(name)
+    key = re.sub(r"\([^)]*\)", "", metric_key(metric))  # rbp(p=0.9) holds a point too
+    return not _LOWER_IS_BETTER.search(key.rsplit(".", 1)[-1])
 
 
 def file_part(metric):
     """Give the part of a file name that stands for a metric, never the same for two."""
-    key = canonical(metric)
+    key = metric_key(metric)
     safe = re.sub(r"[^a-z0-9_.@+-]", "_", key)[:120]
-    return key if safe == key else f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    if safe == key:
+        return key
+    return f"{safe}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
-def cell(value):
+def value_text(value):
     """Give one value of a table: six digits, ``n/a`` for what is undefined."""
     if value is None:
         return "n/a"
@@ -96,7 +94,7 @@ SCHEMA_FILE = Path(__file__).parent / "schemas" / "run.schema.json"
 
 
 def _key(*names, **options):
-    """Write a field under its first name; read it under any, in lower case."""
+    """Make a field that is written under its first name, and read under any, in lower case."""
     spellings = AliasChoices(*(name.lower() for name in names))
     return Field(validation_alias=spellings, serialization_alias=names[0], **options)
 
@@ -115,20 +113,19 @@ class RunRecord(BaseModel):
     success: bool = _key("Success", default=True)
     labels: dict = _key("Labels", default_factory=dict)
     metrics: dict[str, float | None] = _key("Metrics", default_factory=dict)
-    outputs: dict[str, str] = _key(
-        "Outputs", default_factory=dict
-    )  # place from the record's folder to SHA-256
+    # Name of a file, from the record's folder, to its SHA-256.
+    outputs: dict[str, str] = _key("Outputs", default_factory=dict)
 
     @field_validator("metrics")
     @classmethod
-    def _canonical(cls, metrics):
-        found = {}
+    def _by_key(cls, metrics):
+        by_key = {}
         for name, value in metrics.items():
-            key = canonical(name)
+            key = metric_key(name)
             finite = value if value is not None and math.isfinite(value) else None
-            if found.setdefault(key, finite) != finite:
+            if by_key.setdefault(key, finite) != finite:
                 raise ValueError(f"metric {key!r} occurs twice with different values")
-        return found
+        return by_key
 
     @field_validator("started", "completed")
     @classmethod
@@ -149,19 +146,19 @@ class RunRecord(BaseModel):
 
     def metric(self, name):
         """Look a metric up, in any letter case."""
-        return self.metrics.get(canonical(name))
+        return self.metrics.get(metric_key(name))
 
 
-CLOCK = "SOURCE_DATE_EPOCH"
+CLOCK_VARIABLE = "SOURCE_DATE_EPOCH"
 
 
 def now():
     """Give the current time, or the one that SOURCE_DATE_EPOCH fixes."""
-    fixed = os.environ.get(CLOCK)
+    fixed = os.environ.get(CLOCK_VARIABLE)
     if not fixed:
         return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
     problem = InputError(
-        f"{CLOCK}: {fixed!r} is no number of seconds since 1970: correct or unset it"
+        f"{CLOCK_VARIABLE}: {fixed!r} is no number of seconds since 1970: correct or unset it"
     )
     if not (fixed.isascii() and fixed.isdigit()):
         raise problem
@@ -176,7 +173,7 @@ def utc(moment=None):
     return f"{(moment or now()).astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-SEAL = "RecordSha256"  # the hash of all that a record says besides
+SEAL = "RecordSha256"  # the hash of everything else in a record
 
 
 def write_record(path, record):
@@ -186,18 +183,19 @@ def write_record(path, record):
 
 
 def first_error(error):
-    """Give place and message of the first error that pydantic found, in one line; places are counted from 1."""
-    first = error.errors()[0]
-    place = " ".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    return f"{place or 'keys and values'}: {' '.join(first['msg'].split())}"
+    """Give where the first error of pydantic is, counted from 1, and its message, in one line."""
+    problem = error.errors()[0]
+    where = " ".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
+    message = " ".join(problem["msg"].split())
+    return f"{where or 'keys and values'}: {message}"
 
 
 def read_record(path):
     """Read a ``run.json`` in either known spelling, in any letter case."""
     try:
         value = parse_json(Path(path).read_text(encoding="utf-8-sig"))
-        content = {name: each for name, each in value.items() if name != SEAL}
-        record = RunRecord.model_validate({k.lower(): v for k, v in content.items()})
+        content = {name: item for name, item in value.items() if name != SEAL}
+        record = RunRecord.model_validate({name.lower(): item for name, item in content.items()})
     except ValidationError as error:
         raise InputError(f"{path}: {first_error(error)}") from None
     except (ValueError, AttributeError) as error:
@@ -217,15 +215,15 @@ def read_record(path):
 
 # --- rows per query: eval.perQuery.<name>.json
 
-PREFIX = "eval.perQuery"
-REQUIRED = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")
-FIELDS = (*REQUIRED, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score")
+PER_QUERY_PREFIX = "eval.perQuery"
+REQUIRED_FIELDS = ("QueryId", "RelevantDocId", "Rank", "Ap1", "Ndcg3", "TopDocId", "TopScore")
+PER_QUERY_FIELDS = (*REQUIRED_FIELDS, "Top2DocId", "Top2Score", "Top3DocId", "Top3Score")
 
 
 def per_query_name(name=None):
     """Give the file name of a per-query artefact."""
     middle = f".{valid_name(name, 'variant')}" if name else ""
-    return f"{PREFIX}{middle}.json"
+    return f"{PER_QUERY_PREFIX}{middle}.json"
 
 
 def write_per_query(path, frame):
@@ -236,70 +234,71 @@ def write_per_query(path, frame):
 
 
 def read_per_query(path):
-    """Read a per-query artefact as a frame; further fields, such as Ndcg10 or Group, stand behind the documented."""
+    """Read a per-query artefact as a frame: documented fields, then others, such as Group."""
     import pandas as pd
 
-    names = {name.lower(): name for name in FIELDS}
+    names = {name.lower(): name for name in PER_QUERY_FIELDS}
     try:
         records = parse_json(Path(path).read_text(encoding="utf-8-sig"))
-        rows = [{names.get(k.lower(), k): v for k, v in record.items()} for record in records]
+        rows = [
+            {names.get(name.lower(), name): value for name, value in record.items()}
+            for record in records
+        ]
     except FileNotFoundError:
         raise InputError(f"{path}: no such per-query file") from None
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(f"{path}: not a list of per-query records: {error}") from None
     _check_queries(path, rows)
     frame = pd.DataFrame(rows)
-    return frame.reindex(columns=[*FIELDS, *(column for column in frame if column not in FIELDS)])
+    further = [column for column in frame if column not in PER_QUERY_FIELDS]
+    return frame.reindex(columns=[*PER_QUERY_FIELDS, *further])
 
 
 def query_groups(frame):
     """Give the group of each query; one without a group is a group of its own."""
-    own = frame["QueryId"].map("query {}".format)
+    singletons = frame["QueryId"].map("query {}".format)
     column = next((name for name in frame if name.lower() == "group"), None)
-    return own if column is None else frame[column].where(frame[column].notna(), own).astype(str)
+    if column is None:
+        return singletons
+    return frame[column].where(frame[column].notna(), singletons).astype(str)
 
 
 def _check_queries(path, rows):
-    """Refuse records without a field, with scores that are not those of their rank, or for one query twice."""
+    """Refuse incomplete records, scores that are not those of their rank, and doubled queries."""
     if not rows:
         raise InputError(f"{path}: holds no query")
-    seen = set()
+    queries = set()
     for number, row in enumerate(rows, 1):
         where = f"{path}: record {number}"
-        missing = [name for name in REQUIRED if row.get(name) is None]
+        missing = [name for name in REQUIRED_FIELDS if row.get(name) is None]
         if missing:
             raise InputError(f"{where}: lacks {', '.join(missing)}")
-        rank = row["Rank"]
-        if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
-            raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
-        expected = {
-            "Ap1": 1 / rank if rank else 0.0,
-            "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0,
-        }
-        for name, value in expected.items():
-            if not isinstance(row[name], int | float) or abs(row[name] - value) > 1e-6:
-                raise InputError(
-                    f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})"
-                )
+        _check_scores(row, where)
         query = str(row["QueryId"]).lower()
-        if query in seen:
+        if query in queries:
             raise InputError(f"{where}: query {row['QueryId']!r} occurs twice")
-        seen.add(query)
+        queries.add(query)
+
+
+def _check_scores(row, where):
+    rank = row["Rank"]
+    if not isinstance(rank, int) or isinstance(rank, bool) or rank < 0:
+        raise InputError(f"{where}: Rank {rank!r} is not a whole number from 0")
+    expected = {
+        "Ap1": 1 / rank if rank else 0.0,
+        "Ndcg3": 1 / math.log2(rank + 1) if 1 <= rank <= 3 else 0.0,
+    }
+    for name, value in expected.items():
+        if not isinstance(row[name], int | float) or abs(row[name] - value) > 1e-6:
+            raise InputError(
+                f"{where}: {name} {row[name]!r} is not that of rank {rank} ({value:.6f})"
+            )
 
 
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = (
-    "__main__.py",
-    "cli",
-    "book",
-    "run.py",
-    "grid.py",
-    "parameters.py",
-    "chapters.py",
-    "kernel.py",
-)
+_OUTSIDE = ("__main__.py", "cli", "book", "batch")
 
 
 def digest(value):
@@ -335,25 +334,29 @@ def lock_digest():
 
 def dataset_digest(name):
     """Hash what a dataset name stands for, without reading the data."""
-    if own := data_folder(name):
-        if not own[1].is_dir():
+    name_and_folder = data_folder(name)
+    if name_and_folder:
+        folder = name_and_folder[1]
+        if not folder.is_dir():
             raise InputError(f"dataset {str(name)!r}: no such folder")
-        return tree_digest(own[1])
+        return tree_digest(folder)
     # The longest card key that starts the name: "<key>_<split>" is an alias.
-    for key in sorted((p.stem for p in CARDS.glob("*.yml")), key=len, reverse=True):
+    for card in sorted(CARDS.glob("*.yml"), key=lambda card: len(card.stem), reverse=True):
+        key = card.stem
         if name == key or name.startswith(f"{key}_"):
             tree = tree_digest(DATA / key) if (DATA / key).is_dir() else None
-            return digest([sha256_file(CARDS / f"{key}.yml"), tree])
+            return digest([sha256_file(card), tree])
     raise InputError(
-        f"dataset {name!r}: no card and no folder of that name; 'casebook data list' shows the cards"
+        f"dataset {name!r}: no card and no folder of that name; "
+        "'casebook data list' shows the cards"
     )
 
 
 def model_digest(name):
     """Hash what a model name stands for: the name, and the files of the folders in it."""
     parts = re.split("[:=,]", str(name))
-    found = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
-    return digest([str(name), *found]) if found else str(name)
+    hashes = [tree_digest(part) for part in parts if part and Path(part).is_dir()]
+    return digest([str(name), *hashes]) if hashes else str(name)
 
 
 def environment():
@@ -361,10 +364,10 @@ def environment():
     import numpy as np  # noqa: F401 - only a loaded library can be asked
     import threadpoolctl
 
-    found = [p for p in threadpoolctl.threadpool_info() if p["user_api"] == "blas"]
+    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
     # Where each package brings its own, what else is loaded must not matter.
-    found.sort(key=lambda p: ("numpy" not in p["filepath"], p["filepath"]))
-    names = [f"{p['internal_api']} {p.get('architecture', '')}".strip() for p in found]
+    pools.sort(key=lambda pool: ("numpy" not in pool["filepath"], pool["filepath"]))
+    names = [f"{pool['internal_api']} {pool.get('architecture', '')}".strip() for pool in pools]
     return {
         "python": platform.python_version(),
         "platform": platform.system(),
@@ -374,16 +377,17 @@ def environment():
 
 
 def comparability_key(labels):
-    """Give the key that two runs must share to compete: data, judgements, queries, metric version."""
-    lower = {str(name).lower(): value for name, value in labels.items()}
-    if lower.get("comparabilitykey"):
-        return str(lower["comparabilitykey"])
-    parts = {
-        n: lower[n]
-        for n in ("datasethash", "splithash", "qrelshash", "queryidshash")
-        if lower.get(n)
-    }
-    inputs = lower.get("inputs")
+    """Give what two runs must share to compete: data, judgements, queries, metric version."""
+    labels = {str(name).lower(): value for name, value in labels.items()}
+    if labels.get("comparabilitykey"):
+        return str(labels["comparabilitykey"])
+    parts = {}
+    for name in ("datasethash", "splithash", "qrelshash", "queryidshash"):
+        if labels.get(name):
+            parts[name] = labels[name]
+    inputs = labels.get("inputs")
     if isinstance(inputs, dict) and inputs.get("data"):
         parts["data"] = inputs["data"]
-    return digest([parts, lower.get("metricversion", METRIC_VERSION)]) if parts else None
+    if not parts:
+        return None
+    return digest([parts, labels.get("metricversion", METRIC_VERSION)])

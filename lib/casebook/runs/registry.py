@@ -1,17 +1,19 @@
-"""Where runs lie, which there are, in what order, and the rows behind their metrics.
+"""Where runs are, which there are, in what order, and the rows behind their metrics.
 
-Results of a tenant lie below ``results/<domain>/tenants/<tenant>/``, without a tenant below ``results/<domain>/``; data
-likewise below ``data/``. The registry is the folder of ``--runs-root`` if it is given; else ``runs/`` below the results
-of the domain, if a domain or a tenant is given by option or by environment; else the whole of ``results/``, without the
-tenants' folders. The root is ``CASEBOOK_ROOT``, else ``EMBEDDINGSHIFT_ROOT``, else the project's folder, else, for an
-installed package without a project, the current one.
+Results of a tenant are below ``results/<domain>/tenants/<tenant>/``, without a tenant below
+``results/<domain>/``; data likewise below ``data/``. The registry is the folder of ``--runs-root``
+if it is given; else ``runs/`` below the results of the domain, if a domain or a tenant is given by
+option or by environment; else the whole of ``results/``, without the tenants' folders. The root is
+``CASEBOOK_ROOT``, else ``EMBEDDINGSHIFT_ROOT``, else the project's folder, else, for an installed
+package without a project, the current one.
 
-Every ``run.json`` below a registry is a run, except below folders whose name starts with ``_`` or ``.`` (the
-registry's own and unfinished ones) and below ``tenants``.
+Every ``run.json`` below a registry is a run, except below folders whose name starts with ``_`` or
+``.`` (the registry's own and unfinished ones) and below ``tenants``.
 """
 
 import datetime
 import itertools
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +22,12 @@ from casebook import paths
 from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder, sha256_file, write_json
 from casebook.readers import DAMAGED, read_json
-from casebook.runs.evidence import hashes, require
+from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
-    PREFIX,
-    canonical,
+    PER_QUERY_PREFIX,
     comparability_key,
     higher_is_better,
+    metric_key,
     per_query_name,
     query_groups,
     read_per_query,
@@ -38,11 +40,12 @@ from casebook.runs.record import (
 DEFAULT_DOMAIN = "insurance"
 TENANTS = "tenants"
 REQUEST = "run_request.json"
-REPO = "_repo/MiniInsurance-PosNeg"  # where another program of this layout keeps runs that compete only when asked
+# Where another program of this layout keeps runs that compete only when asked.
+REPO = "_repo/MiniInsurance-PosNeg"
 
 
 @dataclass(frozen=True)
-class Layout:
+class RegistryFolders:
     """The folders that one command may touch."""
 
     root: Path
@@ -97,7 +100,7 @@ def locate(domain=None, tenant=None, runs_root=None):
     elif not (domain or tenant):
         root = results_root()
     check_tenant(root, tenant)
-    return Layout(root, home, results, tenant)
+    return RegistryFolders(root, home, results, tenant)
 
 
 def current_tenant():
@@ -106,10 +109,10 @@ def current_tenant():
 
 
 def results_root():
-    """Give the folder of all results; the current folder's when the package is not inside a project."""
+    """Give the folder of all results, the current folder's for a package without a project."""
     folder = paths.RESULTS
-    chosen = {"CASEBOOK_ROOT", "EMBEDDINGSHIFT_ROOT"} & set(os.environ)
-    if chosen or folder.is_dir() or (folder.parent / "pyproject.toml").is_file():
+    by_user = any(name in os.environ for name in paths.OUTPUT_VARIABLES)
+    if by_user or folder.is_dir() or (folder.parent / "pyproject.toml").is_file():
         return folder.resolve()
     return Path.cwd() / folder.name
 
@@ -127,7 +130,8 @@ def check_tenant(path, tenant):
     others = set(_owners(path)) - {tenant}
     if others:
         raise InputError(
-            f"{path}: belongs to tenant {', '.join(sorted(others))}; the tenant here is {tenant or 'not set'}"
+            f"{path}: belongs to tenant {', '.join(sorted(others))}; "
+            f"the tenant here is {tenant or 'not set'}"
         )
 
 
@@ -138,12 +142,13 @@ def _owners(path):
 def child_folder(parent, name, kind):
     """Give a sub-folder by a checked name, without creating it."""
     name = paths.valid_name(name, kind)
-    siblings = [p.name for p in parent.iterdir()] if parent.is_dir() else []
-    twins = [s for s in siblings if s != name and s.casefold() == name.casefold()]
-    if twins:
-        raise InputError(
-            f"{kind} {name!r} differs from the existing {twins[0]!r} in letter case only; use that or another name"
-        )
+    siblings = [path.name for path in parent.iterdir()] if parent.is_dir() else []
+    for sibling in siblings:
+        if sibling != name and sibling.casefold() == name.casefold():
+            raise InputError(
+                f"{kind} {name!r} differs from the existing {sibling!r} in letter case only; "
+                "use that or another name"
+            )
     return parent / name
 
 
@@ -158,74 +163,82 @@ def _setting(name):
 # --- which
 
 
-def discover(layout, include=()):
+def discover(folders, include=()):
     """Read every run below the registry's root, newest first."""
-    root = layout.root
+    root = folders.root
     if not root.is_dir():
         raise InputError(
-            f"{root}: no such registry; runs appear there once an experiment was run, or name another with --runs-root"
+            f"{root}: no such registry; runs appear there once an experiment was run, "
+            "or name another with --runs-root"
         )
-    runs, unreadable = [], {}
-    for path in itertools.chain(
-        _records_below(root), *(_records_below(root / name) for name in include)
-    ):
-        place = str(path.relative_to(root))
+    runs = []
+    unreadable = {}
+    for path in [*_records_below(root), *_records_below(*(root / name for name in include))]:
+        name = str(path.relative_to(root))
         try:
             record = read_record(path)
         except FileNotFoundError:
             continue  # removed or renamed since its folder was read
         except (InputError, OSError) as error:
-            unreadable[place] = str(error).removeprefix(f"{path}: ")
+            unreadable[name] = str(error).removeprefix(f"{path}: ")
             continue
-        if record.tenant and record.tenant != layout.tenant:
-            unreadable[place] = f"belongs to tenant {record.tenant}"
+        if record.tenant and record.tenant != folders.tenant:
+            unreadable[name] = f"belongs to tenant {record.tenant}"
             continue
-        moment = (record.completed or record.started).astimezone(datetime.UTC)
-        run = Run(
-            path=place.rpartition("/")[0],
-            run_id=record.run_id,
-            workflow=record.workflow,
-            completed=moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            success=record.success,
-            metrics=record.metrics,
-            key=comparability_key(record.labels),
-            parameters=_parameters(record.labels),
-        )
-        runs.append(run)
+        runs.append(_run_of(record, name.rpartition("/")[0]))
     runs.sort(key=lambda run: (run.completed, run.run_id, run.path), reverse=True)
     return Listing(root, runs, unreadable)
 
 
+def _records_below(*roots):
+    for root in roots:
+        for folder, names, files in os.walk(root):
+            names[:] = [
+                name for name in names if not name.startswith(("_", ".")) and name != TENANTS
+            ]
+            if RECORD in files:
+                yield Path(folder, RECORD)
+
+
+def _run_of(record, path):
+    completed = (record.completed or record.started).astimezone(datetime.UTC)
+    return Run(
+        path=path,
+        run_id=record.run_id,
+        workflow=record.workflow,
+        completed=completed.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        success=record.success,
+        metrics=record.metrics,
+        key=comparability_key(record.labels),
+        parameters=_parameters(record.labels),
+    )
+
+
+# Labels of a shift run that are parameters of a chapter too.
+_PARAMETER_LABELS = {
+    "dataset": "Dataset",
+    "encoder": "Encoder",
+    "by": "SplitBy",
+    "seed": "Seed",
+    "scale": "Scale",
+}
+
+
 def _parameters(labels):
-    """Give the parameters of an executed notebook or of a shift run; a record of another program has none."""
+    """Give the parameters of an executed notebook or of a shift run; other records have none."""
     inputs = labels.get("Inputs")
-    found = inputs.get("parameters") if isinstance(inputs, dict) else None
-    if found is None and isinstance(labels.get("Parameters"), dict):
-        named = {
-            "dataset": "Dataset",
-            "encoder": "Encoder",
-            "by": "SplitBy",
-            "seed": "Seed",
-            "scale": "Scale",
-        }
-        found = labels["Parameters"] | {
-            name: labels[key] for name, key in named.items() if key in labels
-        }
-    return found if isinstance(found, dict) else {}
+    parameters = inputs.get("parameters") if isinstance(inputs, dict) else None
+    if parameters is None and isinstance(labels.get("Parameters"), dict):
+        parameters = dict(labels["Parameters"])
+        for name, label in _PARAMETER_LABELS.items():
+            if label in labels:
+                parameters[name] = labels[label]
+    return parameters if isinstance(parameters, dict) else {}
 
 
-def _records_below(root):
-    for place, folders, files in os.walk(root):
-        folders[:] = [
-            name for name in folders if not name.startswith(("_", ".")) and name != TENANTS
-        ]
-        if "run.json" in files:
-            yield Path(place, "run.json")
-
-
-def record_run(layout, record, per_query=None, arguments=None):
-    """Write ``<home>/<workflow>/<run id>/`` with all that belongs to a run: the whole folder at once, or nothing."""
-    parent = child_folder(layout.home, record.workflow, "workflow")
+def record_run(folders, record, per_query=None, arguments=None):
+    """Write the folder ``<home>/<workflow>/<run id>/`` of a run at once, or nothing."""
+    parent = child_folder(folders.home, record.workflow, "workflow")
     final = child_folder(parent, record.run_id, "run id")
     with new_folder(final, "a run is never overwritten") as part:
         labels = dict(record.labels)
@@ -233,107 +246,109 @@ def record_run(layout, record, per_query=None, arguments=None):
             path = write_per_query(part / per_query_name(), per_query)
             labels["PerQuery"] = {"Path": path.name, "Sha256": sha256_file(path)}
         if arguments is not None:
-            request = {
-                "globalArgs": [],
-                "commandArgs": list(arguments),
-                "environmentSnapshot": {},
-                "notes": None,
-            }
-            named = {
-                "runId": record.run_id,
-                "workflowName": record.workflow,
-                "createdUtc": utc(record.started),
-            }
-            write_json(part / REQUEST, named | {"request": request})
-        outputs = hashes(part, sorted(part.iterdir()))
-        update = {"labels": labels, "tenant": layout.tenant, "outputs": outputs}
-        write_record(part / "run.json", record.model_copy(update=update))
+            write_json(part / REQUEST, _request(record, arguments))
+        outputs = file_hashes(part, sorted(part.iterdir()))
+        update = {"labels": labels, "tenant": folders.tenant, "outputs": outputs}
+        write_record(part / RECORD, record.model_copy(update=update))
     return final
+
+
+def _request(record, arguments):
+    return {
+        "runId": record.run_id,
+        "workflowName": record.workflow,
+        "createdUtc": utc(record.started),
+        "request": {
+            "globalArgs": [],
+            "commandArgs": list(arguments),
+            "environmentSnapshot": {},
+            "notes": None,
+        },
+    }
 
 
 # --- in what order
 
 
-def order(runs, metric):
-    """Put runs into the one order that every command uses: score, time, id, place."""
-    return [run for run, _ in ordered([(run, metric) for run in runs], metric)]
+def sort_runs(runs, metric):
+    """Put runs into the one order that every command uses: score, time, id, folder."""
+    return [run for run, _ in sort_runs_by_metric([(run, metric) for run in runs], metric)]
 
 
-def ordered(pairs, metric):
-    """Put pairs of a run and one of its metrics into that order; the direction is that of `metric`."""
+def sort_runs_by_metric(pairs, metric):
+    """Sort pairs of a run and one of its metrics, best first; the direction is that of `metric`."""
     sign = 1 if higher_is_better(metric) else -1
 
-    def place(pair):
+    def rank(pair):
         run, key = pair
         score = score_of(run, key)
-        beaten = (0, 0.0) if score is None else (1, sign * score)
-        return *beaten, run.completed, run.run_id.lower(), run.path
+        score = -math.inf if score is None else sign * score
+        return score, run.completed, run.run_id.lower(), run.path
 
-    return sorted(pairs, key=place, reverse=True)
+    return sorted(pairs, key=rank, reverse=True)
 
 
 def score_of(run, metric):
     """Give the score with which a run competes; a failed run has none."""
-    return run.metrics.get(canonical(metric)) if run.success else None
+    return run.metrics.get(metric_key(metric)) if run.success else None
 
 
-def best(runs, metric, force=False):
+def best_run(runs, metric, force=False):
     """Give the run that wins on a metric."""
-    competing = [run for run in order(runs, metric) if score_of(run, metric) is not None]
+    competing = [run for run in sort_runs(runs, metric) if score_of(run, metric) is not None]
     if not competing:
         raise InputError(no_run_holds(runs, metric))
-    groups = ", ".join(sorted({short_key(run.key) for run in competing}))
-    if "," in groups and not force:
+    groups = sorted({short_key(run.key) for run in competing})
+    if len(groups) > 1 and not force:
         raise Incomparable(
-            f"runs with {canonical(metric)!r} were measured on different data "
-            f"({groups}); choose one with --key, or --force"
+            f"runs with {metric_key(metric)!r} were measured on different data "
+            f"({', '.join(groups)}); choose one with --key, or --force"
         )
     return competing[0]
 
 
 def no_run_holds(runs, metric):
-    """Say that nothing holds a metric, and name some that are held."""
-    name = canonical(metric)
-    held = {key for run in runs if run.success for key in run.metrics}
-    shown = sorted(
-        {key for key in held if key.rpartition(".")[2] == name.rpartition(".")[2]} or held
-    )
+    """Say that no run holds a metric, and name some metrics that runs hold."""
+    name = metric_key(metric)
     line = f"no successful run holds the metric {name!r}"
-    if not shown:
+    metrics = {key for run in runs if run.success for key in run.metrics}
+    if not metrics:
         return f"{line}: there are no such runs yet"
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return f"{line}: choose with -m, such as {', '.join(shown[:3])}{more}"
+    measure = name.rpartition(".")[2]
+    similar = {key for key in metrics if key.rpartition(".")[2] == measure}
+    choices = sorted(similar or metrics)
+    more = f" and {len(choices) - 3} more" if len(choices) > 3 else ""
+    return f"{line}: choose with -m, such as {', '.join(choices[:3])}{more}"
 
 
 def short_key(key):
-    """Give the part of a comparability key that is shown."""
+    """Give the part of a comparability key that tables show."""
     return key[:8] if key else "unknown"
 
 
-def find(listing, name):
+def find_run(listing, name):
     """Find one run by its folder, its id, or the beginning of its id."""
     wanted = str(name).strip().strip("/").lower()
-    found = (
-        [run for run in listing.runs if run.path.lower() == wanted]
-        or [run for run in listing.runs if run.run_id.lower() == wanted]
-        or [run for run in listing.runs if wanted and run.run_id.lower().startswith(wanted)]
-    )
-    if len(found) > 1:
-        places = ", ".join(run.path for run in found[:3])
-        raise InputError(f"run {name!r} is not unique: name its folder ({places})")
-    if not found:
-        for place, why in listing.unreadable.items():
-            folder = place.lower().removesuffix("/run.json")
+    by_folder = [run for run in listing.runs if run.path.lower() == wanted]
+    by_id = [run for run in listing.runs if run.run_id.lower() == wanted]
+    by_prefix = [run for run in listing.runs if wanted and run.run_id.lower().startswith(wanted)]
+    matches = by_folder or by_id or by_prefix
+    if len(matches) > 1:
+        folders = ", ".join(run.path for run in matches[:3])
+        raise InputError(f"run {name!r} is not unique: name its folder ({folders})")
+    if not matches:
+        for record, why in listing.unreadable.items():
+            folder = record.lower().removesuffix("/run.json")
             if wanted in (folder, folder.rpartition("/")[2]):
-                raise InputError(f"{listing.root / place}: {why}")
+                raise InputError(f"{listing.root / record}: {why}")
         raise InputError(f"no run {name!r} below {listing.root}; 'casebook runs list'")
-    return found[0]
+    return matches[0]
 
 
 # --- the rows behind a metric
 
 TOLERANCE = 2e-6  # stored numbers are rounded to six digits; a mean of such rows differs by less
-UNKNOWN = {"n": None, "ci": [None, None], "control": None}
+UNKNOWN_NUMBER = {"n": None, "ci": [None, None], "control": None}
 
 
 class NoRows(Exception):
@@ -343,17 +358,21 @@ class NoRows(Exception):
 def query_scores(folder, metric):
     """Give score and group of every query behind a metric of a run.
 
-    The rows are in the file that the label ``PerQuery`` names, in the one ``eval.perQuery*.json`` of the folder, or in
-    the rows of the report. They count only if their mean is the metric: a table may hold other queries, such as a
-    held-out half. A run of which any output is gone or was altered is refused.
+    The rows are in the file that the label ``PerQuery`` names, in the one ``eval.perQuery*.json``
+    of the folder, or in the rows of the report. They count only if their mean is the metric: a
+    table may hold other queries, such as a held-out half. A run of which any output is gone or was
+    altered is refused.
     """
     record = require(folder)
-    metric = canonical(metric)
+    metric = metric_key(metric)
     value = record.metric(metric)
     if value is None:
         raise NoRows(f"{folder.name} holds no value of {metric!r}")
     path = _per_query_file(folder, record)
-    frame, column = _of_report(folder, metric) if path is None else _of_queries(path, metric)
+    if path is None:
+        frame, column = _rows_of_report(folder, metric)
+    else:
+        frame, column = _rows_of_command(path, metric)
     try:
         scores = frame[column].astype(float)
     except (TypeError, ValueError):
@@ -368,27 +387,28 @@ def query_scores(folder, metric):
 
 
 def _per_query_file(folder, record):
-    """Find the file of a run that a command made; None for a chapter of a report."""
-    place = {str(name).lower(): value for name, value in record.labels.items()}.get("perquery")
-    if place is None:
-        found = sorted(folder.glob(f"{PREFIX}*.json"))
-        if len(found) > 1:
+    """Find the rows of a run that a command made; None for a chapter of a report."""
+    labels = {str(name).lower(): value for name, value in record.labels.items()}
+    label = labels.get("perquery")
+    if label is None:
+        files = sorted(folder.glob(f"{PER_QUERY_PREFIX}*.json"))
+        if len(files) > 1:
             raise NoRows("several eval.perQuery files: name one in the label PerQuery")
-        return found[0] if found else None
-    if not isinstance(place, dict) or not isinstance(place.get("Path"), str):
-        raise InputError(f"{folder / 'run.json'}: PerQuery must hold Path and Sha256")
-    path = followed(folder / place["Path"])
+        return files[0] if files else None
+    if not isinstance(label, dict) or not isinstance(label.get("Path"), str):
+        raise InputError(f"{folder / RECORD}: PerQuery must hold Path and Sha256")
+    path = followed(folder / label["Path"])
     check_tenant(path, next(iter(_owners(folder)), None))
     if not path.is_file():
         raise InputError(
             f"{path}: is gone, and the run names it as its rows: restore it from a copy"
         )
-    if place.get("Sha256") and sha256_file(path) != place["Sha256"]:
+    if label.get("Sha256") and sha256_file(path) != label["Sha256"]:
         raise InputError(f"{path}: changed since the run recorded it")
     return path
 
 
-def _of_queries(path, metric):
+def _rows_of_command(path, metric):
     """Give documented rows, and their column for a metric."""
     frame = read_per_query(path)
     documented = {"map@1": "Ap1", "rr": "Ap1", "mrr": "Ap1", "ndcg@3": "Ndcg3"}
@@ -399,8 +419,11 @@ def _of_queries(path, metric):
     return frame.assign(QueryId=frame["QueryId"].astype(str).str.lower()), column
 
 
-def _of_report(folder, metric):
-    """Give the rows of a report's chapter: ``<dataset>.<system>.<measure>`` names system and column."""
+def _rows_of_report(folder, metric):
+    """Give the rows of a chapter's system, and their column for a metric.
+
+    A metric ``<dataset>.<system>.<measure>`` names both.
+    """
     path = folder.parents[1] / "rows" / f"{folder.name}.csv.gz"
     if folder.parent.name != "runs" or not path.is_file():
         raise NoRows("the run keeps no rows per query")
@@ -410,10 +433,10 @@ def _of_report(folder, metric):
     for system in table["system"].unique():
         for column in table.columns:
             if metric.endswith(f".{system}.{column}".lower()):
-                part = table[table["system"] == system]
-                if not part["query_id"].is_unique:
+                rows = table[table["system"] == system]
+                if not rows["query_id"].is_unique:
                     raise NoRows(f"{path.name} holds several rows per query")
-                return part.rename(columns={"query_id": "QueryId"}), column
+                return rows.rename(columns={"query_id": "QueryId"}), column
     raise NoRows(f"{path.name} has no column and system for {metric!r}")
 
 
@@ -431,25 +454,30 @@ def read_rows(path):
     return table_from_csv(table)
 
 
-def figure(folder, metric):
-    """Find n, interval and control of a metric of a run: as its chapter reported them, else from its rows."""
-    metric = canonical(metric)
-    record = require(folder)
-    path = folder.parents[1] / "numbers" / f"{folder.name}.json"
-    if folder.parent.name == "runs" and path.is_file():
-        value = record.metric(metric)
-        number = dict(_leaves(read_json(path), ())).get(metric, {})
-        both = None not in (value, number.get("value"))
-        if both and abs(number["value"] - value) <= TOLERANCE:
-            return {name: number.get(name) for name in ("n", "ci", "control", "reason")}
+def reported_number(folder, metric):
+    """Give n, interval and control of a run's metric: as its chapter reported them, or by rows."""
+    metric = metric_key(metric)
+    value = require(folder).metric(metric)
+    number = _chapter_numbers(folder).get(metric, {})
+    reported = None not in (value, number.get("value"))
+    if reported and abs(number["value"] - value) <= TOLERANCE:
+        return {name: number.get(name) for name in ("n", "ci", "control", "reason")}
     try:
         rows = query_scores(folder, metric)
     except NoRows as reason:
-        return UNKNOWN | {"reason": str(reason)}
+        return UNKNOWN_NUMBER | {"reason": str(reason)}
     from casebook.stats.intervals import bootstrap_mean
 
-    found = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
-    return UNKNOWN | {"n": found.n, "ci": [found.low, found.high], "reason": found.reason}
+    mean = bootstrap_mean(rows["score"].to_numpy(), clusters=rows["group"])
+    return UNKNOWN_NUMBER | {"n": mean.n, "ci": [mean.low, mean.high], "reason": mean.reason}
+
+
+def _chapter_numbers(folder):
+    """Read the numbers of a report's chapter, by metric key ``<dataset>.<system>.<measure>``."""
+    path = folder.parents[1] / "numbers" / f"{folder.name}.json"
+    if folder.parent.name != "runs" or not path.is_file():
+        return {}
+    return dict(_leaves(read_json(path), ()))
 
 
 def _leaves(numbers, names):

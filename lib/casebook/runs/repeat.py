@@ -27,7 +27,7 @@ from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
 from casebook.paths import valid_name
 from casebook.readers import parse_json, read_yaml
-from casebook.runs.record import canonical, digest, first_error, read_record
+from casebook.runs.record import digest, first_error, metric_key, read_record
 from casebook.runs.registry import REQUEST, TOLERANCE
 
 TIMED_OUT = 124  # exit code of a child that ran out of time
@@ -62,7 +62,7 @@ def run_child(arguments, log, environment=None, timeout=None):
 # --- a matrix: variants of a command, run one after another, then compared
 
 
-def _word(value):
+def _word_of(value):
     """Take any value as a word of a command."""
     text = str(value)
     if "\0" in text:
@@ -70,29 +70,30 @@ def _word(value):
     return text
 
 
-def _setting(name):
+def _check_setting(name):
     if not name or "=" in name:
         raise ValueError(f"{name!r}: no name of a setting")
     return name
 
 
-def _allowed(name):
+def _check_name(name):
     try:
         return valid_name(name)
     except InputError as error:
         raise ValueError(str(error)) from None
 
 
-def _metric(name):
+def _check_metric(name):
     try:
-        return canonical(name) and name
+        metric_key(name)
     except InputError as error:
         raise ValueError(str(error)) from None
+    return name
 
 
-Word = Annotated[str, BeforeValidator(_word)]
-Setting = Annotated[Word, AfterValidator(_setting)]
-Name = Annotated[str, AfterValidator(_allowed)]
+Word = Annotated[str, BeforeValidator(_word_of)]
+Setting = Annotated[Word, AfterValidator(_check_setting)]
+Name = Annotated[str, AfterValidator(_check_name)]
 
 
 class _Table(BaseModel):
@@ -102,12 +103,10 @@ class _Table(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _small(cls, value):
-        return (
-            {str(key).lower(): item for key, item in value.items()}
-            if isinstance(value, dict)
-            else value
-        )
+    def _lower_keys(cls, value):
+        if not isinstance(value, dict):
+            return value
+        return {str(key).lower(): item for key, item in value.items()}
 
 
 class Variant(_Table):
@@ -124,7 +123,7 @@ class Variant(_Table):
 class After(_Table):
     """What follows the variants."""
 
-    compare_metric: Annotated[str, AfterValidator(_metric)] = Field(
+    compare_metric: Annotated[str, AfterValidator(_check_metric)] = Field(
         "ndcg@3", validation_alias="comparemetric"
     )
     top: int = Field(10, ge=1)
@@ -143,7 +142,7 @@ class Matrix(_Table):
 
     @field_validator("variants")
     @classmethod
-    def _apart(cls, variants):
+    def _names_differ(cls, variants):
         if len({variant.name.lower() for variant in variants}) < len(variants):
             raise ValueError("two variants share a name (letter case aside)")
         return variants
@@ -154,11 +153,12 @@ _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])')
 
 
 def read_matrix(path):
-    """Read the specification of a matrix: YAML, or JSON that may hold comments and trailing commas."""
+    """Read the specification of a matrix: YAML, or JSON with comments and trailing commas."""
     path = Path(path)
-    value = (
-        read_yaml(path, "matrix file") if path.suffix.lower() != ".json" else _commented_json(path)
-    )
+    if path.suffix.lower() == ".json":
+        value = _commented_json(path)
+    else:
+        value = read_yaml(path, "matrix file")
     try:
         return Matrix.model_validate(value)
     except ValidationError as error:
@@ -167,10 +167,10 @@ def read_matrix(path):
 
 def _commented_json(path):
     try:
-        text = _STRING_OR_COMMENT.sub(
-            lambda match: match[1] or " ", path.read_text(encoding="utf-8-sig")
-        )
-        return parse_json(_STRING_OR_COMMA.sub(lambda match: match[1] or "", text))
+        text = path.read_text(encoding="utf-8-sig")
+        text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
+        text = _STRING_OR_COMMA.sub(lambda match: match[1] or "", text)
+        return parse_json(text)
     except FileNotFoundError:
         raise InputError(f"{path}: no such matrix file") from None
     except ValueError as error:
@@ -178,7 +178,7 @@ def _commented_json(path):
 
 
 def run_matrix(matrix, folder, environment=None, report=print):
-    """Run the variants one after another; logs and a summary lie in the folder."""
+    """Run the variants one after another; logs and a summary are written to the folder."""
     rows = [
         {
             "name": variant.name,
@@ -193,7 +193,8 @@ def run_matrix(matrix, folder, environment=None, report=print):
     ]
     for row, variant in zip(rows, matrix.variants, strict=True):
         report(f"running {variant.name}: casebook {' '.join(row['arguments'])}")
-        settings, start = {**(environment or {}), **(variant.env or {})}, time.monotonic()
+        settings = {**(environment or {}), **(variant.env or {})}
+        start = time.monotonic()
         code = run_child(variant.args, folder / row["log"], settings, variant.timeout)
         row |= {"exitCode": code, "seconds": round(time.monotonic() - start, 2)}
         write_json(folder / "summary.json", rows)
@@ -205,8 +206,9 @@ def run_matrix(matrix, folder, environment=None, report=print):
 
 
 def _summary_line(row):
-    how = "left out" if row["exitCode"] is None else f"exit {row['exitCode']}, {row['seconds']} s"
-    return f"{row['name']}: {how}\n"
+    if row["exitCode"] is None:
+        return f"{row['name']}: left out\n"
+    return f"{row['name']}: exit {row['exitCode']}, {row['seconds']} s\n"
 
 
 # --- a run again, from its recorded inputs
@@ -216,15 +218,22 @@ _NEVER = (*SECRET_WORDS, "ROOT", "TENANT")
 
 
 def request_of(folder, name=None):
-    """Find out how a run was made, by a command or as a cell of a report: arguments, settings, and where it goes."""
+    """Find out how a run was made; gives arguments, settings, and the new run's folder.
+
+    The folder is None for a run of a command, which names its runs itself; a chapter of a report is
+    repeated in a report called ``name``.
+    """
     if (folder / REQUEST).is_file():
         if name:
             raise InputError(
-                "--as is for the runs of a report: this one was made by a command, which names its run itself"
+                "--as is for the runs of a report: this one was made by a command, "
+                "which names its run itself"
             )
-        return *_recorded(folder / REQUEST), None
+        arguments, settings = _read_request(folder / REQUEST)
+        return arguments, settings, None
     labels = read_record(folder / "run.json").labels
-    inputs, cell = labels.get("Inputs"), labels.get("Cell")
+    inputs = labels.get("Inputs")
+    cell = labels.get("Cell")
     if not isinstance(inputs, dict) or not isinstance(cell, str):
         raise InputError(f"{folder}: the run did not record how it was made")
     parameters = inputs.get("parameters") or {}
@@ -238,41 +247,38 @@ def request_of(folder, name=None):
     return arguments, {}, f"{report}/runs/{cell}"
 
 
-def _recorded(path):
+def _read_request(path):
     try:
         value = parse_json(path.read_text(encoding="utf-8-sig"))
-        request = {k.lower(): v for k, v in value["request"].items()}
+        request = {name.lower(): item for name, item in value["request"].items()}
         arguments = [*(request.get("globalargs") or []), *request["commandargs"]]
-        settings = dict(request.get("environmentsnapshot") or {})
+        environment = dict(request.get("environmentsnapshot") or {})
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: not a run request") from None
-    kept = {
-        str(name): str(value)
-        for name, value in settings.items()
-        if name.startswith(_SETTINGS) and not any(word in name for word in _NEVER)
-    }
-    return list(map(str, arguments)), kept
+    settings = {}
+    for name, value in environment.items():
+        if name.startswith(_SETTINGS) and not any(word in name for word in _NEVER):
+            settings[str(name)] = str(value)
+    return list(map(str, arguments)), settings
 
 
 def request_line(arguments, settings):
     """Give a command as one would type it."""
-    return " ".join(
-        [
-            *(f"{name}={shlex.quote(v)}" for name, v in settings.items()),
-            "casebook",
-            shlex.join(arguments),
-        ]
-    )
+    words = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
+    return " ".join([*words, "casebook", shlex.join(arguments)])
 
 
-def differences(before, after):
+def metric_differences(before, after):
     """Compare the metrics of a run and of its repetition; gives a line per difference."""
-    found = []
+    lines = []
     for metric in sorted(before.metrics.keys() | after.metrics.keys()):
-        old, new = before.metric(metric), after.metric(metric)
-        if old != new and (None in (old, new) or abs(old - new) > TOLERANCE):
-            found.append(f"{metric}: {old} before, {new} now")
-    return found
+        old = before.metric(metric)
+        new = after.metric(metric)
+        if old == new:
+            continue
+        if old is None or new is None or abs(old - new) > TOLERANCE:
+            lines.append(f"{metric}: {old} before, {new} now")
+    return lines
 
 
 # --- TREC runs that say where they come from
@@ -285,16 +291,15 @@ def choose_system(record, name=None):
         metric.partition("(")[0].rpartition(".")[0] or record.workflow.lower()
         for metric in record.metrics
     }
-    wanted = (name or "").lower()
-    fits = [
-        system
-        for system in systems
-        if not name or system == wanted or system.endswith("." + wanted)
-    ]
-    if len(fits) != 1:
-        known = ", ".join(sorted(systems)[:8]) or "none"
-        raise InputError(f"choose one system with --system; the run holds {known}")
-    return fits[0]
+    if name:
+        wanted = name.lower()
+        matches = [system for system in systems if f".{system}".endswith(f".{wanted}")]
+    else:
+        matches = list(systems)
+    if len(matches) != 1:
+        choices = ", ".join(sorted(systems)[:8]) or "none"
+        raise InputError(f"choose one system with --system; the run holds {choices}")
+    return matches[0]
 
 
 def ir_metadata(record, tag):
@@ -339,5 +344,6 @@ def write_trec(path, ranking, record, tag):
         write_run(temporary, ranking, tag)
         body = temporary.read_bytes()
         lines = ["ir_metadata.start", *header.splitlines(), "ir_metadata.end"]
-        temporary.write_bytes("".join(f"# {x}\n" for x in lines).encode() + body)
+        comments = "".join(f"# {line}\n" for line in lines)
+        temporary.write_bytes(comments.encode() + body)
     return path

@@ -15,7 +15,7 @@ from casebook.retrieval.ablation import load_retriever
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
-from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
+from casebook.runs.outputs import MOST_BYTES, items_within, one_line, word_changes
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import own_collection, read_passages
 from casebook.sensitivity.edits import LEAST_TERMS, Vocabulary, inert_words, single_fact_edits
@@ -353,10 +353,10 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
     def collect(chosen, opening):
         places = {}
         kept = [_numbered(items[row], places) for row in chosen]
-        documents = [[n, shortened(texts[n], opening) if n in texts else None] for n in places]
+        documents = [[n, one_line(texts[n], opening) if n in texts else None] for n in places]
         return known | {"documents": documents, "items": kept}
 
-    return fitting(collect, _of_interest(items), OPENINGS, most_bytes)
+    return items_within(collect, _of_interest(items), OPENINGS, most_bytes)
 
 
 def _of_interest(items):
@@ -421,8 +421,8 @@ def _items(study, precedents, shown):
                 **{name: getattr(edit, name) for name in ("fact_type", "operation", "old", "new")},
                 "depth": node.depth,
                 "decides": decides.get((case, edit.fact_type)),
-                "change": changed(before, after) if shown else None,
-                "placebo": changed(before, blank[0].query) if shown and blank else None,
+                "change": word_changes(before, after) if shown else None,
+                "placebo": word_changes(before, blank[0].query) if shown and blank else None,
                 "results": list(results.values()),
             }
         )

@@ -12,7 +12,7 @@ from casebook.data.splits import connected_components, largest_first
 from casebook.errors import InputError
 from casebook.measures.ranking import evaluate, random_order
 from casebook.models.encoders import load_encoder
-from casebook.runs.record import FIELDS
+from casebook.runs.record import PER_QUERY_FIELDS
 from casebook.stats.samples import check_choice, check_count
 
 MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
@@ -156,7 +156,7 @@ def per_query(data, vectors):
             *[(None, math.nan)] * (3 - len(order)),
         ]
         records.append([data.query_ids[row], ranked[rank - 1], rank, *measured[row], *sum(top, ())])
-    return pd.DataFrame(records, columns=list(FIELDS))
+    return pd.DataFrame(records, columns=list(PER_QUERY_FIELDS))
 
 
 def group_labels(data, by="group"):

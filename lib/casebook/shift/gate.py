@@ -17,8 +17,6 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.measures.ranking import evaluate
-from casebook.runs.decide import FAIL, PASS, UNDECIDED
-from casebook.runs.decide import judge as weigh_bounds
 from casebook.runs.record import now, utc
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
 from casebook.shift.embedded import SMALLEST_NORM, best_first, group_labels
@@ -26,7 +24,7 @@ from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.stats.tests import difference_intervals
 from casebook.tables import reason_text
-from casebook.verdicts import NO_UNIT_DIFFERS
+from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict
 
 COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
 NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
@@ -171,7 +169,7 @@ def _check(result, name, eps, decision, draws):
         "no_variation",
     ):  # all queries change alike
         compared = delta, delta
-    return delta, *bounds, weigh_bounds(*compared, -eps, inclusive=True), interval.reason
+    return delta, *bounds, gate_verdict(*compared, -eps, inclusive=True), interval.reason
 
 
 def write_gate(path, report, metrics, **context):

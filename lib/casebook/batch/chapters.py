@@ -1,7 +1,8 @@
-"""What the parameters of our notebooks may be: one model a notebook, held against them before its kernel starts.
+"""What the parameters of our notebooks may be: one model a notebook.
 
-A notebook's parameters cell gives names and defaults, and says what they are for; the model of that name gives type,
-bounds and choices, and `read` reads files of the user's own. A notebook of the user's own has no model.
+A notebook's parameters cell gives names and defaults, and says what they are for; the model gives
+types, bounds and choices, and its `read` reads files of the user's own. It is applied before the
+kernel starts. A notebook of the user's own has no model.
 """
 
 import contextlib
@@ -28,13 +29,15 @@ from casebook.paths import data_folder, valid_name
 from casebook.plugins import is_plugin, plugin
 
 
-def listed(value):
-    """Give the value of a parameter as a list: nothing, one name, or several."""
-    return value if isinstance(value, list) else [] if value is None else [value]
+def as_list(value):
+    """Give the value of a parameter, which may be None, one name or several, as a list."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 @contextlib.contextmanager
-def naming(parameter, value):
+def naming_parameter(parameter, value):
     """Let an error say which parameter it is about, unless it begins with its value."""
     try:
         yield
@@ -46,78 +49,73 @@ def naming(parameter, value):
         raise InputError(f"{parameter}: {error}") from None
 
 
-# --- types: the text of each says what to give; {value} is what was given
+# --- types: the description of each tells users what to give; {value} is what they gave
 
 
-def whole(least, why="", most=1_000_000_000):
-    """Whole numbers of at least so much."""
-    words = f"give a whole number of at least {least}, at most {most:,}, not {{value}}{why}"
-    return Annotated[int, Field(ge=least, le=most, description=words)]
+def integer(least, why="", most=1_000_000_000):
+    """Whole numbers from ``least`` to ``most``."""
+    advice = f"give a whole number of at least {least}, at most {most:,}, not {{value}}{why}"
+    return Annotated[int, Field(ge=least, le=most, description=advice)]
 
 
-def number(words, **bounds):
-    """Finite numbers within bounds."""
-    return Annotated[
-        float,
-        Field(allow_inf_nan=False, description=f"give a number {words}, not {{value}}", **bounds),
-    ]
+def finite_number(bounds, **limits):
+    """Finite numbers within bounds, in words and as limits of pydantic (``ge``, ``lt``)."""
+    advice = f"give a number {bounds}, not {{value}}"
+    return Annotated[float, Field(allow_inf_nan=False, description=advice, **limits)]
 
 
 def choice(*words):
     """One of some words."""
-    return Annotated[
-        Literal[words], Field(description=f"choose from {', '.join(words)}, not {{value}}")
-    ]
+    advice = f"choose from {', '.join(words)}, not {{value}}"
+    return Annotated[Literal[words], Field(description=advice)]
 
 
-def many(kind, words, least=0):
+def list_of(kind, example, least=0):
     """Lists of a type, of at least so many."""
-    return Annotated[
-        list[kind], Field(min_length=least, description=f"give a list {words}, not {{value}}")
-    ]
+    advice = f"give a list {example}, not {{value}}"
+    return Annotated[list[kind], Field(min_length=least, description=advice)]
 
 
-def mapping(kind, words, least=0):
+def mapping_to(kind, example, least=0):
     """Mappings of text to a type."""
-    return Annotated[
-        dict[str, kind], Field(min_length=least, description=f"give {words}, not {{value}}")
-    ]
+    advice = f"give {example}, not {{value}}"
+    return Annotated[dict[str, kind], Field(min_length=least, description=advice)]
 
 
-Count = whole(1)
-Folds = whole(2)
-Resamples = whole(100, ": an interval needs that many", most=1_000_000)
-Seed = whole(0, most=2**32 - 1)  # more is no seed for scikit-learn
-Share = number("from 0 to 1", ge=0, le=1)
-Margin = number("of at least 0 and below 1", ge=0, lt=1)
+Count = integer(1)
+Folds = integer(2)
+Resamples = integer(100, ": an interval needs that many", most=1_000_000)
+Seed = integer(0, most=2**32 - 1)  # more is no seed for scikit-learn
+Share = finite_number("from 0 to 1", ge=0, le=1)
+Margin = finite_number("of at least 0 and below 1", ge=0, lt=1)
 Flag = Annotated[bool, Field(description="give true or false, not {value}")]
 Text = Annotated[str, Field(description="{value} is no name: give text, or leave it out")]
 Name = Annotated[Text, Field(min_length=1)]
 Files = Name | list[Name]
 
 
-def checked(place):
-    """Refuse what a function of the library, ``module:function``, refuses; it is imported when there is a value."""
+def checked_by(function):
+    """Refuse what a function of the library (``module:function``) refuses; it is imported late."""
 
     def check(value, info):
-        if value != (info.context or {}).get(
-            info.field_name
-        ):  # defaults are right, which a test says
-            for each in listed(value):
-                with naming(info.field_name, each):
-                    plugin(place)(each)
+        defaults = info.context or {}
+        if value == defaults.get(info.field_name):  # right, as a test says
+            return value
+        for name in as_list(value):
+            with naming_parameter(info.field_name, name):
+                plugin(function)(name)
         return value
 
     return AfterValidator(check)
 
 
-def data(kind):
-    """Refuse names of data that are none, and data of another kind; folders and functions are read later."""
+def data_of_kind(kind):
+    """Refuse unknown names and data of another kind; folders and functions are read later."""
 
     def check(value, info):
-        for each in listed(value):
-            if each and not (Path(each).is_absolute() or data_folder(each) or is_plugin(each)):
-                _check_kind(info.field_name, each, kind)
+        for name in as_list(value):
+            if name and not (Path(name).is_absolute() or data_folder(name) or is_plugin(name)):
+                _check_kind(info.field_name, name, kind)
         return value
 
     return AfterValidator(check)
@@ -130,12 +128,12 @@ def _check_kind(parameter, name, kind):
         if card.kind == kind:
             return
         problem = f"holds {card.kind} data, not {kind} data"
-    fitting = ", ".join(key for key, card in cards().items() if card.kind == kind)
-    raise InputError(f"{parameter} {name!r}: {problem}: choose from {fitting}")
+    choices = ", ".join(key for key, card in cards().items() if card.kind == kind)
+    raise InputError(f"{parameter} {name!r}: {problem}: choose from {choices}")
 
 
-def _retrievers(value):
-    for name in listed(value):
+def _check_retrievers(value):
+    for name in as_list(value):
         if not is_plugin(name):
             raise InputError(
                 f"retriever: {name!r} is no module:object; systems of ours are chosen by modes="
@@ -143,15 +141,15 @@ def _retrievers(value):
     return value
 
 
-def _systems(names):
+def _check_systems(names):
     for name in names:
         if not is_plugin(name):
-            with naming("systems", name):
+            with naming_parameter("systems", name):
                 plugin("casebook.retrieval.settings:config_for")(name)
     return names
 
 
-def _tables(names):
+def _check_tables(names):
     """Refuse what is no folder of the data mirror."""
     mirror = Path(os.environ.get(MIRROR_VARIABLE) or "/nowhere")
     for name in names:
@@ -164,32 +162,32 @@ def _tables(names):
     return names
 
 
-Questions = Annotated[Name, data("retrieval")]
-Retrievers = Annotated[Files, AfterValidator(_retrievers)]
+Questions = Annotated[Name, data_of_kind("retrieval")]
+Retrievers = Annotated[Files, AfterValidator(_check_retrievers)]
 Systems = Annotated[
-    many(Name, "such as [bm25, dense], of at least one", 1), AfterValidator(_systems)
+    list_of(Name, "such as [bm25, dense], of at least one", 1), AfterValidator(_check_systems)
 ]
-Tables = Annotated[many(Name, "such as [audit_countercase]"), AfterValidator(_tables)]
+Tables = Annotated[list_of(Name, "such as [audit_countercase]"), AfterValidator(_check_tables)]
 OtherData = Literal[""] | Questions
 Measures = Annotated[
-    many(Name, "such as [nDCG@3, P@5]"), checked("casebook.measures.ranking:parse_measure")
+    list_of(Name, "such as [nDCG@3, P@5]"), checked_by("casebook.measures.ranking:parse_measure")
 ]
 Modes = Annotated[
-    many(Name, "such as [bm25, dense], of at least one", 1),
-    checked("casebook.retrieval.settings:config_for"),
+    list_of(Name, "such as [bm25, dense], of at least one", 1),
+    checked_by("casebook.retrieval.settings:config_for"),
 ]
 
 
 # --- models, one a notebook
 
 
-class Parameters(BaseModel):
+class NotebookParameters(BaseModel):
     """Parameters of any notebook, and what is read of the data that they name."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def read(self):
-        """Read files of the user's own, and refuse what cannot be used; gives what is to be said of them."""
+        """Read files of the user's own, and refuse what cannot be used; gives a note on them."""
 
     def check_questions(self, dataset):
         """Refuse data of whose questions nothing can be learned."""
@@ -198,29 +196,30 @@ class Parameters(BaseModel):
         """Refuse data sets that do not hold what the notebook reads in them."""
 
 
-class Chapter(Parameters):
-    """What every notebook of ours takes."""
+class ChapterParameters(NotebookParameters):
+    """Parameters of every notebook of ours."""
 
     run: Name
     cell: Name
     seed: Seed
 
-    def _needs(self, name, other):
+    def _check_needs(self, name, needed):
         """Refuse a parameter that has no effect without another one."""
-        if getattr(self, name) and not getattr(self, other):
+        if getattr(self, name) and not getattr(self, needed):
             raise InputError(
-                f"{name} has no effect without {other}: give {other} too, or leave it out"
+                f"{name} has no effect without {needed}: give {needed} too, or leave it out"
             )
 
-    def _with_corpus(self, own):
-        """Refuse a file of the user's own without his documents, and documents without the file."""
-        if (getattr(self, own) is None) != (self.corpus is None):
+    def _check_corpus(self, name):
+        """Refuse a file of the user's own without documents, and documents without the file."""
+        if (getattr(self, name) is None) != (self.corpus is None):
             raise InputError(
-                f"your own {own} need a folder of documents: give both {own}=FILE and corpus=FOLDER"
+                f"your own {name} need a folder of documents: "
+                f"give both {name}=FILE and corpus=FOLDER"
             )
 
 
-class Asked(Chapter):
+class QuestionsParameters(ChapterParameters):
     """A notebook about the questions of a collection."""
 
     dataset: Questions
@@ -230,7 +229,7 @@ class Asked(Chapter):
     n_resamples: Resamples
 
 
-class RetrievalAblation(Asked):
+class RetrievalAblation(QuestionsParameters):
     """Systems of retrieval, stage by stage."""
 
     split: Name | None
@@ -242,7 +241,7 @@ class RetrievalAblation(Asked):
     modes: Modes | None
     measures: Measures
     k: Count
-    rrf_k: number("above 0", gt=0)
+    rrf_k: finite_number("above 0", gt=0)
     mmr: Flag
     mmr_lambda: Share
     pool: Count
@@ -253,20 +252,20 @@ class RetrievalAblation(Asked):
     def _consistent(self):
         from casebook.retrieval.settings import PipelineConfig
 
-        self._needs("development", "held_out")
-        self._needs("held_out", "development")
+        self._check_needs("development", "held_out")
+        self._check_needs("held_out", "development")
         if self.development and self.development == self.held_out:
             raise InputError(
                 f"held_out: choose another split than development, not {self.held_out!r} for both"
             )
         if self.pool < self.k:
             raise InputError(f"pool: give at least k, which is {self.k}, not {self.pool}")
-        with naming("reranker", self.reranker):
+        with naming_parameter("reranker", self.reranker):
             PipelineConfig(reranker=self.reranker)
         return self
 
 
-class EmbeddingShift(Asked):
+class EmbeddingShift(QuestionsParameters):
     """Shifts of embeddings that are learned from judgements."""
 
     split: Name | None
@@ -274,33 +273,35 @@ class EmbeddingShift(Asked):
     by: choice("group", "document", "query")
     folds: Folds
     draws: Count
-    drift_seeds: many(Seed, "of whole numbers of at least 0, such as [1337, 1338]")
+    drift_seeds: list_of(Seed, "of whole numbers of at least 0, such as [1337, 1338]")
 
     def check_questions(self, dataset):
         plugin("casebook.shift.study:check_questions")(dataset, vars(self))
 
 
-class QueryLength(Asked):
+class QueryLength(QuestionsParameters):
     """Short questions against long ones."""
 
     retriever: Retrievers | None
 
     def check_questions(self, dataset):
-        words = dataset.queries.set_index("query_id")["text"].str.split().str.len()
-        if (words <= words.median()).reindex(dataset.qrels).dropna().nunique() < 2:
+        lengths = dataset.queries.set_index("query_id")["text"].str.split().str.len()
+        short = lengths <= lengths.median()
+        if short.reindex(dataset.qrels).dropna().nunique() < 2:
             raise InputError(
-                f"{dataset.name}: no question is longer than the others, so there is nothing to compare"
+                f"{dataset.name}: no question is longer than the others, "
+                "so there is nothing to compare"
             )
 
 
-class RunComparison(Chapter):
+class RunComparison(ChapterParameters):
     """The runs that there are."""
 
     scope: choice("all", "run")
-    measure: Annotated[Name, checked("casebook.measures.ranking:parse_measure")]
+    measure: Annotated[Name, checked_by("casebook.measures.ranking:parse_measure")]
 
 
-class Planted(BaseModel):
+class PlantedSizes(BaseModel):
     """Sizes of the planted collection; there are six values of each fact."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -311,16 +312,19 @@ class Planted(BaseModel):
     seed: Seed = 0
 
 
-PLANTED = "give whole numbers for cases, values (at most 6), per_line or seed, such as {{cases: 3, per_line: 8}}"
+PLANTED_ADVICE = (
+    "give whole numbers for cases, values (at most 6), per_line or seed, "
+    "such as {{cases: 3, per_line: 8}}, not {value}"
+)
 
 
-class CounterfactualSensitivity(Chapter):
-    """Edits of facts, and how far they move what is found."""
+class CounterfactualSensitivity(ChapterParameters):
+    """Edits of facts, and how far they change the results."""
 
     dataset: Questions
     cases: Name | None
     corpus: Name | None
-    planted: Annotated[Planted, Field(description=f"{PLANTED}, not {{value}}")]
+    planted: Annotated[PlantedSizes, Field(description=PLANTED_ADVICE)]
     systems: Systems
     shown: Name | None
     encoder: Name | None
@@ -336,7 +340,7 @@ class CounterfactualSensitivity(Chapter):
 
     @model_validator(mode="after")
     def _consistent(self):
-        self._with_corpus("cases")
+        self._check_corpus("cases")
         if self.shown not in (None, *self.systems):
             choices = ", ".join(self.systems)
             raise InputError(f"shown: {self.shown!r} is none of the systems: choose from {choices}")
@@ -350,21 +354,21 @@ class CounterfactualSensitivity(Chapter):
         plugin("casebook.sensitivity.study:check_data")(vars(self))
 
 
-class ExplanationQuality(Asked):
-    """Explanations, and what notices that they are wrong."""
+class ExplanationQuality(QuestionsParameters):
+    """Explanations, and the measures that notice wrong ones."""
 
     split: Name | None
     explanations: Name
     sources: Name | None
-    most: whole(5, ": fewer sources cannot be compared")
+    most: integer(5, ": fewer sources cannot be compared")
     foreign: Count
     ratings: Name | None
     ratings_key: Name | None
 
     @model_validator(mode="after")
     def _consistent(self):
-        self._needs("ratings_key", "ratings")
-        self._needs("ratings", "ratings_key")
+        self._check_needs("ratings_key", "ratings")
+        self._check_needs("ratings", "ratings_key")
         if self.sources and not Path(self.explanations).is_absolute():
             raise InputError(
                 "sources has no effect without explanations=FILE: give your own, or leave it out"
@@ -383,32 +387,32 @@ class ExplanationQuality(Asked):
         plugin("casebook.explain.study:check_questions")(dataset, vars(self))
 
 
-Votes = Annotated[Name, data("votes")]
-Ratings = Annotated[Name, data("ratings")]
+Votes = Annotated[Name, data_of_kind("votes")]
+Ratings = Annotated[Name, data_of_kind("ratings")]
 Kind = Literal["lay", "expert"]
-Address = Annotated[Name, checked("casebook.models.language:check_address")]
+Address = Annotated[Name, checked_by("casebook.models.language:check_address")]
 
 
-class RaterAgreement(Chapter):
+class RaterAgreement(ChapterParameters):
     """Votes of raters on two systems."""
 
     dataset: Votes | None
     forms: Files
     key: Name | None
     side_column: Name | None
-    columns: mapping(Name, "a mapping {{column: its name}} of text")
+    columns: mapping_to(Name, "a mapping {{column: its name}} of text")
     log: Annotated[list[Name], Field(min_length=1)] | Name | None
-    systems: many(Name, "of two systems or more, such as [new, old]", 2) | None
+    systems: list_of(Name, "of two systems or more, such as [new, old]", 2) | None
     questions: Name | None
     corpus: Questions | None
     model: Name | None
     url: Address | None
-    raters: mapping(
+    raters: mapping_to(
         Kind, "a mapping such as {{anna: lay, ben: expert}}, of names to lay or expert", 1
     )
     against: Name | None
     rating_set: Ratings | None
-    sizes: many(Count, "of whole numbers of at least 1, such as [50, 100]", 1)
+    sizes: list_of(Count, "of whole numbers of at least 1, such as [50, 100]", 1)
     studies: Count
     rehearsed: Count
     panels: Count
@@ -420,18 +424,19 @@ class RaterAgreement(Chapter):
         return plugin("casebook.assistant.log:check_parameters")(vars(self)) if self.log else ""
 
 
-class FactcheckConfusion(Chapter):
+class FactcheckConfusion(ChapterParameters):
     """Verdicts on claims."""
 
     dataset: Name
     claims: Name | None
     corpus: Name | None
-    stance: Annotated[Name, checked("casebook.factcheck.pipeline:check_stance")]
-    decomposition: Annotated[Name, checked("casebook.factcheck.claims:decomposer_of")]
+    stance: Annotated[Name, checked_by("casebook.factcheck.pipeline:check_stance")]
+    decomposition: Annotated[Name, checked_by("casebook.factcheck.claims:decomposer_of")]
     ablation: Flag
-    noise_rates: many(Share, "of numbers from 0 to 1, such as [0.5, 1]")
-    transfer_sets: many(
-        Literal["consumer_contracts_qa"] | Annotated[Name, data("claims")], "such as [feverous_s]"
+    noise_rates: list_of(Share, "of numbers from 0 to 1, such as [0.5, 1]")
+    transfer_sets: list_of(
+        Literal["consumer_contracts_qa"] | Annotated[Name, data_of_kind("claims")],
+        "such as [feverous_s]",
     )
     folds: Folds
     shown_bytes: Count
@@ -439,8 +444,8 @@ class FactcheckConfusion(Chapter):
 
     @model_validator(mode="after")
     def _consistent(self):
-        self._with_corpus("claims")
-        self._needs("noise_rates", "ablation")
+        self._check_corpus("claims")
+        self._check_needs("noise_rates", "ablation")
         if self.claims is None and self.dataset != "factcheck_claims":
             plugin("casebook.factcheck.study:check_parameters")(vars(self))
         return self
@@ -451,23 +456,24 @@ class FactcheckConfusion(Chapter):
             plugin("casebook.data.folders:read_collection")(Path(self.corpus))
 
 
-class Audits(Chapter):
-    """Labels and reported tables, held against what they can be."""
+class Audits(ChapterParameters):
+    """Audits of labels and of reported tables."""
 
-    datasets: Annotated[many(Name, "such as [smoke]"), data("retrieval")] | None
+    datasets: Annotated[list_of(Name, "such as [smoke]"), data_of_kind("retrieval")] | None
     tables: Tables | None
     reported: Files | None
     repeats: Count
 
     def read(self):
-        for path in listed(self.reported):
+        for path in as_list(self.reported):
             plugin("casebook.audits.tables:read_tables")(Path(path))
         for name in self.datasets or ():
-            if own := data_folder(name):
-                plugin("casebook.audits.sources:read_labels")(own[1])
+            name_and_folder = data_folder(name)
+            if name_and_folder:
+                plugin("casebook.audits.sources:read_labels")(name_and_folder[1])
 
 
-class Assistant(Chapter):
+class Assistant(ChapterParameters):
     """Answers of assistants."""
 
     log: Annotated[list[Name], Field(min_length=1)] | Name | None
@@ -486,7 +492,7 @@ class Assistant(Chapter):
 
     @model_validator(mode="after")
     def _consistent(self):
-        self._needs("collection", "log")
+        self._check_needs("collection", "log")
         if self.focus and self.focus == self.against:
             raise InputError(
                 f"against: choose another system than focus, not {self.focus!r} for both"
@@ -516,7 +522,7 @@ CHAPTERS = {
 """Experiment to the model of its notebook."""
 
 
-READ_FIRST = {
+USUAL_TYPES = {
     "dataset": Text | None,
     "split": Text | None,
     "titles": Flag,
@@ -526,39 +532,42 @@ READ_FIRST = {
 """Parameters that are read before the kernel of any notebook starts."""
 
 
-def own_model(declared, names):
-    """Make the model of a notebook of the user's own, some of whose parameters are names or lists of names."""
-    types = dict.fromkeys(names, Text | list[Text] | None) | READ_FIRST
-    return create_model(
-        "Own", __base__=Parameters, **{name: types[name] for name in types if name in declared}
-    )
+def model_of_unknown_notebook(declared_names, names):
+    """Make the model of a notebook of the user's own, whose parameters ``names`` name something."""
+    types = dict.fromkeys(names, Text | list[Text] | None) | USUAL_TYPES
+    fields = {name: kind for name, kind in types.items() if name in declared_names}
+    return create_model("Own", __base__=NotebookParameters, **fields)
 
 
-def settings_of(model, values, usual):
-    """Hold the values of a notebook's parameters against its model; one line names the first that is wrong."""
-    differ = sorted(values.keys() ^ model.model_fields.keys())
-    if differ:
+def settings_of(model, values, defaults):
+    """Check the values of a notebook's parameters by its model; an error names the first wrong."""
+    differing = sorted(values.keys() ^ model.model_fields.keys())
+    if differing:
         raise InputError(
-            f"{', '.join(differ)}: stand either in the notebook or in {model.__name__}: give both the same"
+            f"{', '.join(differing)}: stand either in the notebook or in {model.__name__}: "
+            "give both the same"
         )
     try:
-        return model.model_validate(values, context=usual)
+        return model.model_validate(values, context=defaults)
     except ValidationError as error:
         name = error.errors()[0]["loc"][0]
         raise InputError(f"{name}: {_advice(model, name, values[name])}") from None
 
 
 def _advice(model, name, value):
-    """What the type of a parameter says of a wrong value."""
-    words = next(_descriptions(get_type_hints(model, include_extras=True)[name]))
-    shown = repr(value)
-    if isinstance(value, str) and value and words.startswith("give a list"):
-        return f"give a list: {name}=[{shown[1:-1]}]"
-    return words.format(value=shown if len(shown) <= 100 else f"{shown[:100]}...")
+    """Say what to give instead of a wrong value."""
+    annotation = get_type_hints(model, include_extras=True)[name]
+    advice = next(_descriptions(annotation))
+    text = repr(value)
+    if isinstance(value, str) and value and advice.startswith("give a list"):
+        return f"give a list: {name}=[{text[1:-1]}]"
+    if len(text) > 100:
+        text = f"{text[:100]}..."
+    return advice.format(value=text)
 
 
 def _descriptions(annotation):
-    """Texts of a type and of those inside it, from the outermost on."""
+    """Yield the descriptions of a type and of those inside it, the outermost first."""
     for part in getattr(annotation, "__metadata__", ()):
         if isinstance(part, FieldInfo) and part.description:
             yield part.description

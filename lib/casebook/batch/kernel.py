@@ -1,9 +1,10 @@
 """Kernels of notebooks, forked from one process that has imported what chapters share.
 
-Importing torch, transformers, pandas and seaborn takes a chapter six seconds of a processor. The nursery, a process of
-its own without threads, does it once; every kernel is a fork of it, in a process group of its own. It holds the
-kernels' temporary folder, with their sockets, which no other user can open. When its input ends, because whoever
-started it is done or was killed, it kills the kernels and removes the folder.
+Importing torch, transformers, pandas and seaborn takes a chapter six seconds of a processor. The
+nursery, a process of its own without threads, does it once; every kernel is a fork of it, in a
+process group of its own. It holds the kernels' temporary folder, with their sockets, which no other
+user can open. When its input ends, because whoever started it is done or was killed, it kills the
+kernels and removes the folder.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from pathlib import Path
 from casebook.paths import ROOT
 
 SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
-"""What a batch of several notebooks has imported before the first starts; a single notebook imports what it needs."""
+"""What is imported before the first notebook of several starts; a single one imports its own."""
 if sys.platform != "linux":  # elsewhere a fork of what has loaded the system's libraries may crash
     SHARED = ()
 
@@ -35,32 +36,36 @@ class Nursery:
     """The process that forks kernels, started when the first is asked for."""
 
     def __init__(self, modules=()):
-        self.modules, self.closed = list(modules), False
-        self._lock, self._process, self.place = threading.Lock(), None, None
+        self.modules = list(modules)
+        self.folder = None
+        self.closed = False
+        self._lock = threading.Lock()
+        self._process = None
 
     def start(self):
         """Start the process, unless it runs; gives the temporary folder of its kernels."""
         with self._lock:
-            return self._started()
+            self._start()
+            return self.folder
 
-    def _started(self):
+    def _start(self):
         if self.closed:
             raise RuntimeError("the batch is being ended")
-        self.place = self.place or Path(tempfile.mkdtemp(prefix="casebook-"))
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="casebook-"))
         if self._process is None or self._process.poll() is not None:  # not yet, or it was killed
-            pipes = {
-                "stdin": subprocess.PIPE,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.DEVNULL,
-            }
-            command = [sys.executable, "-m", "casebook.kernel", str(self.place)]
-            # A session of its own: Ctrl-C is for the batch, which ends this.
-            self._process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
-        return self.place
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "casebook.batch.kernel", str(self.folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                start_new_session=True,  # Ctrl-C is for the batch, which ends this
+            )
 
     def fork(self, arguments, environment):
-        """Give the process id of a new kernel; a nursery that was killed meanwhile is started again once."""
-        ask = {
+        """Give the process id of a new kernel; a nursery that was killed is started again once."""
+        request = {
             "modules": self.modules,
             "arguments": arguments,
             "environment": environment,
@@ -68,14 +73,22 @@ class Nursery:
         }
         with self._lock:
             for _ in range(2):
-                self._started()
-                with contextlib.suppress(BrokenPipeError):
-                    self._process.stdin.write(json.dumps(ask) + "\n")
-                    self._process.stdin.flush()
-                    if answer := self._process.stdout.readline():
-                        return int(answer)
+                self._start()
+                pid = self._ask(request)
+                if pid is not None:
+                    return pid
                 self._end()
         raise RuntimeError("the process that forks kernels was killed")
+
+    def _ask(self, request):
+        """Send a request; gives the process id of the kernel, or None if the nursery is gone."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+            if answer:
+                return int(answer)
+        return None
 
     def _end(self):
         with contextlib.suppress(OSError):
@@ -88,18 +101,19 @@ class Nursery:
         self.closed = True
         if self._process is not None:
             self._end()
-            shutil.rmtree(self.place, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 nursery = Nursery()
-_mine = threading.local()  # the watch over the kernel that this thread starts
+_thread = threading.local()  # its `watch` is over the kernel that this thread starts
 
 
 @contextlib.contextmanager
 def batch_nursery(modules):
     """Let the notebooks of a batch share imports; their kernels end with the block."""
     global nursery
-    outer, nursery = nursery, Nursery(modules)
+    outer = nursery
+    nursery = Nursery(modules)
     try:
         yield nursery
     finally:
@@ -109,11 +123,13 @@ def batch_nursery(modules):
 
 @contextlib.contextmanager
 def watched(timeout, environment=()):
-    """Kill the kernel that is started in the block when the time is over, and in any case at the block's end."""
-    _mine.watch = watch = Watch(environment)
-    timer = threading.Timer(timeout, watch.end) if timeout else None
+    """Kill the kernel that is started in the block when the time is over, or the block ends."""
+    watch = Watch(environment)
+    _thread.watch = watch
+    timer = None
     try:
-        if timer:
+        if timeout:
+            timer = threading.Timer(timeout, watch.end)
             timer.daemon = True
             timer.start()
         yield watch
@@ -127,7 +143,9 @@ class Watch:
     """One kernel, and whether it was ended because its time was over."""
 
     def __init__(self, environment=()):
-        self.process, self.late, self.environment = None, False, dict(environment)
+        self.process = None
+        self.late = False
+        self.environment = dict(environment)
 
     def end(self):
         """Kill the kernel, also one that is being started."""
@@ -143,10 +161,13 @@ class Watch:
 class Forked:
     """A kernel of the nursery, with what jupyter_client asks of a process."""
 
-    stdin = stdout = stderr = returncode = None
+    stdin = None
+    stdout = None
+    stderr = None
 
     def __init__(self, pid):
         self.pid = pid
+        self.returncode = None
 
     def poll(self):
         """Give None while it lives; how it ended is not known."""
@@ -181,7 +202,7 @@ def manager_class():
 
     class ForkedKernelManager(AsyncKernelManager):
         @default("connection_file")
-        def _in_the_nurserys_folder(self):
+        def _file_in_folder_of_nursery(self):
             return f"{nursery.start()}/{secrets.token_hex(8)}.json"
 
         @default("transport")
@@ -189,27 +210,22 @@ def manager_class():
             return "ipc" if _holds_socket(f"{self.connection_file}-ipc-10") else "tcp"
 
         @default("transport_encryption")
-        def _for_who_has_the_keys_of_the_file(self):
-            # Whatever a kernel prints goes to everybody who connects to its port on loopback.
+        def _with_keys_of_the_file(self):
+            # Otherwise everybody who connects to its port on loopback gets what a kernel prints.
             return "auto" if self.transport == "tcp" else "disabled"
 
         async def _async_launch_kernel(self, kernel_cmd, **options):
-            watch = getattr(_mine, "watch", None) or Watch()
+            watch = getattr(_thread, "watch", None) or Watch()
             environment = {**(options.get("env") or os.environ), **watch.environment}
-            if (
-                "ipykernel_launcher" not in kernel_cmd
-            ):  # a kernel of another language, or of the user's own
+            if "ipykernel_launcher" not in kernel_cmd:  # of another language, or the user's own
                 options |= {"cwd": str(ROOT), "env": environment}
                 return await super()._async_launch_kernel(kernel_cmd, **options)
             arguments = kernel_cmd[kernel_cmd.index("ipykernel_launcher") + 1 :]
             process = Forked(nursery.fork(arguments, environment))
-            provisioner = self.provisioner
-            provisioner.process, provisioner.pid, provisioner.pgid = (
-                process,
-                process.pid,
-                process.pid,
-            )
-            self._reconcile_connection_info(provisioner.connection_info)
+            self.provisioner.process = process
+            self.provisioner.pid = process.pid
+            self.provisioner.pgid = process.pid
+            self._reconcile_connection_info(self.provisioner.connection_info)
             watch.process = process
             if watch.late:
                 watch.kill()
@@ -218,7 +234,10 @@ def manager_class():
 
 
 def _holds_socket(path):
-    """Say whether a socket can be there: a path may have about 100 bytes, and not every file system has sockets."""
+    """Say whether a socket can be at a path.
+
+    A path may have about 100 bytes, and not every file system has sockets.
+    """
     with socket.socket(socket.AF_UNIX) as trial:
         try:
             trial.bind(path)
@@ -241,55 +260,67 @@ def __getattr__(name):
 
 def main():
     """Fork a kernel for every line of standard input."""
-    kernels = set()
-
-    def reap():
-        with contextlib.suppress(ChildProcessError):
-            while pid := os.waitpid(-1, os.WNOHANG)[0]:
-                kernels.discard(pid)
-
-    place = sys.argv[1]
-    os.environ["MPLBACKEND"] = (
-        "module://matplotlib_inline.backend_inline"  # as kernels set it, before the import
-    )
+    folder = sys.argv[1]
+    # As kernels set it, before the import.
+    backend = "module://matplotlib_inline.backend_inline"
+    os.environ["MPLBACKEND"] = backend
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what imports print is no answer
-    gc.set_threshold(
-        1_000_000
-    )  # a tenth of the time goes to looking for garbage otherwise, much of it among modules
+    # A tenth of the time goes to looking for garbage otherwise, much of it among modules.
+    gc.set_threshold(1_000_000)
+    kernels = set()
     while True:
-        # No handler of SIGCHLD: a signal that comes just before the read would be handled only after it.
+        # No handler of SIGCHLD: a signal just before the read would be handled only after it.
         while not select.select([sys.stdin], [], [], 0.05)[0]:
-            reap()
-        if not (line := sys.stdin.readline()):
+            _forget_ended(kernels)
+        line = sys.stdin.readline()
+        if not line:
             break
-        ask = json.loads(line)
-        os.environ.update(
-            ask["environment"] | {"MPLBACKEND": os.environ["MPLBACKEND"]}
-        )  # some of which is read on import
-        for module in ask["modules"]:
+        request = json.loads(line)
+        # Some of it is read on import.
+        os.environ.update(request["environment"] | {"MPLBACKEND": backend})
+        for module in request["modules"]:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
         gc.freeze()
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            answers.close()
-            _become_kernel(ask, place, parent)
-        with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)
+        pid = _fork_kernel(request, folder, answers)
         kernels.add(pid)
         print(pid, file=answers, flush=True)
+    _kill(kernels)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fork_kernel(request, folder, answers):
+    """Give the process id of a new kernel, which leads a process group."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        answers.close()
+        _become_kernel(request, folder, parent)
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)
+    return pid
+
+
+def _forget_ended(kernels):
+    with contextlib.suppress(ChildProcessError):
+        pid, _ = os.waitpid(-1, os.WNOHANG)
+        while pid:
+            kernels.discard(pid)
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+
+
+def _kill(kernels):
+    """Kill the kernels with all that they started, and wait until they have ended."""
     while kernels:
-        reap()
+        _forget_ended(kernels)
         for pid in list(kernels):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
         time.sleep(0.01)
-    shutil.rmtree(place, ignore_errors=True)
 
 
-def _become_kernel(ask, place, parent):
+def _become_kernel(request, folder, parent):
     """Turn this fork into a kernel, which ends with the nursery."""
     try:
         with contextlib.suppress(PermissionError):
@@ -297,14 +328,14 @@ def _become_kernel(ask, place, parent):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdin = os.fdopen(0)
         os.environ.clear()
-        os.environ.update(ask["environment"] | {"IPYTHONDIR": place})
-        os.chdir(ask["folder"])
+        os.environ.update(request["environment"] | {"IPYTHONDIR": folder})
+        os.chdir(request["folder"])
         if "" not in sys.path:
             sys.path.insert(0, "")  # as `python -m ipykernel_launcher` has it
         from ipykernel.kernelapp import IPKernelApp
 
         options = [f"--IPKernelApp.parent_handle={parent}", "--HistoryManager.enabled=False"]
-        IPKernelApp.launch_instance([*ask["arguments"], *options])
+        IPKernelApp.launch_instance([*request["arguments"], *options])
     finally:
         os._exit(0)
 

@@ -1,0 +1,1 @@
+"""The batch: which notebooks must run with which parameters, and their execution."""

@@ -1,0 +1,152 @@
+"""The grid of runs: which notebooks with which parameters make up a report."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from casebook import paths
+from casebook.batch.parameters import (
+    DATA_PARAMETERS,
+    MODEL_PARAMETERS,
+    absolute_paths,
+    declarations,
+)
+from casebook.errors import InputError
+from casebook.paths import home_path, valid_name
+from casebook.readers import read_yaml
+from casebook.runs.record import digest
+
+DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
+EVERY = "*"  # need of a cell that runs after every other cell of its run, done or failed
+REQUIRED_KEYS = {"name", "notebook"}
+OPTIONAL_KEYS = {"parameters": dict, "tags": list, "needs": list}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One notebook with one set of parameters."""
+
+    name: str
+    notebook: str
+    parameters: dict = field(default_factory=dict)
+    tags: tuple = ()
+    needs: tuple = ()
+
+    @property
+    def experiment(self):
+        """Name of the experiment: the notebook's without number and ending."""
+        stem = Path(self.notebook).stem
+        number, _, name = stem.partition("_")
+        return name if number[:1].isdigit() else stem
+
+    @property
+    def source(self):
+        """File of the notebook."""
+        return paths.NOTEBOOKS / self.notebook
+
+
+# --- reading
+
+
+def load_grid(path=DEFAULT_GRID):
+    """Read a grid file."""
+    path = Path(path)
+    rows = read_yaml(path, "grid file")
+    if not isinstance(rows, list):
+        raise InputError(f"{path}: a grid is a list of rows, each with a name")
+    cells = [_cell_of(row, f"{path}: row {number}") for number, row in enumerate(rows, 1)]
+    names = Counter(cell.name for cell in cells)
+    repeated = sorted(name for name, count in names.items() if count > 1)
+    if repeated:
+        raise InputError(f"{path}: {', '.join(repeated)}: used by more than one row")
+    for cell in cells:
+        unknown = sorted(set(cell.needs) - set(names) - {EVERY})
+        if unknown:
+            raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
+    return cells
+
+
+def _cell_of(row, where):
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: expected name, notebook, parameters, tags, needs")
+    unknown = sorted(map(str, row.keys() - REQUIRED_KEYS - OPTIONAL_KEYS.keys()))
+    missing = sorted(REQUIRED_KEYS - row.keys())
+    if unknown or missing:
+        raise InputError(f"{where}: unknown keys {unknown}, missing keys {missing}")
+    for key, kind in OPTIONAL_KEYS.items():
+        if row.get(key) and not isinstance(row[key], kind):
+            raise InputError(f"{where}: {key} is not a {'mapping' if kind is dict else 'list'}")
+    if not isinstance(row["name"], str):
+        raise InputError(f"{where}: name {row['name']!r} is not allowed: it must be text")
+    return Cell(
+        name=valid_name(row["name"], f"{where}: name"),
+        notebook=valid_name(row["notebook"], f"{where}: notebook"),
+        parameters=dict(row.get("parameters") or {}),
+        tags=tuple(row.get("tags") or ()),
+        needs=tuple(row.get("needs") or ()),
+    )
+
+
+# --- choosing
+
+
+def select(cells, names=(), tag="default", overrides=None):
+    """Choose the cells to run, by name, experiment or tag, and set parameters in them."""
+    overrides = overrides or {}
+    if names:
+        chosen = [cell for name in names for cell in _cells_named(name, cells, tag, overrides)]
+    else:
+        chosen = [cell for cell in cells if tag in cell.tags]
+    if not chosen:
+        tags = sorted({tag for cell in cells for tag in cell.tags})
+        raise InputError(f"no experiment has the tag {tag!r}; tags: {', '.join(tags)}")
+    chosen = list({cell.name: cell for cell in chosen}.values())
+    if names:
+        return [replace(cell, parameters=cell.parameters | overrides) for cell in chosen]
+    return _with_declared(chosen, overrides) if overrides else chosen
+
+
+def _with_declared(cells, overrides):
+    """Set in each cell the parameters that its notebook declares; each must be declared by one."""
+    changed = []
+    used = set()
+    for cell in cells:
+        names = declarations(cell.source).keys()
+        values = {name: value for name, value in overrides.items() if name in names}
+        used |= values.keys()
+        changed.append(replace(cell, parameters=cell.parameters | values))
+    unknown = sorted(overrides.keys() - used)
+    if unknown:
+        raise InputError(f"no experiment has a parameter {', '.join(unknown)}")
+    return changed
+
+
+def _cells_named(name, cells, tag, overrides):
+    if name.endswith(".ipynb"):  # a notebook of the user's own
+        return [_cell_of_notebook(name, overrides)]
+    exact = [cell for cell in cells if cell.name == name]
+    group = [cell for cell in cells if cell.experiment == name]
+    if not exact and not group:
+        names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
+        raise InputError(f"unknown experiment {name!r}; known: {', '.join(sorted(names))}")
+    if exact:
+        return exact
+    if _other_data(overrides):  # with which the other parameters of a configuration mean nothing
+        return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
+    return [cell for cell in group if tag in cell.tags]
+
+
+def _cell_of_notebook(path, overrides):
+    source = home_path(path).resolve()
+    declarations(source)
+    name = f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem
+    return Cell(valid_name(name), str(source))
+
+
+def _other_data(overrides):
+    """Say whether parameters name data sets, or files of the user's own other than models."""
+    return any(
+        name in ("dataset", "datasets")
+        or (name not in (*DATA_PARAMETERS, *MODEL_PARAMETERS) and absolute_paths(value))
+        for name, value in overrides.items()
+    )

@@ -1,0 +1,185 @@
+"""What must run, and why: the inputs of a cell are hashed and compared with its run record."""
+
+import contextlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from casebook.assistant import ANSWERED
+from casebook.batch.grid import EVERY
+from casebook.batch.parameters import (
+    DATA_PARAMETERS,
+    MODEL_PARAMETERS,
+    absolute_paths,
+    check_before_running,
+    check_cell,
+    check_names,
+    defaults,
+    path_parameters,
+    plugins_in,
+    without_folders,
+)
+from casebook.batch.run_folder import record_path
+from casebook.data.cards import card_of
+from casebook.data.sources import reachable, status
+from casebook.errors import InputError
+from casebook.paths import CARDS, run_dir
+from casebook.plugins import is_plugin, source_of
+from casebook.runs import evidence
+from casebook.runs import record as records
+from casebook.runs.record import digest
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What will happen to one cell, and why."""
+
+    cell: object
+    inputs: dict
+    status: str  # "run" (never done), "stale" (an input changed) or "cached"
+    changed: tuple = ()
+    note: str = ""  # for the user, on the cell's data
+
+    @property
+    def key(self):
+        """Content key: the hash of all inputs."""
+        return digest(self.inputs)
+
+
+def plan(cells, run, force=False):
+    """Decide for each cell whether it must run; faulty parameters, data or models are refused."""
+    for cell in cells:
+        check_names(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
+    notes = {cell.name: check_cell(cell) for cell in cells}
+    common = common_inputs()
+    # A grid names a cell after those it needs; what reads all others comes last.
+    readers_of_all = [cell for cell in cells if EVERY in cell.needs]
+    others = [cell for cell in cells if EVERY not in cell.needs]
+    planned = {}
+    for cell in others:
+        needed = {name: planned[name].key for name in cell.needs if name in planned}
+        planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), force)
+    for cell in readers_of_all:
+        keys = {name: item.key for name, item in planned.items()}
+        needed = _recorded_keys(cell, run) | keys
+        # What failed the last time left the same key, and no record to be read.
+        again = force or any(item.status != "cached" for item in planned.values())
+        planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
+    return [replace(planned[cell.name], note=notes[cell.name]) for cell in cells]
+
+
+def _planned(cell, run, inputs, force):
+    """Compare the inputs of a cell with those of its record."""
+    item = Planned(cell, inputs, "run")
+    record = _finished_record(run, cell.name)
+    if record is not None:
+        changed = _changed(run, record, inputs, cell.name)
+        if force and not changed:
+            changed = ("forced",)
+        item = Planned(cell, inputs, "stale" if changed else "cached", changed)
+    if item.status != "cached":
+        check_before_running(cell)
+    return item
+
+
+def _finished_record(run, cell):
+    """Read the record of a cell that ran to its end and has outputs; None if there is none."""
+    with contextlib.suppress(InputError, FileNotFoundError):
+        record = records.read_record(record_path(run, cell))
+        if record.success and record.outputs and record.labels.get("Inputs") is not None:
+            return record
+    return None
+
+
+def _changed(run, record, inputs, cell):
+    """Name the inputs that are not those of the record, and the outputs that were altered."""
+    recorded = record.labels["Inputs"]
+    changed = [name for name in inputs if recorded.get(name) != inputs[name]]
+    altered = evidence.faults(record_path(run, cell).parent, record)
+    return (*changed, *(name.removeprefix("../../") for name in altered))
+
+
+def _recorded_keys(cell, run):
+    """Give the content keys of all that a run holds, but for the cell's own kind."""
+    keys = {}
+    for path in sorted(run_dir(run).glob("runs/*/run.json")):
+        with contextlib.suppress(InputError, FileNotFoundError):
+            record = records.read_record(path)
+            if record.workflow != cell.experiment:
+                keys[path.parent.name] = record.labels.get("ContentKey")
+    return keys
+
+
+# --- the inputs of a cell
+
+
+def common_inputs():
+    """Hash what all cells depend on alike."""
+    return {"library": records.library_digest(), "lock": records.lock_digest()}
+
+
+def inputs_of(cell, common, needed=None):
+    """Hash everything that a cell's numbers depend on."""
+    files = _user_files(cell)
+    inputs = {}
+    if needed:
+        inputs["needs"] = needed
+    if files:
+        inputs["files"] = {
+            name: [records.tree_digest(path) for path in paths] for name, paths in files.items()
+        }
+    models = [name for name in MODEL_PARAMETERS if name in cell.parameters]
+    return {
+        **inputs,
+        **common,
+        "notebook": digest(_code(cell)),
+        "parameters": without_folders(cell.parameters, cell.source),
+        "data": _data_hashes(cell, files.get("log")),
+        "models": {name: records.model_digest(cell.parameters[name]) for name in models},
+    }
+
+
+def _code(cell):
+    notebook = json.loads(cell.source.read_text(encoding="utf-8"))
+    return [["".join(part["source"]), part["cell_type"]] for part in notebook["cells"]]
+
+
+def _user_files(cell):
+    """Give files and plugins of the user's own, by the parameter that names them."""
+    files = {}
+    for name in path_parameters(cell.source):
+        files[name] = absolute_paths(cell.parameters.get(name))
+    for name, plugins in plugins_in(cell.parameters).items():
+        files[name] = [source_of(each) for each in plugins]
+    return {name: paths for name, paths in files.items() if paths}
+
+
+def _data_hashes(cell, log):
+    """Hash the data that a cell reads; ``log`` are the user's own logs, if it reads some."""
+    if cell.experiment == "assistant" and log:  # which is evaluated instead of a data set
+        return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
+    values = defaults(cell.source) | cell.parameters
+    if "datasets" in values and values["datasets"] is None:  # all that have a card
+        values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
+    return {name: _data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
+
+
+def _data_hash(value):
+    """Hash what one or several names of data stand for, and whether it is here.
+
+    Where files are absent, others stand in for them, or less is shown.
+    """
+    if is_plugin(value):
+        return records.tree_digest(source_of(value))
+    if not isinstance(value, str):
+        return digest([_data_hash(name) for name in value])
+    hashed = records.dataset_digest(value)
+    return hashed if _is_here(card_of(value)) else digest([hashed, "absent"])
+
+
+def _is_here(card):
+    if card is None:
+        return True
+    if card.kind == "votes" or card.key == ANSWERED:
+        return status(card)[0] == "ok"
+    return reachable(card)

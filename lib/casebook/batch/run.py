@@ -1,0 +1,162 @@
+"""The batch: skip what is unchanged, execute the rest, say what happened.
+
+What is unchanged is decided in `casebook.batch.plan`. The order of the cells, and what follows from
+a failure, is decided here; the cells are executed by threads of this process, or by Dask on the
+workers of a scheduler (`casebook.batch.cluster`).
+"""
+
+import contextlib
+import functools
+import os
+import time
+
+from casebook.batch import kernel
+from casebook.batch.cluster import scheduler_workers, threads
+from casebook.batch.execute import QUIET, Outcome, run_cell
+from casebook.batch.grid import EVERY
+from casebook.batch.progress import Progress, summary
+from casebook.batch.run_folder import check_writable, sole_writer, write_outcomes, write_planned
+from casebook.errors import BatchFailed, InputError
+from casebook.files import write_text
+from casebook.paths import run_dir
+from casebook.runs.outputs import merge_numbers
+
+
+def run_batch(
+    planned, run, workers=1, scheduler=None, report=print, show=None, *, timeout=None, retries=1
+):
+    """Execute what is not cached: needs first, failures kept apart, one summary at the end.
+
+    Interrupted or killed at any time it leaves a run that the same call completes. Gives the
+    seconds of each cell; raises `BatchFailed` if part of it failed.
+    """
+    for item in planned:
+        if item.status == "cached":
+            report(f"cached  {item.cell.name}: unchanged, content key {item.key[:12]}")
+    waiting = {item.cell.name: item for item in planned if item.status != "cached"}
+    outcomes = []
+    conflict = None
+    check_writable(run)
+    with sole_writer(run):
+        write_planned(run, planned)
+        try:
+            if waiting:
+                with _workers(run, len(waiting), workers, scheduler) as cluster:
+                    progress = Progress(run, waiting, report, show, cluster.slots)
+                    execute = functools.partial(
+                        _execute_on_worker,
+                        run=run,
+                        timeout=timeout,
+                        retries=retries,
+                        expected=cluster.expected,
+                    )
+                    _work(waiting, outcomes, execute, cluster, progress)
+        finally:  # also when interrupted: what is done counts
+            write_outcomes(run, outcomes)
+            try:
+                merge_numbers(run)
+            except InputError as error:  # which must not hide why a cell failed
+                conflict = error
+    failed = [outcome for outcome in outcomes if outcome.failure]
+    if failed or len(outcomes) > 1:
+        report(summary(outcomes))
+    if failed:
+        reasons = [f"{outcome.cell}: {outcome.failure}" for outcome in failed]
+        if conflict:
+            reasons.append(str(conflict))
+        raise BatchFailed(f"{len(failed)} of {len(planned)} failed: {'; '.join(reasons)}")
+    if conflict:
+        raise conflict
+    return {outcome.cell: outcome.seconds for outcome in outcomes}
+
+
+@contextlib.contextmanager
+def _workers(run, n_cells, workers, scheduler):
+    """Open what executes the cells: threads with a kernel each, or a scheduler's workers."""
+    with contextlib.ExitStack() as stack:
+        if scheduler:
+            shared_file = write_text(run_dir(run) / ".handshake", os.urandom(16).hex())
+            stack.callback(shared_file.unlink, missing_ok=True)
+            yield stack.enter_context(scheduler_workers(scheduler, shared_file))
+            return
+        os.environ.update(QUIET | os.environ)
+        modules = kernel.SHARED if n_cells > 2 else ()
+        nursery = stack.enter_context(kernel.batch_nursery(modules))
+        nursery.start()
+        cluster = stack.enter_context(threads(min(workers, n_cells)))
+        stack.callback(nursery.close)  # before the threads are waited for, which wait for kernels
+        yield cluster
+
+
+# --- the order of cells
+
+
+def _work(waiting, outcomes, execute, cluster, progress):
+    """Keep the workers busy until nothing is left; ``outcomes`` grows as cells end."""
+    running = {}  # future to its cell and when it was submitted
+    failures = {}
+    while waiting or running:
+        ended = fail_dependents(waiting, failures)
+        names = {item.cell.name for item, _ in running.values()}
+        free = max(cluster.slots - len(running), 0)
+        for item in ready_cells(waiting, names)[:free]:
+            del waiting[item.cell.name]
+            progress.started(item)
+            running[cluster.submit(execute, item)] = item, time.perf_counter()
+        if running and not ended:
+            for future in cluster.wait(running, progress.look):
+                item, submitted = running.pop(future)
+                ended.append(_outcome(future, item, submitted, cluster))
+        for outcome in ended:
+            outcomes.append(outcome)
+            if outcome.failure:
+                failures[outcome.cell] = outcome.failure
+            progress.ended(outcome)
+
+
+def _outcome(future, item, submitted, cluster):
+    why_lost = cluster.why_lost(future)
+    if why_lost is None:
+        return future.result()
+    seconds = time.perf_counter() - submitted
+    return Outcome(item.cell.name, why_lost, seconds, cause="worker lost")
+
+
+def _execute_on_worker(planned, run, timeout, retries, expected):
+    """Execute a cell; a worker that came after the others were checked is checked here."""
+    difference = expected and expected.difference()
+    if difference:
+        failure = f"refused: the worker {difference}"
+        return Outcome(planned.cell.name, failure, cause="failed")
+    return run_cell(planned, run, timeout, retries)
+
+
+def ready_cells(waiting, running):
+    """Give the cells whose needs are met."""
+    unfinished = set(waiting) | running
+    if running or any(EVERY not in item.cell.needs for item in waiting.values()):
+        unfinished.add(EVERY)
+    ready = [item for item in waiting.values() if not unfinished.intersection(item.cell.needs)]
+    if waiting and not ready and not running:
+        raise InputError(f"{', '.join(waiting)}: need each other in a circle")
+    return ready
+
+
+def fail_dependents(waiting, failures):
+    """Fail the cells that need a failed one; they leave ``waiting``."""
+    outcomes = []
+    for name, item in list(waiting.items()):
+        failed = [need for need in item.cell.needs if need in failures]
+        if failed:
+            failures[name] = f"needs {', '.join(failed)}, which failed"
+            outcomes.append(Outcome(name, failures[name], cause="needs"))
+            del waiting[name]
+    return outcomes
+
+
+def check_order(planned):
+    """Refuse cells that need each other in a circle."""
+    waiting = {item.cell.name: item for item in planned if item.status != "cached"}
+    while waiting:
+        for item in ready_cells(waiting, set()):
+            del waiting[item.cell.name]

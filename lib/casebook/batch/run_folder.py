@@ -1,0 +1,129 @@
+"""The folder of a run: who may write it, and what a batch keeps there about its cells."""
+
+from casebook.batch.parameters import DATA_PARAMETERS, as_list, without_folders
+from casebook.errors import InputError
+from casebook.files import locked, writable, write_json
+from casebook.paths import data_folder, run_dir
+from casebook.readers import read_json
+from casebook.runs import record as records
+
+
+def sole_writer(run):
+    """Hold the lock of a run, so that nobody else writes it; it ends with its owner."""
+    refusal = (
+        f"run {run!r} is being written by another batch ({{}}): "
+        "wait for it, or give another name with --run"
+    )
+    return locked(run_dir(run) / ".batch", refusal.format)
+
+
+def check_writable(run):
+    """Refuse a run whose folder cannot be written, or that another batch is writing."""
+    folder = run_dir(run)
+    if not writable(folder):
+        raise InputError(f"{folder}: cannot be written: set CASEBOOK_ROOT to a folder for results")
+    if (folder / ".batch").exists():
+        with sole_writer(run):
+            pass
+
+
+# --- records of cells
+
+
+def record_path(run, cell):
+    """Give the file of a cell's run record."""
+    return run_dir(run) / "runs" / cell / "run.json"
+
+
+def stored_record(run, cell):
+    """Give the run record of a cell, or None if it has none."""
+    path = record_path(run, cell)
+    return records.read_record(path) if path.is_file() else None
+
+
+def same_data(run, other_run, cell):
+    """Say whether a cell was executed on the same data in two runs."""
+    record = stored_record(run, cell)
+    other_record = stored_record(other_run, cell)
+    if record is None or other_record is None:
+        return False
+    return record.labels["Inputs"]["data"] == other_record.labels["Inputs"]["data"]
+
+
+def progress_path(run, cell):
+    """Give the file in which a kernel says how far it is."""
+    return run_dir(run) / ".progress" / f"{cell}.json"
+
+
+# --- which cells were planned, how long they took, which failed
+
+
+def read_timings(run):
+    """Give the wall seconds of a run's cells when they ran last."""
+    return _read(run, "timings.json")
+
+
+def read_failures(run):
+    """Give the cells of a run that failed when they ran last."""
+    return _read(run, "failures.json")
+
+
+def read_planned(run):
+    """Give the cells that batches of a run were asked for, executed or not."""
+    return _read(run, "planned.json")
+
+
+def _read(run, name):
+    try:
+        return read_json(run_dir(run) / name)
+    except InputError:
+        return {}  # only an estimate or a notice is lost
+
+
+def data_folders(run):
+    """Give the user's folders of data that a run reads, by the names that it uses."""
+    folders = {}
+    for cell in read_planned(run).values():
+        for parameter in DATA_PARAMETERS:
+            for value in as_list(cell["parameters"].get(parameter)):
+                name_and_folder = data_folder(value) if isinstance(value, str) else None
+                if name_and_folder and name_and_folder[1].is_absolute():
+                    name, folder = name_and_folder
+                    folders[name] = folder
+    return folders
+
+
+def write_planned(run, planned):
+    """Remember which cells a batch was asked for, before any of them starts."""
+    cells = read_planned(run)
+    for item in planned:
+        cell = item.cell
+        cells[cell.name] = {
+            "experiment": cell.experiment,
+            "parameters": without_folders(cell.parameters, cell.source),
+        }
+    write_json(run_dir(run) / "planned.json", cells)
+
+
+def write_outcomes(run, outcomes):
+    """Keep durations and failures apart from what is compared between runs."""
+    timings = read_timings(run)
+    failures = read_failures(run)
+    for outcome in outcomes:
+        seconds = round(outcome.seconds, 1)
+        failures.pop(outcome.cell, None)
+        if outcome.failure:
+            failures[outcome.cell] = {
+                "cause": outcome.cause,
+                "why": outcome.failure,
+                "seconds": seconds,
+                "attempts": outcome.tries,
+            }
+        else:
+            timings[outcome.cell] = seconds
+    write_json(run_dir(run) / "timings.json", timings)
+    path = run_dir(run) / "failures.json"
+    if failures:
+        write_json(path, failures)
+    else:
+        path.unlink(missing_ok=True)
