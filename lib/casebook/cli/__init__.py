@@ -131,11 +131,15 @@ def _check_clock():
 
 
 def _check_words(words):
-    """Refuse what no command can mean: nothing, an endless number, bytes of no text, a path that leads nowhere."""
+    """Refuse what no command can mean.
+
+    Nothing, an endless number, bytes of no text, a path that leads nowhere.
+    """
     for before, word in itertools.pairwise(["", *words]):
         name, equals, value = word.partition("=")
         if not (equals and name.startswith("--")):
-            name, value = before, word
+            name = before
+            value = word
         name = name if name.startswith("-") else "an argument"
         if not value.strip():
             raise InputError(f"{name}: it is empty: is a shell variable not set?")
@@ -143,8 +147,8 @@ def _check_words(words):
             word.encode()
         except UnicodeEncodeError:
             raise InputError(f"{name}: {word!a} is not text in UTF-8") from None
-        for place in dict.fromkeys((value, value.partition("=")[2])):  # NAME=FILE too
-            refuse_unusable(name, place)
+        for path in dict.fromkeys((value, value.partition("=")[2])):  # NAME=FILE too
+            refuse_unusable(name, path)
         with contextlib.suppress(ValueError):
             if name.startswith("-") and not math.isfinite(float(value)):
                 raise InputError(f"{name} must be a finite number, not {value}")
@@ -152,10 +156,10 @@ def _check_words(words):
 
 def _our_command(words):
     """Replace EmbeddingShift's name of a command by ours, and say so once."""
-    first = words[0].lower() if words else ""
-    ours = ALIASES.get(first)
-    if first.startswith("runs-") and first != "runs-":
-        ours = f"runs {first.removeprefix('runs-')}"
+    command = words[0].lower() if words else ""
+    ours = ALIASES.get(command)
+    if command.startswith("runs-") and command != "runs-":
+        ours = f"runs {command.removeprefix('runs-')}"
     if ours is None:
         return words
     echo(f"note: {words[0]} is 'casebook {ours}' here", err=True)
@@ -170,17 +174,17 @@ def _present(word):
 
 def _speaker():
     """Show each note to the user as one line once, other warnings as Python does."""
-    said = set()
+    printed = set()
 
-    def say(message, category, filename, lineno, file=None, line=None):
-        shown = warnings.formatwarning(message, category, filename, lineno, line)
+    def print_once(message, category, filename, lineno, file=None, line=None):
+        text = warnings.formatwarning(message, category, filename, lineno, line)
         if issubclass(category, MeasureNote):
-            shown = f"note: {message}\n"
-        if shown not in said:
-            echo(shown, err=True, nl=False)
-        said.add(shown)
+            text = f"note: {message}\n"
+        if text not in printed:
+            echo(text, err=True, nl=False)
+        printed.add(text)
 
-    return say
+    return print_once
 
 
 def _reader_left():

@@ -91,7 +91,10 @@ SCOPE = {"runs_root": (Root, None), "domain": (Domain, None), "tenant": (Tenant,
 
 
 def taking(**groups):
-    """Give a command the options of some groups, ``name: (annotation, default)``; it gets each group as a dict."""
+    """Give a command the options of some groups; it gets each group as a dict.
+
+    A group maps the name of an option to its annotation and default.
+    """
 
     def decorate(command):
         @functools.wraps(command)
@@ -100,9 +103,8 @@ def taking(**groups):
                 options[name] = {option: options.pop(option) for option in group}
             return command(**options)
 
-        parameters = [
-            one for one in inspect.signature(command).parameters.values() if one.name not in groups
-        ]
+        signature = inspect.signature(command).parameters
+        parameters = [parameter for name, parameter in signature.items() if name not in groups]
         for group in groups.values():
             for name, (annotation, default) in group.items():
                 kind = inspect.Parameter.KEYWORD_ONLY
@@ -120,34 +122,34 @@ def given(context, name):
     return context.get_parameter_source(name).name == "COMMANDLINE"
 
 
-def exclusive(context, one, *others, but=""):
+def exclusive(context, option, *without_effect, but=""):
     """Refuse options that mean nothing beside another one that was given."""
     flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
-    for other in others:
-        if given(context, one) and given(context, other):
+    for name in without_effect:
+        if given(context, option) and given(context, name):
             raise InputError(
-                f"{flags[other]} has no effect with {but or flags[one]}: leave one of them out"
+                f"{flags[name]} has no effect with {but or flags[option]}: leave one of them out"
             )
 
 
 def pairs(texts, mark, form):
     """Read repeated options of the form NAME=VALUE."""
-    found = {}
+    values = {}
     for text in texts or []:
         name, between, value = text.partition(mark)
         if not (name and between and value):
             raise InputError(f"{text!r} is not of the form {form}")
-        if name in found:
+        if name in values:
             raise InputError(f"{name!r} is named twice: {form} needs different names")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 _UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
 
 
 def visible(text, unseen=f"[{_UNSEEN}]"):
-    r"""Text whose control characters, and those that turn its direction, are seen, as \x1b, and do nothing."""
+    r"""Text whose control characters are seen, as \x1b, and do nothing; those of direction too."""
     return re.sub(unseen, lambda char: char[0].encode("unicode_escape").decode(), text)
 
 
@@ -163,9 +165,8 @@ def echo(text, err=False, nl=True):
 
 def echo_data(text):
     """Print a format that programs read, CSV or TREC: the data are what they are, on a terminal too."""
-    typer.echo(
-        text, nl=False, color=True
-    )  # else what looks like a colour is left out of what is piped
+    # Without color, what looks like a colour would be left out of what is piped.
+    typer.echo(text, nl=False, color=True)
 
 
 def say(line):
@@ -176,9 +177,8 @@ def say(line):
 def print_json(value):
     """Print JSON, see `plain`."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    typer.echo(
-        re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text)
-    )  # JSON's own escapes
+    # JSON's own escapes.
+    typer.echo(re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text))
 
 
 def plain(value):
@@ -205,16 +205,15 @@ def print_frame(frame, form="text", digits="z.4f"):
         echo_data(csv_text(frame))
         return
     sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
-    shown = frame.astype(object).where(frame.notna(), "-")
-    shown = shown.map(lambda cell: format(cell, digits) if isinstance(cell, float) else cell)
+    cells = frame.astype(object).where(frame.notna(), "-")
+    cells = cells.map(lambda cell: format(cell, digits) if isinstance(cell, float) else cell)
     if form == "latex":
-        text = shown.to_latex(
-            index=False, escape=True, column_format="".join(side[0] for side in sides)
-        )
+        column_format = "".join(side[0] for side in sides)
+        text = cells.to_latex(index=False, escape=True, column_format=column_format)
     elif form == "markdown":
-        text = shown.to_markdown(index=False, disable_numparse=True, colalign=sides)
+        text = cells.to_markdown(index=False, disable_numparse=True, colalign=sides)
     else:
-        text = shown.to_string(index=False)
+        text = cells.to_string(index=False)
     echo(text)
 
 

@@ -124,18 +124,16 @@ def publish(
     """
     from casebook.book.publish import publish_run
 
-    found = publish_run(run, url)
+    published = publish_run(run, url)
     line = "{url}: {written} files written, {unchanged} unchanged, {removed} removed"
-    lines = [line.format_map(found), f"site: {found['site']}"]
-    if found["restored"]:
-        lines.append(
-            f"restored what others had altered or removed there: {', '.join(found['restored'])}"
-        )
-    if found["left_out"]:
-        lines.append(
-            f"left out, because no finished cell wrote them: {', '.join(found['left_out'])}"
-        )
-    show(found, as_json, lines)
+    lines = [line.format_map(published), f"site: {published['site']}"]
+    if published["restored"]:
+        names = ", ".join(published["restored"])
+        lines.append(f"restored what others had altered or removed there: {names}")
+    if published["left_out"]:
+        names = ", ".join(published["left_out"])
+        lines.append(f"left out, because no finished cell wrote them: {names}")
+    show(published, as_json, lines)
 
 
 def _pull(grid, tag):
@@ -146,7 +144,8 @@ def _pull(grid, tag):
     from casebook.data.sources import Absent
     from casebook.data.sources import pull as pull_card
 
-    needed, replaced = set(), {}
+    needed = set()
+    replaced = {}
     for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
         for name in filter(None, (cell.parameters.get(kind) for kind in ("dataset", "rating_set"))):
             if data_folder(name) is not None:

@@ -125,7 +125,7 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
         }
         for run in chosen
     ]
-    shown = [
+    table = [
         {
             "completed": row["completedUtc"][:16].replace("T", " "),
             "run": row["path"],
@@ -138,11 +138,12 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
         }
         for row in rows
     ]
-    if shown:
-        lines = table_lines(shown, [name for name in shown[0] if any(row[name] for row in shown)])
+    if table:
+        columns = [name for name in table[0] if any(row[name] for row in table)]
+        lines = table_lines(table, columns)
     elif listing.runs:
-        known = ", ".join(sorted({run.workflow for run in listing.runs}))
-        lines = [f"no run of the workflow {workflow!r}; there are: {known}"]
+        workflows = ", ".join(sorted({run.workflow for run in listing.runs}))
+        lines = [f"no run of the workflow {workflow!r}; there are: {workflows}"]
     else:
         lines = ["no readable run"]
     value = {"runsRoot": str(listing.root), "runs": rows, "unreadable": listing.unreadable}
@@ -153,29 +154,30 @@ def _varied(runs):
     """For each workflow, the parameters that its runs do not all share, apart from the data."""
     values = {}
     for run in runs:
-        known = values.setdefault(run.workflow, {})
+        parameters = values.setdefault(run.workflow, {})
         for name in run.parameters.keys() - {"dataset", "run", "cell"}:
-            known.setdefault(name, set()).add(json.dumps(run.parameters[name], sort_keys=True))
+            text = json.dumps(run.parameters[name], sort_keys=True)
+            parameters.setdefault(name, set()).add(text)
     return {
-        workflow: sorted(n for n, found in known.items() if len(found) > 1)
-        for workflow, known in values.items()
+        workflow: sorted(name for name, texts in parameters.items() if len(texts) > 1)
+        for workflow, parameters in values.items()
     }
 
 
 def _data_of(run):
     """The data set of a run, by its parameter, or else as its metrics name it."""
-    named = run.parameters.get("dataset")
+    dataset = run.parameters.get("dataset")
+    if isinstance(dataset, str):
+        return Path(dataset).name
     names = sorted({key.partition(".")[0] for key in run.metrics if key.count(".") > 1})
-    return Path(named).name if isinstance(named, str) else ", ".join(names[:3]) or None
+    return ", ".join(names[:3]) or None
 
 
 def _headline(run, folder):
     """The first headline of an executed notebook as one short text; of a shift run its ndcg@3."""
-    path = (
-        folder.parents[1] / "headlines" / f"{folder.name}.json"
-        if len(folder.parents) > 1
-        else folder
-    )
+    path = folder
+    if len(folder.parents) > 1:
+        path = folder.parents[1] / "headlines" / f"{folder.name}.json"
     if not path.is_file():
         score = run.metrics.get("ndcg@3")
         return None if score is None else f"{score:.3f} original:ndcg@3"
@@ -183,8 +185,8 @@ def _headline(run, folder):
         runs.evidence.require_file(folder, path)
     except InputError:
         return "altered since the run wrote it"
-    first = runs.headlines.Headline(**read_json(path)[0])
-    return f"{first.effect} {first.measure} ({first.word})".strip()
+    headline = runs.headlines.Headline(**read_json(path)[0])
+    return f"{headline.effect} {headline.measure} ({headline.word})".strip()
 
 
 @app.command()
@@ -228,7 +230,10 @@ def compare(
     if any(row["rank"] for row in rows):
         from casebook.stats.intervals import bounds_text
 
-        shown = [row | {"95 %": bounds_text(*(row["ci"] or (None, None)), "z.4f")} for row in rows]
+        table = []
+        for row in rows:
+            low, high = row["ci"] or (None, None)
+            table.append(row | {"95 %": bounds_text(low, high, "z.4f")})
         columns = [
             "rank",
             "score",
@@ -242,7 +247,7 @@ def compare(
         ]
         if all(row["control"] is None for row in rows):
             columns.remove("control")  # only chapters of a report know one
-        lines += table_lines(shown, columns)
+        lines += table_lines(table, columns)
     else:
         lines.append(runs.registry.no_run_holds(listing.runs, measure))
     show(report, as_json, lines + _unreadable(listing))
@@ -254,15 +259,15 @@ def _compare_two(listing, pair, measure, top, force, as_json):
     candidate, reference = (runs.registry.find_run(listing, name) for name in pair)
     differ = candidate.key != reference.key
     if differ and not force:
-        keys = " and ".join(runs.registry.short_key(one.key) for one in (candidate, reference))
+        keys = " and ".join(runs.registry.short_key(run.key) for run in (candidate, reference))
         raise Incomparable(f"measured on different data ({keys}); --force compares and says so")
     folders = listing.folder(candidate), listing.folder(reference)
     try:
-        found = runs.pairing.compare_runs(*folders, measure, force=force)
+        comparison = runs.pairing.compare_runs(*folders, measure, force=force)
     except runs.registry.NoRows as reason:
         raise InputError(f"{measure}: no comparison by query: {reason}") from None
-    flips = found.pop("flips")
-    value = found | {"incomparable": differ or bool(found["incomparable"])}
+    flips = comparison.pop("flips")
+    value = comparison | {"incomparable": differ or bool(comparison["incomparable"])}
     changed = flips[flips["change"] != "unchanged"].head(top)
     lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
     show(value | {"flips": flips}, as_json, lines)
@@ -364,15 +369,16 @@ def verify(
 
 
 def _inventory(scope):
-    """Read all runs of a registry, and the logs of the registries below it: what was read, and the faults."""
+    """Read all runs of a registry, and the logs of the registries below it.
+
+    Gives what was read, and the faults.
+    """
     listing = _registry(scope)
-    rows, faults = runs.evidence.inventory(
-        listing.root, [f"{run.path}/run.json" for run in listing.runs]
-    )
-    faults = [
-        *faults,
-        *(f"{listing.root / place}: {why}" for place, why in listing.unreadable.items()),
-    ]
+    records = [f"{run.path}/run.json" for run in listing.runs]
+    rows, faults = runs.evidence.inventory(listing.root, records)
+    faults = list(faults)
+    for path, reason in listing.unreadable.items():
+        faults.append(f"{listing.root / path}: {reason}")
     for below in runs.promotions.logs_below(listing.root):
         faults += [f"{below}: {fault}" for fault in runs.promotions.verify(below)]
     return rows, faults
@@ -406,22 +412,30 @@ def decide(
     exclusive(context, "run", "workflow", "key")
     listing = _registry(scope, include_repo)
     rivals = _chosen(listing, **choice)
-    named = runs.registry.find_run(listing, run) if run else None
-    options = {"force": force, "level": level, "seed": seed, "original": original}
-    found = runs.decide.decide(
-        listing, measure, runs=rivals, run=named, profile=profile, eps=eps, **options
+    candidate = runs.registry.find_run(listing, run) if run else None
+    decision = runs.decide.decide(
+        listing,
+        measure,
+        runs=rivals,
+        run=candidate,
+        profile=profile,
+        eps=eps,
+        force=force,
+        level=level,
+        seed=seed,
+        original=original,
     )
     if write:
-        _written(runs.decide.write_report(listing.root, "decision", found))
+        _written(runs.decide.write_report(listing.root, "decision", decision))
     if apply:
-        runs.decide.apply_decision(listing, found)
-    shown = {name: found[name] for name in ("metricKey", "action", "delta")}
-    lines = list(filled_lines(shown | found["evidence"]))
-    if found["action"] == runs.decide.PROMOTE and not apply:
+        runs.decide.apply_decision(listing, decision)
+    summary = {name: decision[name] for name in ("metricKey", "action", "delta")}
+    lines = list(filled_lines(summary | decision["evidence"]))
+    if decision["action"] == runs.decide.PROMOTE and not apply:
         lines.append("nothing was promoted: --apply promotes this run")
-    show(found, as_json, lines)
-    verdict = found["evidence"]["verdict"]
-    runs.decide.settle(verdict, f"{found['action']}: {verdict}")
+    show(decision, as_json, lines)
+    verdict = decision["evidence"]["verdict"]
+    runs.decide.settle(verdict, f"{decision['action']}: {verdict}")
 
 
 @app.command()
@@ -458,29 +472,29 @@ def promote(
     else:
         target = runs.registry.best_run(chosen, measure, force)
     before = runs.promotions.active_promotion(listing.root, measure, profile, checked=bool(rules))
-    rivals = {
-        one.key
-        for one in ([] if run or rank else chosen)
-        if runs.registry.score_of(one, measure) is not None
-    }
-    rivals |= {before["comparabilityKey"]} if before else set()
-    across = bool(rivals - {target.key})
-    if across and not force:
+    compared_keys = set()
+    if not (run or rank):
+        scored = [run for run in chosen if runs.registry.score_of(run, measure) is not None]
+        compared_keys = {run.key for run in scored}
+    if before:
+        compared_keys.add(before["comparabilityKey"])
+    incomparable = bool(compared_keys - {target.key})
+    if incomparable and not force:
         raise Incomparable(
             "the promoted run was measured on different data; choose another --profile, or --force, "
             "which marks the promotion"
         )
     digest = _pass_gate(listing, target, rules, before, force) if rules else None
     entry = runs.promotions.promote(
-        listing, target, measure, reason, profile, incomparable=across, gate_sha256=digest
+        listing, target, measure, reason, profile, incomparable=incomparable, gate_sha256=digest
     )
     show(entry, as_json, [_now_active(entry, before)])
 
 
 def _now_active(entry, before):
-    same = before and before["path"] == entry["path"]
-    kept = ", as before: nothing changed" if same else ""
-    return f"promoted for {runs.record.metric_label(entry['metric'])}: {entry['runId']}{kept}"
+    unchanged = before and before["path"] == entry["path"]
+    note = ", as before: nothing changed" if unchanged else ""
+    return f"promoted for {runs.record.metric_label(entry['metric'])}: {entry['runId']}{note}"
 
 
 def _pass_gate(listing, target, rules, present, force):
@@ -558,21 +572,23 @@ def gate(
     listing = _registry(scope)
     margins = runs.decide.read_gate(rules) if rules else {runs.record.metric_key(measure): margin}
     if against is None:
-        first = next(iter(margins))
-        entry = runs.promotions.active_promotion(listing.root, first, profile, checked=True)
+        metric = next(iter(margins))
+        entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
         if entry is None:
             raise InputError(
-                f"no run is promoted for {first!r}: name one with --against, or promote one with "
+                f"no run is promoted for {metric!r}: name one with --against, or promote one with "
                 "'casebook runs promote'"
             )
         against = entry["path"]
-    candidate, reference = (
-        runs.registry.find_run(listing, run),
-        runs.registry.find_run(listing, against),
-    )
+    candidate = runs.registry.find_run(listing, run)
+    reference = runs.registry.find_run(listing, against)
     result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
-    named = {"candidate": candidate.path, "reference": reference.path}
-    show(result | named | {"gateSha256": rules and sha256_file(rules)}, as_json, result["notes"])
+    value = result | {
+        "candidate": candidate.path,
+        "reference": reference.path,
+        "gateSha256": rules and sha256_file(rules),
+    }
+    show(value, as_json, result["notes"])
     runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
 
 
@@ -591,8 +607,8 @@ def matrix(
     wanted = runs.repeat.read_matrix(spec)
     if dry:
         lines = [
-            f"{one.name}: {' '.join(runs.repeat.command_line(one.args)[1:])}"
-            for one in wanted.variants
+            f"{variant.name}: {' '.join(runs.repeat.command_line(variant.args)[1:])}"
+            for variant in wanted.variants
         ]
         show(lines, as_json, lines)
         return
@@ -616,7 +632,8 @@ def matrix(
 
 def _after_matrix(layout, after, folder, complete):
     """Compare what is there now; promote the best of a complete matrix if asked."""
-    measure, listing = after.compare_metric, runs.registry.discover(layout)
+    measure = after.compare_metric
+    listing = runs.registry.discover(layout)
     if after.write_compare:
         report = runs.decide.comparison_report(
             listing, measure, runs.decide.rank_runs(listing, measure, top=after.top)
@@ -648,24 +665,25 @@ def rerun(
     if only_print:
         return
     log = listing.root / "_rerun" / f"rerun_{runs.decide.time_stamp()}.log"
-    if code := runs.repeat.run_child(arguments, log, settings, timeout):
+    code = runs.repeat.run_child(arguments, log, settings, timeout)
+    if code:
         raise BatchFailed(f"the repetition ended with {code}; see {log}")
-    made = [runs.registry.results_root() / record] if record else []
-    if not made:  # a recorded command names its new run itself: it is the one that was not there
-        known = {found.path for found in listing.runs}
-        new = [found for found in _registry(scope).runs if found.path not in known]
-        made = [listing.folder(found) for found in new if found.workflow == former.workflow]
-    if len(made) != 1:
+    if record:
+        folders = [runs.registry.results_root() / record]
+    else:  # a recorded command names its new run itself: it is the one that was not there
+        paths = {run.path for run in listing.runs}
+        new = [run for run in _registry(scope).runs if run.path not in paths]
+        folders = [listing.folder(run) for run in new if run.workflow == former.workflow]
+    if len(folders) != 1:
         echo(f"done; see {log}")
         return
-    before, after = (
-        runs.record.read_record(folder / "run.json") for folder in (listing.folder(former), made[0])
-    )
-    found = runs.repeat.metric_differences(before, after)
-    for line in found:
+    before = runs.record.read_record(listing.folder(former) / "run.json")
+    after = runs.record.read_record(folders[0] / "run.json")
+    differences = runs.repeat.metric_differences(before, after)
+    for line in differences:
         echo(line)
-    if found:
-        raise CheckFailed(f"{len(found)} metrics were not reproduced")
+    if differences:
+        raise CheckFailed(f"{len(differences)} metrics were not reproduced")
     echo(f"reproduced: {len(after.metrics)} metrics equal")
 
 

@@ -51,16 +51,18 @@ def evaluate(
     missing = "skip" if skip_missing else "zero"
     result = evaluate(qrels, run, names, judged_only=judged_only, missing=missing)
     frame = result.frame()
-    measures, lines = {}, []
+    measures = {}
+    lines = []
     for name, mean in result.mean.items():
-        found = bootstrap_mean(frame[name].to_numpy())
-        bounds = bounds_text(found.low, found.high, "z.4f")
-        lines.append(f"{name:12} {mean:z.4f}  {bounds}  n={found.n}  {found.reason or ''}".rstrip())
+        interval = bootstrap_mean(frame[name].to_numpy())
+        bounds = bounds_text(interval.low, interval.high, "z.4f")
+        line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
+        lines.append(line.rstrip())
         measures[name] = {
             "mean": mean,
-            "ci": [found.low, found.high],
-            "n": found.n,
-            "reason": found.reason,
+            "ci": [interval.low, interval.high],
+            "n": interval.n,
+            "reason": interval.reason,
         }
     account = {
         name: count for name, count in result.accounting.counts().items() if name != "evaluated"
@@ -95,8 +97,8 @@ def compare(
     from casebook.frames import compare_systems
     from casebook.measures.ranking import evaluate
 
-    for name, other in itertools.combinations(("as_json", "latex", "markdown", "csv"), 2):
-        exclusive(context, name, other)
+    for pair in itertools.combinations(("as_json", "latex", "markdown", "csv"), 2):
+        exclusive(context, *pair)
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
@@ -108,16 +110,16 @@ def compare(
         axis=1,
         keys=names,
     )
-    found = {}
+    tables_of_measure = {}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
         comparison = compare_systems(scores.xs(name, axis=1, level=1), seed=seed)
-        found[name] = {part: getattr(comparison, part) for part in ("systems", "pairs")}
+        tables_of_measure[name] = {"systems": comparison.systems, "pairs": comparison.pairs}
     if as_json:
-        print_json(found)
+        print_json(tables_of_measure)
         return
     form = "latex" if latex else "markdown" if markdown else "csv" if csv else "text"
-    for name, parts in found.items():
-        for part, table in parts.items():
+    for name, tables in tables_of_measure.items():
+        for part, table in tables.items():
             echo(f"{name}: {part}")
             print_frame(table, form)
             echo("")
@@ -186,21 +188,20 @@ def agreement(
     else:
         panel = makers[form](frame.fillna(0), None if level != "nominal" else list(frame.columns))
         head = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
-    found = agreement_results(panel, level, resamples, weights=weights, seed=seed)
+    results = agreement_results(panel, level, resamples, weights=weights, seed=seed)
     fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
-    values = {name: {field: getattr(one, field) for field in fields} for name, one in found.items()}
+    values = {}
+    for name, result in results.items():
+        values[name] = {field: getattr(result, field) for field in fields}
     lines = [head, f"level of krippendorff_alpha: {level}"]
     lines.append(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
-    for name, one in found.items():
-        own, new = (
-            bounds_text(*(bounds or (None, None))) for bounds in (one.panel_ci, one.new_panel_ci)
-        )
-        value = (
-            f"{'-':>7}"
-            if one.estimate is None
-            else f"{one.estimate:7.3f}  {own:18}  {new:18}  {one.n_items}"
-        )
-        lines.append(f"{name:22}{value}  {one.reason or ''}".rstrip())
+    for name, result in results.items():
+        value = f"{'-':>7}"
+        if result.estimate is not None:
+            these_raters = bounds_text(*(result.panel_ci or (None, None)))
+            new_raters = bounds_text(*(result.new_panel_ci or (None, None)))
+            value = f"{result.estimate:7.3f}  {these_raters:18}  {new_raters:18}  {result.n_items}"
+        lines.append(f"{name:22}{value}  {result.reason or ''}".rstrip())
     lines.append(
         "\nthese raters: other items, the same raters; new raters: other items and other raters"
     )
