@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.assistant.log import ALIASES, PATHS, checked_log, read_log
+from casebook.assistant.log import LOG_ALIASES, PATHS, checked_log, read_log
 from casebook.errors import InputError
 
 OURS = {
@@ -334,7 +334,7 @@ FIELDS = sorted(
 )
 RECORDS = st.dictionaries(st.sampled_from([*FIELDS, "error"]), VALUES, max_size=5)
 RECORDS |= st.dictionaries(
-    st.sampled_from(sorted(name for names in ALIASES.values() for name in names)), VALUES
+    st.sampled_from(sorted(name for names in LOG_ALIASES.values() for name in names)), VALUES
 )
 FILES = st.one_of(
     st.lists(RECORDS | VALUES, max_size=3),

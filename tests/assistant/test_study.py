@@ -12,17 +12,17 @@ from casebook.assistant.log import read_log
 from casebook.assistant.study import (
     BM25_TEMPLATE,
     GOLD_TEMPLATE,
-    OWN,
+    REPORTED_DETECTOR,
     abstains,
     against_foreign,
+    answer_means,
     demonstration,
-    differences,
     gate_logs,
-    normalised,
+    paired_differences,
     planted_defects,
     score_answers,
     shipped_log,
-    summary,
+    squad_text,
     token_f1,
     weakest_defect,
 )
@@ -150,7 +150,7 @@ def test_agreement_is_that_of_squad(answer, reference):
         precision, recall = same / len(ours), same / len(theirs)
         expected = 2 * precision * recall / (precision + recall)
     assert token_f1(answer, reference) == pytest.approx(expected)
-    assert (normalised(answer) == normalised(reference)) == (ours == theirs)
+    assert (squad_text(answer) == squad_text(reference)) == (ours == theirs)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
         bad=lambda *_: "Ask someone else.",
     )
     rows = score_answers(read_log(path))
-    means = summary(rows, n_resamples=200).set_index(["system", "measure"])
+    means = answer_means(rows, n_resamples=200).set_index(["system", "measure"])
     assert means.loc[("good", "faithfulness"), "value"] == 1
     assert means.loc[("good", "faithfulness"), "control"] < 0.2
     assert means.loc[("bad", "faithfulness"), "value"] == 0
@@ -197,7 +197,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     baselines = against_foreign(rows, "good")
     assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
     assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
-    row = differences(rows, ["faithfulness"]).iloc[0]
+    row = paired_differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == (
         "good",
         "bad",
@@ -213,14 +213,16 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
     rows = score_answers(
         read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said))
     )
-    means = summary(rows, n_resamples=100).set_index(["measure", "system"])[["value", "control"]]
+    means = answer_means(rows, n_resamples=100).set_index(["measure", "system"])[
+        ["value", "control"]
+    ]
     for measure in ("exact", "token F1"):
         assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [
             [1, 1],
             [1, 1],
             [0, 0],
         ]
-    found = differences(rows, ["token F1"]).set_index(["system", "against"])
+    found = paired_differences(rows, ["token F1"]).set_index(["system", "against"])
     assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
         1,
         1,
@@ -237,12 +239,12 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert rates.loc[("negation turned", "polarity"), "noticed"] == 1
     assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
     assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
-    assert rates.loc[("negation turned", OWN), "noticed"] == 0  # a tie is not noticed
-    blind = rates.loc[("negation turned", OWN)]
+    assert rates.loc[("negation turned", REPORTED_DETECTOR), "noticed"] == 0  # a tie is not noticed
+    blind = rates.loc[("negation turned", REPORTED_DETECTOR)]
     assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
     assert not (rates["low"] == rates["high"]).any()
     assert (
-        rates.loc[("negation turned", OWN), "noticed_high"] > 0.2
+        rates.loc[("negation turned", REPORTED_DETECTOR), "noticed_high"] > 0.2
     )  # Wilson's: few copies prove little
 
 
@@ -252,8 +254,10 @@ def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_
         read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good"
     )
     weakest = weakest_defect(defects)
-    own = defects[(defects["detector"] == OWN) & (defects["judged"] >= 5)]
-    assert weakest["detector"] == OWN and weakest["value"] == own["noticed"].min() == 0
+    own = defects[(defects["detector"] == REPORTED_DETECTOR) & (defects["judged"] >= 5)]
+    assert (
+        weakest["detector"] == REPORTED_DETECTOR and weakest["value"] == own["noticed"].min() == 0
+    )
     assert weakest_defect(defects.iloc[:0]) is None
 
 
@@ -336,7 +340,7 @@ def test_what_failed_is_not_answered_and_not_a_wrong_answer(tmp_path):
     assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
     for key in ("token F1", "exact", "faithfulness", "words"):
         assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
-    undefined = summary(rows, n_resamples=200).set_index("measure")["undefined"]
+    undefined = answer_means(rows, n_resamples=200).set_index("measure")["undefined"]
     assert undefined["token F1"] == 2 and undefined["answered"] == 0
 
 
@@ -361,7 +365,7 @@ def test_published_answers(mirror, monkeypatch):
     # The study's own record of its abstentions, and of recall at three.
     kept = rows[rows["system"] == "Qwen3, RAG"]
     assert kept["abstained"].sum() == 6
-    assert differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
+    assert paired_differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
 
 
 # --- the gate

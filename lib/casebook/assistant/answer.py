@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from casebook.assistant.log import ALIASES, documents_of, read_log
+from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
 from casebook.models.language import MAX_BYTES, Endpoint, NoAnswer
@@ -56,11 +56,13 @@ def read_asked(path):
     for place, record in rows:
         record = {name: value for name, value in record.items() if value not in (None, "")}
         text = next(
-            (record[name] for name in (*ALIASES["question"], "text") if name in record), None
+            (record[name] for name in (*LOG_ALIASES["question"], "text") if name in record), None
         )
         if not isinstance(text, str) or not text.strip():
             raise InputError.at(path, place, "has no question: name a field question, or text")
-        name = str(next((record[key] for key in ("_id", *ALIASES["id"]) if key in record), text))
+        name = str(
+            next((record[key] for key in ("_id", *LOG_ALIASES["id"]) if key in record), text)
+        )
         if name in places:
             raise InputError.at(
                 path, place, f"question {name[:60]!r} stood already in row {places[name]}: keep one"

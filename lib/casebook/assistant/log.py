@@ -48,12 +48,12 @@ from casebook.readers import (
 )
 from casebook.text import UNSPACED
 
-NAMES = read_yaml(DATA / "assistant" / "names.yml")
-ALIASES = NAMES["columns"]
+ASSISTANT_WORDS = read_yaml(DATA / "assistant" / "names.yml")
+LOG_ALIASES = ASSISTANT_WORDS["columns"]
 """Each column and the names under which tools export it, ours first."""
-COLUMNS = (*ALIASES, "references", "no_answer")
+LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer")
 _TEXTS = ("question", "answer", "reference")
-_EXPORTS = NAMES["exports"]
+_EXPORTS = ASSISTANT_WORDS["exports"]
 
 
 def spelling(name):
@@ -63,14 +63,14 @@ def spelling(name):
 
 def _paths(column):
     """Where a column may stand in a record, by priority."""
-    names = ALIASES[column]
+    names = LOG_ALIASES[column]
     parts = _EXPORTS["record"]
     if column not in ("answer", "system"):  # those are never given to a test
         parts = parts + _EXPORTS["given"]
     texts = [part for text in _TEXTS for part in _EXPORTS[text]]
     paths = [f"{part}.{name}" for part in parts for name in names]
     if column in _TEXTS:
-        known = [name for text in _TEXTS for name in ALIASES[text]]
+        known = [name for text in _TEXTS for name in LOG_ALIASES[text]]
         paths += [f"{part}.{name}" for part in _EXPORTS[column] for name in (*known, "text")]
     else:
         paths += [f"{part}.{name}" for part in texts for name in names]
@@ -78,14 +78,14 @@ def _paths(column):
     return list(dict.fromkeys(map(spelling, [*first, *names, *paths, *last])))
 
 
-PATHS = {column: _paths(column) for column in ALIASES}
+PATHS = {column: _paths(column) for column in LOG_ALIASES}
 _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _SCORES = re.compile(
     "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback|metrics"
 )
 _REASONS = 3  # that a note names
-_EXACT = frozenset().union(*ALIASES.values())
+_EXACT = frozenset().union(*LOG_ALIASES.values())
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
@@ -96,7 +96,7 @@ def read_log(paths, collection=None):
     Parameters
     ----------
     paths : path-like or list of path-like
-        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `ALIASES` for the names of columns
+        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `LOG_ALIASES` for the names of columns
         that are understood, in any letter case. Without a column ``system``, the name of a file is that of its system.
     collection : str or path-like, optional
         Data set or BEIR folder, where the contexts are ids of it instead of texts.
@@ -152,7 +152,7 @@ def read_log(paths, collection=None):
     for row in rows if ids else ():  # no text has a blank, though its script would put some
         row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
     kept, copies = _distinct(_last_tries(rows))
-    log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
+    log = pd.DataFrame([{name: row[name] for name in LOG_COLUMNS} for row in kept])
     log.attrs |= {
         "copies": copies,
         "named": all(row["named"] for row in kept),
@@ -211,7 +211,7 @@ def checked_log(paths, collection=None):
     return log
 
 
-def check_parameters(values):
+def check_log_parameters(values):
     """Read the log that a notebook's parameters name, and look for the systems that they name; gives its notes."""
     read = checked_log if "collection" in values else read_log
     log = read(values["log"], values.get("collection"))
@@ -500,7 +500,7 @@ def _row(path, place, record, texts):
     ):
         if row[column] is None:
             known, there = (
-                ", ".join(ALIASES[column][:5]),
+                ", ".join(LOG_ALIASES[column][:5]),
                 ", ".join(sorted(map(str, record))[:8]) or "none",
             )
             raise InputError(

@@ -88,12 +88,12 @@ def answer(
 
 def gate_log(log, against, measures, margin, common, collection, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
-    from casebook.assistant.study import MARGIN, gate_logs
+    from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle
 
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
-    margin = MARGIN if margin is None else margin
+    margin = SHARE_MARGIN if margin is None else margin
     found = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
     parts = [found["notes"]]
     if len(found["rows"]):

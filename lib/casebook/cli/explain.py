@@ -41,12 +41,17 @@ def score(
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """
-    from casebook.explain.study import own_explanations, score, score_parts, score_report
+    from casebook.explain.study import (
+        read_explanations,
+        score_explanations,
+        score_parts,
+        score_report,
+    )
 
     refuse_overwriting(out, explanations, sources)
-    explained = own_explanations(explanations, sources)
-    found = score(
+    explained = read_explanations(explanations, sources)
+    scored = score_explanations(
         explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
     )
-    report = score_report(explained, found)
+    report = score_report(explained, scored)
     show_report(report, as_json, out, *score_parts(report))
