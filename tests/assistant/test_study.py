@@ -15,6 +15,7 @@ from casebook.assistant.study import (
     REPORTED_DETECTOR,
     abstains,
     against_foreign,
+    answer_items,
     answer_means,
     demonstration,
     gate_logs,
@@ -27,6 +28,7 @@ from casebook.assistant.study import (
     weakest_defect,
 )
 from casebook.book.items import view
+from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
@@ -448,6 +450,34 @@ def test_what_a_template_says_before_its_quotation_is_no_claim(require):
     gold = log[log["system"] == GOLD_TEMPLATE]
     assert not gold["answer"].str.contains("It was found for").any()
     assert (score_answers(gold.head(60), foreign=0)["faithfulness"] == 1).all()
+
+
+def test_items_hold_each_answer_and_what_does_not_support_it():
+    log, name = shipped_log("smoke")
+    rows = score_answers(log)
+    page = answer_items(log, rows, dataset=name, card=card_of(name), measure="token F1")
+    assert page["asked"] == len(page["items"]) == log["id"].nunique()
+    assert page["systems"] == ["Retrieval", "No retrieval"] and "documents" in page["texts"]
+    scores = rows.set_index(["id", "system"])["token F1"].unstack().max(axis=1)
+    scores -= rows.set_index(["id", "system"])["token F1"].unstack().min(axis=1)
+    assert scores[[item["id"] for item in page["items"]]].is_monotonic_decreasing
+    answer = page["items"][0]["given"][0]
+    assert len(answer["values"]) == len(page["measures"]) and answer["contexts"][0]
+    alone = answer_items(
+        log[log["system"] == "Retrieval"], rows, dataset=name, card=None, measure="token F1"
+    )
+    assert alone["card"] is None and alone["items"][0]["given"][1] is None
+
+
+def test_items_repeat_no_text_that_the_licence_does_not_allow():
+    log, name = shipped_log("smoke")
+    rows = score_answers(log)
+    card = card_of("consumer_contracts_qa")
+    page = answer_items(log, rows, dataset=name, card=card, measure="token F1", is_quotation=True)
+    assert page["texts"] == ["items"] and page["items"][0]["text"]
+    for answer in (answer for item in page["items"] for answer in item["given"]):
+        assert answer["answer"] == "A quotation, not repeated here." and not answer["weak"]
+        assert not any(answer["contexts"])
 
 
 def test_a_question_is_shown_with_every_answer():
