@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from casebook.audits import labels as auditor
-from casebook.audits.labels import audit_labels, p_value, thresholds
+from casebook.audits.labels import audit_labels, monte_carlo_p, thresholds
 from casebook.audits.sources import Labels
 from casebook.paths import DATA
 
@@ -341,7 +341,7 @@ def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
     assert thresholds("insurance")["neighbours"] < thresholds()["neighbours"]
     share = alarms["flagged"].sum() / alarms["checks"].sum()
     assert (alarms["flagged"].sum(), alarms["checks"].sum()) == (33, 731) and share < 0.05
-    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (
+    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.RECALL_CUT) == (
         0.01,
         0.05,
         0.53,
@@ -395,5 +395,5 @@ def test_neighbours_are_the_share_of_documents_followed_by_another(places, value
 
 
 def test_a_monte_carlo_p_value_counts_ties_and_is_never_zero():
-    assert p_value([0, 1, 1], 1) == 3 / 4 and p_value([0, 1, 1], 0, "below") == 2 / 4
-    assert p_value([0] * 99, 1) == 1 / 100
+    assert monte_carlo_p([0, 1, 1], 1) == 3 / 4 and monte_carlo_p([0, 1, 1], 0, "below") == 2 / 4
+    assert monte_carlo_p([0] * 99, 1) == 1 / 100
