@@ -18,8 +18,8 @@ from casebook.explain.study import (
     cited_provisions,
     corrupt,
     detect,
+    detection_answer,
     detection_contrasts,
-    detection_headline,
     detector_scores,
     explain_dataset,
     score_explanations,
@@ -29,6 +29,7 @@ from casebook.explain.study import (
 )
 from casebook.measures.faithfulness import RULES, inverse_frequency
 from casebook.measures.quotations import quote_states
+from casebook.runs.headlines import Headline
 from casebook.verdicts import verdict_of
 
 SOURCE = (
@@ -249,12 +250,16 @@ def seeing(i):
     return (0.9, 0.1) if i % 6 else (0.5, 0.5)
 
 
+def answered(row, margin):
+    return Headline.of(row, "Is it noticed?", dataset="mine", **detection_answer(row, margin))
+
+
 def headline(pairs, against="code faithfulness", margin=0.05, rows=12):
     found = detection_contrasts(made_copies("negation turned", pairs, rows), margin).set_index(
         "against"
     )
     row = found.loc[against].to_dict() | {"against": against}
-    return detection_headline(row, "a turned negation", "mine", margin)
+    return answered(row, margin)
 
 
 def test_the_answer_tells_both_sides():
@@ -321,7 +326,7 @@ def test_better_and_margin_agree(difference, low, high, opening):
         "baseline": 0.855 - difference,
     }
     row |= {"against": "code faithfulness", "verdict": verdict_of(low, high, 0.05), "reason": None}
-    found = detection_headline(row | {"n": 100, "groups": 96}, "a swapped source", "mine", 0.05)
+    found = answered(row | {"n": 100, "groups": 96}, 0.05)
     assert found.answer == opening
 
 

@@ -34,7 +34,7 @@ from casebook.measures.mentions import find_flip, share_named
 from casebook.measures.quotations import find_citations, find_quotes, share_held
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
@@ -765,36 +765,33 @@ def _auroc_contrast(scored, system, against, margin):
     return row
 
 
-def detection_headline(row, defect, dataset, margin):
-    """Answer by a contrast whether standard faithfulness notices a defect better than COUNTERCASE's."""
+def detection_answer(row, margin):
+    """Give the fields of a `Headline` on whether standard faithfulness notices a defect better."""
     levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
     rule = RULES[row["against"].removesuffix(" faithfulness")]
     reason = row["reason"]
     if row["verdict"] == NOT_MEASURED:
         reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
     answers = _detection_answers(row, margin)
-    return Headline.of(
-        row,
-        f"Does standard faithfulness notice {defect} better than COUNTERCASE's?",
-        dataset=dataset,
-        system="Standard faithfulness",
-        against=f"{rule} ({levels})",
-        measure="AUROC of faithfulness",
-        margin=margin,
-        unit="explanations",
-        cluster="sources",
-        level=row["level"],
-        baseline=row["baseline"],
-        chance=0.5 - row["baseline"],
-        reason=reason,
-        answers=answers,
-        words={
+    return {
+        "system": "Standard faithfulness",
+        "against": f"{rule} ({levels})",
+        "measure": "AUROC of faithfulness",
+        "margin": margin,
+        "unit": "explanations",
+        "cluster": "sources",
+        "level": row["level"],
+        "baseline": row["baseline"],
+        "chance": 0.5 - row["baseline"],
+        "reason": reason,
+        "answers": answers,
+        "words": {
             HELPS: "better",
             HURTS: "COUNTERCASE better",
             NO_EFFECT: "no difference",
             NOT_MEASURED: answers[NOT_MEASURED].lower(),
         },
-    )
+    }
 
 
 def _detection_answers(row, margin):
