@@ -175,7 +175,8 @@ def _checked_row(path, number, record, texts):
         raise InputError.at(
             path,
             number,
-            "has a field of another form than the tool writes: compare it with the table of columns",
+            "has a field of another form than the tool writes: compare it with the table of "
+            "columns",
         ) from error
 
 
@@ -242,7 +243,7 @@ def checked_log(paths, collection=None):
 
 
 def check_log_parameters(values):
-    """Read the log that parameters name, and look for the systems that they name; gives its notes."""
+    """Read the log that parameters name, check the systems that they name, and give its notes."""
     if "collection" not in values:
         return "; ".join(read_log(values["log"]).attrs["notes"])
     log = checked_log(values["log"], values["collection"])
@@ -404,7 +405,7 @@ def _missing(value):
 
 
 def _text(value):
-    """Give the text of a question or answer: of messages the last one's, of a message its parts'."""
+    """Give a question's or an answer's text: of messages the last one's, of a message its parts'."""
     if isinstance(value, list) and value and all(isinstance(message, dict) for message in value):
         contents = [
             message.get("content")
@@ -418,7 +419,7 @@ def _text(value):
 
 
 def _list(value):
-    """Read the list of a cell: as JSON, Python or numpy wrote it, ids with grades, or a single one."""
+    """Read a cell's list: as JSON, Python or numpy wrote it, ids with grades, or a single one."""
     if isinstance(value, str):
         array = _ARRAY.fullmatch(value.strip())
         if array:
@@ -462,7 +463,7 @@ def _objects(value):
 
 
 def _references(value):
-    """Read reference answers: one, or several as Inspect's targets and RAGAS 0.1's ground_truths."""
+    """Read reference answers: one, or several as Inspect and RAGAS 0.1 write them."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             value = _list(value)

@@ -1,4 +1,4 @@
-"""What is measured of an assistant's answers: scores with baselines, estimates, contrasts, defects."""
+"""What is measured of an assistant's answers: scores, estimates, contrasts, planted defects."""
 
 import math
 import os
@@ -309,7 +309,7 @@ def _draw_other_questions(log, n_questions, seed):
 
 
 def _score_answer(row, contexts, references, foreign_ids):
-    """Score one answer against its contexts and references, and against those of other questions."""
+    """Score an answer against its contexts and references, and against those of other questions."""
     shown_contexts = row.contexts
     if shown_contexts is None:
         shown_contexts = contexts.get(row.id)
@@ -712,7 +712,7 @@ def _detector_frame(texts, contexts, sources, weights):
 
 
 def _swapped(answers, groups):
-    """Give each question the answer to the next one of another group; the next one if there is none."""
+    """Give each question the next answer of another group; the next one if there is none."""
     keys = list(answers)
     swapped = {}
     for index, key in enumerate(keys):

@@ -29,7 +29,7 @@ NOTED = "noted"
 NOT_APPLICABLE = "not applicable"
 ALPHA = 0.01  # of a pattern in labels against random ones
 EXCESS = DATA / "audits" / "excess.csv"
-"""Excess of each pattern on each sound collection; tests/validation/audit_calibration.py writes it."""
+"""Excess of each pattern on each sound collection (by tests/validation/audit_calibration.py)."""
 HEADROOM = 1.25  # times the largest excess of a sound collection
 LEAST_EXCESS = 0.3
 TOLERATED = 0.05  # share of units that may be wrong before labels are flagged
@@ -331,7 +331,7 @@ def recurring_order(labels, seed=0):
 
 
 def _recurring(last, first):
-    """Give the lists whose last document ended one before, and whether the same document follows."""
+    """Give the lists whose last document ended one before, and if the same document follows it."""
     ending = last[:-1]
     follower = first[1:]
     moving = np.flatnonzero(ending != follower)

@@ -164,7 +164,8 @@ def check_tables(rows, *, decimals=None, rounding="either"):
     Examples
     --------
     >>> import pandas as pd
-    >>> reported = pd.DataFrame({"table": "paper", "row": ["full", "bare"], "n": 10, "positives": 5})
+    >>> reported = pd.DataFrame({"table": "paper", "row": ["full", "bare"], "n": 10})
+    >>> reported["positives"] = 5
     >>> found = check_tables(reported.assign(accuracy=["0.8", "0.85"]))
     >>> found[["row", "verdict", "impossible alone"]].values.tolist()
     [['full', 'possible', ''], ['bare', 'impossible', 'accuracy']]

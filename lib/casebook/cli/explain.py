@@ -33,11 +33,13 @@ def score(
     out: Out = None,
     as_json: Json = False,
 ):
-    """Score the faithfulness of explanations, as COUNTERCASE states it, as its code has it, and as standard measure.
+    """Score the faithfulness of explanations, as COUNTERCASE states it, as its code has it, and as
+    standard measure.
 
-    Each explanation is also scored against sources that have nothing to do with it: a score means as much as it
-    exceeds that control. AUROC of sentences is the probability that a sentence shares more words with its own source
-    than a sentence does with another. Word overlap does not notice a turned negation or most changed numbers.
+    Each explanation is also scored against sources that have nothing to do with it: a score means
+    as much as it exceeds that control. AUROC of sentences is the probability that a sentence shares
+    more words with its own source than a sentence does with another. Word overlap does not notice a
+    turned negation or most changed numbers.
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """

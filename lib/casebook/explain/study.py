@@ -364,7 +364,7 @@ def check_explanation_parameters(values):
 
 
 def check_explained_questions(dataset, values):
-    """Refuse data of whose questions too few lead to a source of their own, before a kernel starts."""
+    """Refuse data whose questions lead to too few different sources, before a kernel starts."""
     if Path(values["explanations"]).is_absolute():
         return
     if values["explanations"] == "gold":
@@ -378,11 +378,11 @@ def limited(explained, limit, seed):
     keys = list(explained.explanations)
     if limit is not None and len(keys) > limit:
         order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
-        drawn = [keys[i] for i in sorted(order[:limit])]
+        sample = [keys[i] for i in sorted(order[:limit])]
         explained = replace(
             explained,
-            explanations={key: explained.explanations[key] for key in drawn},
-            source_of={key: explained.source_of[key] for key in drawn},
+            explanations={key: explained.explanations[key] for key in sample},
+            source_of={key: explained.source_of[key] for key in sample},
             left_out=explained.left_out | {"not drawn": len(keys) - limit},
         )
     texts = {explained.sources[source] for source in explained.source_of.values()}

@@ -175,13 +175,13 @@ class Explainer:
         if before.error or after.error:
             return None
         # Of a case that is in both lists, the passage for the sheet before the edit.
-        shown = self._passages_by_case(node.sheet, after)
-        shown |= self._passages_by_case(node.parent.sheet, before)
+        case_passages = self._passages_by_case(node.sheet, after)
+        case_passages |= self._passages_by_case(node.parent.sheet, before)
         return explain_edge(
             node.edit.fact_type,
             (node.parent.sheet, node.sheet),
             (before.cases, after.cases),
-            shown,
+            case_passages,
             self.documented,
         )
 
