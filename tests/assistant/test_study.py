@@ -19,11 +19,11 @@ from casebook.assistant.study import (
     answer_means,
     demonstration,
     gate_logs,
-    paired_differences,
     planted_defects,
     score_answers,
     shipped_log,
     squad_text,
+    system_differences,
     token_f1,
     weakest_defect,
 )
@@ -199,7 +199,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     baselines = against_foreign(rows, "good")
     assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
     assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
-    row = paired_differences(rows, ["faithfulness"]).iloc[0]
+    row = system_differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == (
         "good",
         "bad",
@@ -224,7 +224,7 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
             [1, 1],
             [0, 0],
         ]
-    found = paired_differences(rows, ["token F1"]).set_index(["system", "against"])
+    found = system_differences(rows, ["token F1"]).set_index(["system", "against"])
     assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
         1,
         1,
@@ -367,7 +367,7 @@ def test_published_answers(mirror, monkeypatch):
     # The study's own record of its abstentions, and of recall at three.
     kept = rows[rows["system"] == "Qwen3, RAG"]
     assert kept["abstained"].sum() == 6
-    assert paired_differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
+    assert system_differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
 
 
 # --- the gate

@@ -14,7 +14,7 @@ from casebook.audits.tables import (
     check_means,
     check_row,
     check_tables,
-    conflicts,
+    conflicting_values,
     count_impossible,
     mean_improvement,
     read_tables,
@@ -52,7 +52,7 @@ def test_impossible_f1_of_the_readme(known):
 @pytest.mark.data
 def test_conflicts_between_tables_and_the_claimed_mean(known):
     _, rows, content = known
-    found = conflicts(rows).set_index(["row", "measure"])
+    found = conflicting_values(rows).set_index(["row", "measure"])
     line = found.loc[("no_fol", "f1")]
     assert (line["research_paper"], line["readme"]) == (0.769, 0.649)
     line = found.loc[("k1", "accuracy")]

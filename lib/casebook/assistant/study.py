@@ -472,7 +472,7 @@ def against_foreign(rows, system, *, seed=0):
     return with_reasons(comparisons)
 
 
-def paired_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHARE_MARGIN, seed=0):
+def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHARE_MARGIN, seed=0):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
     Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and
@@ -651,7 +651,7 @@ def _log_differences(answers, measures, *, margin, seed):
     ]
     rows = pd.concat(scores, ignore_index=True)
     rows["group"] = rows["id"].map(answers["new"].set_index("id")["group"])
-    return paired_differences(rows, measures, pairs=[("new", "old")], margin=margin, seed=seed)
+    return system_differences(rows, measures, pairs=[("new", "old")], margin=margin, seed=seed)
 
 
 def _gate_verdict(row, margin):

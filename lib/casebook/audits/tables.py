@@ -263,7 +263,7 @@ def _numbers(part, measure, decimals):
     return np.where(percent, numbers / 100, numbers), decimals
 
 
-def conflicts(rows):
+def conflicting_values(rows):
     """List values that tables report differently for the same row."""
     differing = []
     tables = list(rows["table"].unique())

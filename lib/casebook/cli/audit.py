@@ -75,7 +75,7 @@ def tables(
     from casebook.audits.tables import (
         TABLE_COLUMNS,
         check_tables,
-        conflicts,
+        conflicting_values,
         count_impossible,
         read_tables,
     )
@@ -85,7 +85,7 @@ def tables(
     if unread:
         say(f"note: {source}: columns not read: {', '.join(unread)}")
     rows = check_tables(reported, decimals=decimals, rounding=rounding)
-    parts = {"summary": count_impossible(rows), "rows": rows, "conflicts": conflicts(rows)}
+    parts = {"summary": count_impossible(rows), "rows": rows, "conflicts": conflicting_values(rows)}
     sections = []
     for name, frame in parts.items():
         if len(frame):
