@@ -52,7 +52,7 @@ def kitchen(tmp_path):
 
 @pytest.fixture
 def endpoint():
-    """Start servers that give status and body of some replies in turn, the last one again and again."""
+    """Start servers that give status and body of some replies in turn, the last one forever."""
     with ExitStack() as stack:
 
         def start(*replies):

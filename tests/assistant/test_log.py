@@ -1,4 +1,4 @@
-"""Logs as tools export them (exports.json: the records as each writes them), and what is refused at the door."""
+"""Logs as tools export them (exports.json: the records as each writes them), and refusals."""
 
 import gzip
 import json
@@ -22,8 +22,9 @@ OURS = {
     "contexts": ["You may cancel."],
     "system": "a",
 }
-# RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith: _flatten_experiment_results, the body of
-# upload-experiment; OpenAI: the output item of its API reference.
+# RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith:
+# _flatten_experiment_results, the body of upload-experiment; OpenAI: the output item of its API
+# reference.
 EXPORTS = json.loads(Path(__file__).with_name("exports.json").read_text())
 
 

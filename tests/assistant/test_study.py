@@ -444,7 +444,7 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
 
 
 def test_what_a_template_says_before_its_quotation_is_no_claim(require):
-    """F1: q002 had .5 grounded sentences, because the question that the template repeats was one of two."""
+    """F1: q002 had .5 grounded sentences: the question that the template repeats was one of two."""
     require("consumer_contracts_qa")
     log, _ = shipped_log("consumer_contracts_qa")
     gold = log[log["system"] == GOLD_TEMPLATE]

@@ -351,7 +351,7 @@ def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
 
 @pytest.mark.parametrize("name", ["smoke", "insurance", "planted"])
 def test_flag_and_p_agree_and_every_verdict_says_what_decided(name):
-    """A small p speaks for a flag and a small p of soundness against one; neither stands against the verdict alone."""
+    """A small p speaks for a flag and a small p of soundness against one, and so do verdicts."""
     for found in audit_labels(name).findings:
         assert (found.p is None) or (found.p_sound is None)
         assert (found.decision == "") == (found.verdict == "not applicable")
@@ -362,7 +362,7 @@ def test_flag_and_p_agree_and_every_verdict_says_what_decided(name):
 
 
 def test_a_pattern_that_chance_does_not_make_may_still_be_too_small_to_flag():
-    """Reused lists of 8 % where chance gives none: p is as small as it can be, and the excess decides."""
+    """Reused lists of 8 % where chance gives none: p could not be smaller; the excess decides."""
     found = finding("planted", "reused lists")
     assert found.verdict == "passed" and found.p == 0.01 and found.chance < 0.001
     assert found.decision == "excess 0.08, flagged from 0.47"

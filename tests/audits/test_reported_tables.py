@@ -65,7 +65,7 @@ def test_conflicts_between_tables_and_the_claimed_mean(known):
 
 
 def test_the_documents_figures_are_shipped_and_checked():
-    """36 rows of the fact-checker, of which 13 are impossible on ten claims; and 24 means that are all possible."""
+    """Of 36 rows of the fact-checker 13 are impossible on ten claims; all of 24 means are possible."""
     rows = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
     found = count_impossible(rows).set_index("table")["impossible"].to_dict()
     document = "document: accuracy lost without a part"
@@ -88,7 +88,7 @@ def test_the_shipped_figures_are_those_of_the_repository(known):
 
 
 def test_means_of_whole_ratings_and_of_ranks():
-    """Of 50 ratings a mean ends on an even second decimal; of five ranks 1, 1, 1/2, 0, 0 it is .5."""
+    """A mean of 50 ratings ends on an even second decimal; of ranks 1, 1, 1/2, 0, 0 it is .5."""
     ratings = [("4.26", 50, "1 to 5"), ("4.25", 50, "1 to 5"), ("5.02", 50, "1 to 5")]
     ranks = [("0.99", 5, "reciprocal rank to 10"), ("0.5", 5, "reciprocal rank to 10")]
     votes = [("0.507", 300, "0 or 1"), ("0.505", 300, "0 or 1")]

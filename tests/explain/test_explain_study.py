@@ -36,7 +36,10 @@ SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
     "sublet the flat. Repairs are the landlord's duty under section 11."
 )
-RIGHT = "The landlord must return the deposit within 14 days. It says: “The tenant may not sublet the flat.”"
+RIGHT = (
+    "The landlord must return the deposit within 14 days. "
+    "It says: “The tenant may not sublet the flat.”"
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +83,7 @@ def test_each_detector_sees_its_defect():
 
 
 def test_faithfulness_is_the_share_of_grounded_sentences_and_not_the_mean_share():
-    """Of three sentences two have half of their words in the source and one none: 2/3 grounded, mean share 1/3."""
+    """Two of three sentences have half of their words in the source: 2/3 grounded, share 1/3."""
     source = "The tenant pays. The insurer refunds."
     text = "Tenant sings. Insurer sings. Whales sing."
     found = detector_scores(text, source, inverse_frequency([source]))
@@ -263,7 +266,7 @@ def headline(pairs, against="code faithfulness", margin=0.05, rows=12):
 
 
 def test_the_answer_tells_both_sides():
-    """Where COUNTERCASE's measure is better, the answer says so, and no less loudly than where ours is."""
+    """Where COUNTERCASE's measure is better, the answer says so as loudly as where ours is."""
     ours = headline({"corrected faithfulness": seeing, "code faithfulness": blind})
     theirs = headline({"corrected faithfulness": blind, "code faithfulness": seeing})
     assert ours.verdict == "helps" and ours.sentence.startswith("Yes: +0.")
@@ -331,7 +334,7 @@ def test_better_and_margin_agree(difference, low, high, opening):
 
 
 def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
-    """Copies that score as their originals, several to a source: no detector has an interval, and no contrast."""
+    """Copies that score as their originals, several a source: no detector, no contrast has bounds."""
     copies = made_copies(
         "negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90
     )
@@ -365,7 +368,7 @@ def test_with_few_sources_detection_is_by_explanation_and_says_so():
 
 
 def test_the_two_areas_under_a_curve_have_two_names(explained):
-    """One is over sentences against foreign sources, the other over explanations against spoilt copies."""
+    """One is over sentences and foreign sources, the other over explanations and spoilt copies."""
     found = score_explanations(explained, n_resamples=200)
     assert set(found.numbers) == set(RULES)
     for numbers in found.numbers.values():

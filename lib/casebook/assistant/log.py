@@ -405,7 +405,7 @@ def _missing(value):
 
 
 def _text(value):
-    """Give a question's or an answer's text: of messages the last one's, of a message its parts'."""
+    """Give the text of a question or answer: of messages that of the last one, of parts all."""
     if isinstance(value, list) and value and all(isinstance(message, dict) for message in value):
         contents = [
             message.get("content")

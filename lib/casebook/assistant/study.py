@@ -298,14 +298,14 @@ def _draw_other_questions(log, n_questions, seed):
     """Draw for each question some of other groups; of all others where there is one group."""
     groups = dict(zip(log["id"], log["group"], strict=True))
     generator = np.random.Generator(stream(seed, "other questions"))
-    drawn = {}
+    foreign_ids = {}
     for question in groups:
-        candidates = [other for other in groups if groups[other] != groups[question]]
+        candidates = [key for key in groups if groups[key] != groups[question]]
         if not candidates:
-            candidates = [other for other in groups if other != question]
+            candidates = [key for key in groups if key != question]
         order = generator.permutation(len(candidates))[:n_questions]
-        drawn[question] = [candidates[index] for index in order]
-    return drawn
+        foreign_ids[question] = [candidates[index] for index in order]
+    return foreign_ids
 
 
 def _score_answer(row, contexts, references, foreign_ids):
@@ -375,7 +375,7 @@ def _retrieval_scores(log, foreign_ids):
         lists = dict(zip(answers["id"], answers["context_ids"], strict=True))
         foreign_lists = {}
         for question in lists:
-            candidates = [lists[other] for other in foreign_ids[question] if other in lists]
+            candidates = [lists[key] for key in foreign_ids[question] if key in lists]
             foreign_lists[question] = candidates[0] if candidates else []
         table = _ranking_scores(answers, lists)
         if any(foreign_lists.values()):
@@ -581,12 +581,10 @@ def gate_logs(
         notes.append("no measure counts what was not answered: gate 'answered' too")
         return incomparable
     rows = []
-    for pair in partners:
-        answers = {
-            name: log[log["system"] == system]
-            for (name, log), system in zip(logs.items(), pair, strict=True)
-        }
-        same, different = _same_questions(answers["new"], answers["old"])
+    for new_system, old_system in partners:
+        new_answers = logs["new"][logs["new"]["system"] == new_system]
+        old_answers = logs["old"][logs["old"]["system"] == old_system]
+        same, different = _same_questions(new_answers, old_answers)
         if len(different) and not (common and len(same)):
             notes.append(
                 f"{len(different)} questions differ, such as {min(different)[:60]!r}; "
@@ -595,9 +593,11 @@ def gate_logs(
             return incomparable | {"rows": pd.DataFrame(rows)}
         if len(different):
             notes.append(f"{len(different)} questions differ and are left out")
-        answers = {name: log[log["id"].isin(same)] for name, log in answers.items()}
-        differences = _log_differences(answers, measures or GATED, margin=margin, seed=seed)
-        rows += differences.assign(system=pair[0], against=pair[1]).to_dict("records")
+        differences = _log_differences(
+            new_answers, old_answers, same, measures or GATED, margin=margin, seed=seed
+        )
+        differences = differences.assign(system=new_system, against=old_system)
+        rows += differences.to_dict("records")
     if not rows:
         notes.append("no measure is in both logs")
         return incomparable
@@ -643,14 +643,14 @@ def _same_questions(new, old):
     return merged.loc[same, "id"], merged.loc[~same, "id"]
 
 
-def _log_differences(answers, measures, *, margin, seed):
-    """Paired differences of the new and the old answers to the same questions."""
-    scores = [
-        score_answers(log.assign(system=name), foreign=0, seed=seed)
-        for name, log in answers.items()
-    ]
+def _log_differences(new, old, questions, measures, *, margin, seed):
+    """Paired differences of new and old answers to the same questions."""
+    scores = []
+    for name, answers in {"new": new, "old": old}.items():
+        answers = answers[answers["id"].isin(questions)].assign(system=name)
+        scores.append(score_answers(answers, foreign=0, seed=seed))
     rows = pd.concat(scores, ignore_index=True)
-    rows["group"] = rows["id"].map(answers["new"].set_index("id")["group"])
+    rows["group"] = rows["id"].map(new.set_index("id")["group"])
     return system_differences(rows, measures, pairs=[("new", "old")], margin=margin, seed=seed)
 
 
@@ -717,7 +717,7 @@ def _swapped(answers, groups):
     swapped = {}
     for index, key in enumerate(keys):
         following = keys[index + 1 :] + keys[:index]
-        of_other_groups = [other for other in following if groups[other] != groups[key]]
+        of_other_groups = [answer for answer in following if groups[answer] != groups[key]]
         swapped[key] = answers[(of_other_groups or following)[0]]
     return swapped
 

@@ -308,16 +308,16 @@ def recurring_order(labels, seed=0):
     positions, lists, queries = _label_sequence(labels)
     starts = np.flatnonzero(np.diff(lists, prepend=-1))
     ends = np.append(starts[1:], len(positions))[: len(starts)] - 1
-    first = positions[starts]
-    last = positions[ends]
-    returns, same_follower = _recurring(last, first)
+    first_documents = positions[starts]
+    last_documents = positions[ends]
+    returns, same_follower = _recurring(last_documents, first_documents)
     if len(returns) < FEWEST_STEPS or len(labels.documents) < 3:
         return _not_applicable("fewer than 20 returns to a document", len(returns))
     rng = _rng(seed, "recurring order")
     random_shares = []
     for _ in range(DRAWS):
         order = rng.permutation(len(starts))
-        _, random_same = _recurring(last[order], first[order])
+        _, random_same = _recurring(last_documents[order], first_documents[order])
         random_shares.append(random_same.mean() if len(random_same) else 0.0)
     return _random_pattern(
         "recurring order",
@@ -330,10 +330,10 @@ def recurring_order(labels, seed=0):
     )
 
 
-def _recurring(last, first):
+def _recurring(last_documents, first_documents):
     """Give the lists whose last document ended one before, and if the same document follows it."""
-    ending = last[:-1]
-    follower = first[1:]
+    ending = last_documents[:-1]
+    follower = first_documents[1:]
     moving = np.flatnonzero(ending != follower)
     # Stable: the visits to one document stand together, in the order of the file.
     order = moving[np.argsort(ending[moving], kind="stable")]
@@ -425,9 +425,9 @@ def _word_shares(labels, queries, seed):
     relevant = labels.relevant
     rng = _rng(seed, "words of questions")
     queries = _sample([query for query in queries if labels.query_texts.get(query)], rng)
-    judged = _sample(list(dict.fromkeys(d for _, d in labels.pairs if d in texts)), rng)
+    others = _sample(list(dict.fromkeys(d for _, d in labels.pairs if d in texts)), rng)
     of_queries = [d for query in queries for d in relevant[query] if d in texts]
-    documents = list(dict.fromkeys(of_queries + judged))
+    documents = list(dict.fromkeys(of_queries + others))
     if not queries or not any(re.search(r"\w", texts[d]) for d in documents):
         return np.array([])
     words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")
@@ -452,8 +452,8 @@ def _sample(names, rng):
     """Draw at most so many names, in their order."""
     if len(names) <= MOST_COMPARED:
         return names
-    drawn = rng.permutation(len(names))[:MOST_COMPARED]
-    return [names[i] for i in np.sort(drawn)]
+    indices = rng.permutation(len(names))[:MOST_COMPARED]
+    return [names[i] for i in np.sort(indices)]
 
 
 def anachronisms(labels, seed=0):
@@ -723,9 +723,9 @@ def _random_share(groups, n, rng):
     order = rng.permutation(len(groups))
     sizes = np.cumsum([len(groups[i]) for i in order])
     n_groups = int(np.searchsorted(sizes, n)) + 1
-    drawn = [documents for i in order[:n_groups] for documents in groups[i]]
+    sample = [documents for i in order[:n_groups] for documents in groups[i]]
     others = set().union(*(documents for i in order[n_groups:] for documents in groups[i]))
-    return sum(not others.isdisjoint(documents) for documents in drawn) / len(drawn)
+    return sum(not others.isdisjoint(documents) for documents in sample) / len(sample)
 
 
 def _repeated_questions(labels, reference_split, split, rng):
