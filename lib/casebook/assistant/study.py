@@ -287,10 +287,10 @@ def score_answers(log, *, foreign=3, seed=0):
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
-RANKING = ["nDCG@10", "R@10"]
+RANKING_MEASURES = ["nDCG@10", "R@10"]
 _SCORE_COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
 for _measure in ANSWER_MEASURES:
-    if _measure not in RANKING:
+    if _measure not in RANKING_MEASURES:
         _SCORE_COLUMNS += [_measure, f"{_measure} baseline"]
 
 
@@ -367,7 +367,7 @@ def _mean_baselines(scores):
 
 def _retrieval_scores(log, foreign_ids):
     """Ranking measures of the contexts, and of those of other questions."""
-    tables = [pd.DataFrame(columns=RANKING, dtype=float)]
+    tables = [pd.DataFrame(columns=RANKING_MEASURES, dtype=float)]
     for _, answers in log.groupby("system", sort=False):
         answers = answers[answers["relevant"].notna() & answers["context_ids"].notna()]
         if answers.empty:
@@ -382,7 +382,7 @@ def _retrieval_scores(log, foreign_ids):
             baseline = _ranking_scores(answers, foreign_lists)
             table = table.join(baseline.add_suffix(" baseline"))
         tables.append(table.set_index(answers.index))
-    columns = RANKING + [f"{measure} baseline" for measure in RANKING]
+    columns = RANKING_MEASURES + [f"{measure} baseline" for measure in RANKING_MEASURES]
     return pd.concat(tables).reindex(index=log.index, columns=columns)
 
 
@@ -392,7 +392,7 @@ def _ranking_scores(answers, lists):
     runs = {
         key: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for key, ids in lists.items()
     }
-    return evaluate(qrels, runs, RANKING).frame().loc[answers["id"], RANKING]
+    return evaluate(qrels, runs, RANKING_MEASURES).frame().loc[answers["id"], RANKING_MEASURES]
 
 
 # --- means and differences
