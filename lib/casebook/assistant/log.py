@@ -522,7 +522,8 @@ def _values(flat):
 
 def _printable(text):
     """Give a server's words as they may reach a terminal."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    signs = [sign if sign.isprintable() else " " for sign in text]
+    return " ".join("".join(signs).split())
 
 
 def _row(path, number, record, texts):
