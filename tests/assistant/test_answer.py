@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 from serving import _Quiet, answering, chatting, completion, replying, response
 
-from casebook.assistant.answer import answer_questions, read_asked
+from casebook.assistant.answer import answer_questions, read_question_list
 from casebook.assistant.log import read_log
 from casebook.errors import BatchFailed, InputError
 
@@ -52,7 +52,7 @@ def kitchen(tmp_path):
 
 @pytest.fixture
 def endpoint():
-    """Start servers that give status and body of some replies in turn, the last one again and again."""
+    """Start servers that give status and body of some replies in turn, the last one forever."""
     with ExitStack() as stack:
 
         def start(*replies):
@@ -268,7 +268,7 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
     path.write_text(
         '{"_id": "q1", "text": "May I?", "reference": "Yes."}\n{"_id": "q2", "text": "Must I?"}'
     )
-    assert read_asked(path) == [
+    assert read_question_list(path) == [
         {"id": "q1", "question": "May I?", "reference": "Yes."},
         {"id": "q2", "question": "Must I?"},
     ]
@@ -286,7 +286,7 @@ def test_questions_come_with_what_a_log_may_hold(tmp_path):
     ]:
         path.write_text(content)
         with pytest.raises(InputError, match=message):
-            read_asked(path)
+            read_question_list(path)
 
 
 def test_the_command(kitchen, endpoint, casebook, monkeypatch):

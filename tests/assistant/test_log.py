@@ -1,4 +1,4 @@
-"""Logs as tools export them (exports.json: the records as each writes them), and what is refused at the door."""
+"""Logs as tools export them (exports.json: the records as each writes them), and refusals."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from casebook.assistant.log import ALIASES, PATHS, checked_log, read_log
+from casebook.assistant.log import LOG_ALIASES, PATHS, checked_log, read_log
 from casebook.errors import InputError
 
 OURS = {
@@ -22,8 +22,9 @@ OURS = {
     "contexts": ["You may cancel."],
     "system": "a",
 }
-# RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith: _flatten_experiment_results, the body of
-# upload-experiment; OpenAI: the output item of its API reference.
+# RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith:
+# _flatten_experiment_results, the body of upload-experiment; OpenAI: the output item of its API
+# reference.
 EXPORTS = json.loads(Path(__file__).with_name("exports.json").read_text())
 
 
@@ -334,7 +335,7 @@ FIELDS = sorted(
 )
 RECORDS = st.dictionaries(st.sampled_from([*FIELDS, "error"]), VALUES, max_size=5)
 RECORDS |= st.dictionaries(
-    st.sampled_from(sorted(name for names in ALIASES.values() for name in names)), VALUES
+    st.sampled_from(sorted(name for names in LOG_ALIASES.values() for name in names)), VALUES
 )
 FILES = st.one_of(
     st.lists(RECORDS | VALUES, max_size=3),

@@ -12,21 +12,23 @@ from casebook.assistant.log import read_log
 from casebook.assistant.study import (
     BM25_TEMPLATE,
     GOLD_TEMPLATE,
-    OWN,
+    REPORTED_DETECTOR,
     abstains,
     against_foreign,
+    answer_items,
+    answer_means,
     demonstration,
-    differences,
     gate_logs,
-    normalised,
     planted_defects,
     score_answers,
     shipped_log,
-    summary,
+    squad_text,
+    system_differences,
     token_f1,
     weakest_defect,
 )
 from casebook.book.items import view
+from casebook.data.cards import card_of
 from casebook.errors import InputError
 from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED
 
@@ -150,7 +152,7 @@ def test_agreement_is_that_of_squad(answer, reference):
         precision, recall = same / len(ours), same / len(theirs)
         expected = 2 * precision * recall / (precision + recall)
     assert token_f1(answer, reference) == pytest.approx(expected)
-    assert (normalised(answer) == normalised(reference)) == (ours == theirs)
+    assert (squad_text(answer) == squad_text(reference)) == (ours == theirs)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
         bad=lambda *_: "Ask someone else.",
     )
     rows = score_answers(read_log(path))
-    means = summary(rows, n_resamples=200).set_index(["system", "measure"])
+    means = answer_means(rows, n_resamples=200).set_index(["system", "measure"])
     assert means.loc[("good", "faithfulness"), "value"] == 1
     assert means.loc[("good", "faithfulness"), "control"] < 0.2
     assert means.loc[("bad", "faithfulness"), "value"] == 0
@@ -197,7 +199,7 @@ def test_copied_contexts_are_grounded_and_foreign_ones_are_not(tmp_path, materia
     baselines = against_foreign(rows, "good")
     assert baselines["against"].tolist() == ["contexts of other questions", "the question repeated"]
     assert baselines["baseline"][0] == pytest.approx(means.loc[("good", "faithfulness"), "control"])
-    row = differences(rows, ["faithfulness"]).iloc[0]
+    row = system_differences(rows, ["faithfulness"]).iloc[0]
     assert (row["system"], row["against"], row["difference"], row["verdict"]) == (
         "good",
         "bad",
@@ -213,14 +215,16 @@ def test_agreement_with_references_that_are_all_the_same(tmp_path):
     rows = score_answers(
         read_log(log_of(tmp_path / "log.jsonl", material, lambda _, reference: reference, **said))
     )
-    means = summary(rows, n_resamples=100).set_index(["measure", "system"])[["value", "control"]]
+    means = answer_means(rows, n_resamples=100).set_index(["measure", "system"])[
+        ["value", "control"]
+    ]
     for measure in ("exact", "token F1"):
         assert means.loc[measure].loc[["good", "also", "other"]].to_numpy().tolist() == [
             [1, 1],
             [1, 1],
             [0, 0],
         ]
-    found = differences(rows, ["token F1"]).set_index(["system", "against"])
+    found = system_differences(rows, ["token F1"]).set_index(["system", "against"])
     assert found.loc[("good", "also"), ["p", "p_adjusted", "verdict"]].tolist() == [
         1,
         1,
@@ -237,12 +241,12 @@ def test_planted_defects_are_found_at_known_rates(tmp_path):
     assert rates.loc[("negation turned", "polarity"), "noticed"] == 1
     assert rates.loc[("negation turned", "corrected"), "auroc"] == 0.5  # words do not see it
     assert rates.loc[("negation turned", "mentions"), "auroc"] == 0.5
-    assert rates.loc[("negation turned", OWN), "noticed"] == 0  # a tie is not noticed
-    blind = rates.loc[("negation turned", OWN)]
+    assert rates.loc[("negation turned", REPORTED_DETECTOR), "noticed"] == 0  # a tie is not noticed
+    blind = rates.loc[("negation turned", REPORTED_DETECTOR)]
     assert blind["reason"] == NO_UNIT_DIFFERS and np.isnan([blind["low"], blind["high"]]).all()
     assert not (rates["low"] == rates["high"]).any()
     assert (
-        rates.loc[("negation turned", OWN), "noticed_high"] > 0.2
+        rates.loc[("negation turned", REPORTED_DETECTOR), "noticed_high"] > 0.2
     )  # Wilson's: few copies prove little
 
 
@@ -252,8 +256,10 @@ def test_the_weakest_defect_is_that_of_the_measure_that_the_chapter_reports(tmp_
         read_log(log_of(tmp_path / "log.jsonl", DECISIONS, lambda contexts, _: contexts)), "good"
     )
     weakest = weakest_defect(defects)
-    own = defects[(defects["detector"] == OWN) & (defects["judged"] >= 5)]
-    assert weakest["detector"] == OWN and weakest["value"] == own["noticed"].min() == 0
+    own = defects[(defects["detector"] == REPORTED_DETECTOR) & (defects["judged"] >= 5)]
+    assert (
+        weakest["detector"] == REPORTED_DETECTOR and weakest["value"] == own["noticed"].min() == 0
+    )
     assert weakest_defect(defects.iloc[:0]) is None
 
 
@@ -336,7 +342,7 @@ def test_what_failed_is_not_answered_and_not_a_wrong_answer(tmp_path):
     assert rows["answered"].tolist() == [0.0, 0.0] + [1.0] * 6
     for key in ("token F1", "exact", "faithfulness", "words"):
         assert rows[key].isna().tolist() == [True, True] + [False] * 6, key
-    undefined = summary(rows, n_resamples=200).set_index("measure")["undefined"]
+    undefined = answer_means(rows, n_resamples=200).set_index("measure")["undefined"]
     assert undefined["token F1"] == 2 and undefined["answered"] == 0
 
 
@@ -361,7 +367,7 @@ def test_published_answers(mirror, monkeypatch):
     # The study's own record of its abstentions, and of recall at three.
     kept = rows[rows["system"] == "Qwen3, RAG"]
     assert kept["abstained"].sum() == 6
-    assert differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
+    assert system_differences(rows, ["token F1"]).iloc[0]["verdict"] == "better"
 
 
 # --- the gate
@@ -438,12 +444,40 @@ def test_without_a_mirror_templates_stand_in(monkeypatch, require):
 
 
 def test_what_a_template_says_before_its_quotation_is_no_claim(require):
-    """F1: q002 had .5 grounded sentences, because the question that the template repeats was one of two."""
+    """F1: q002 had .5 grounded sentences: the question that the template repeats was one of two."""
     require("consumer_contracts_qa")
     log, _ = shipped_log("consumer_contracts_qa")
     gold = log[log["system"] == GOLD_TEMPLATE]
     assert not gold["answer"].str.contains("It was found for").any()
     assert (score_answers(gold.head(60), foreign=0)["faithfulness"] == 1).all()
+
+
+def test_items_hold_each_answer_and_what_does_not_support_it():
+    log, name = shipped_log("smoke")
+    rows = score_answers(log)
+    page = answer_items(log, rows, dataset=name, card=card_of(name), measure="token F1")
+    assert page["asked"] == len(page["items"]) == log["id"].nunique()
+    assert page["systems"] == ["Retrieval", "No retrieval"] and "documents" in page["texts"]
+    scores = rows.set_index(["id", "system"])["token F1"].unstack().max(axis=1)
+    scores -= rows.set_index(["id", "system"])["token F1"].unstack().min(axis=1)
+    assert scores[[item["id"] for item in page["items"]]].is_monotonic_decreasing
+    answer = page["items"][0]["given"][0]
+    assert len(answer["values"]) == len(page["measures"]) and answer["contexts"][0]
+    alone = answer_items(
+        log[log["system"] == "Retrieval"], rows, dataset=name, card=None, measure="token F1"
+    )
+    assert alone["card"] is None and alone["items"][0]["given"][1] is None
+
+
+def test_items_repeat_no_text_that_the_licence_does_not_allow():
+    log, name = shipped_log("smoke")
+    rows = score_answers(log)
+    card = card_of("consumer_contracts_qa")
+    page = answer_items(log, rows, dataset=name, card=card, measure="token F1", is_quotation=True)
+    assert page["texts"] == ["items"] and page["items"][0]["text"]
+    for answer in (answer for item in page["items"] for answer in item["given"]):
+        assert answer["answer"] == "A quotation, not repeated here." and not answer["weak"]
+        assert not any(answer["contexts"])
 
 
 def test_a_question_is_shown_with_every_answer():

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from casebook.audits import labels as auditor
-from casebook.audits.labels import audit_labels, p_value, thresholds
+from casebook.audits.labels import audit_labels, monte_carlo_p, thresholds
 from casebook.audits.sources import Labels
 from casebook.paths import DATA
 
@@ -341,7 +341,7 @@ def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
     assert thresholds("insurance")["neighbours"] < thresholds()["neighbours"]
     share = alarms["flagged"].sum() / alarms["checks"].sum()
     assert (alarms["flagged"].sum(), alarms["checks"].sum()) == (33, 731) and share < 0.05
-    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.CUT) == (
+    assert (auditor.ALPHA, auditor.TOLERATED, auditor.UNRELATED, auditor.RECALL_CUT) == (
         0.01,
         0.05,
         0.53,
@@ -351,7 +351,7 @@ def test_shipped_thresholds_are_of_ten_collections_and_their_rule():
 
 @pytest.mark.parametrize("name", ["smoke", "insurance", "planted"])
 def test_flag_and_p_agree_and_every_verdict_says_what_decided(name):
-    """A small p speaks for a flag and a small p of soundness against one; neither stands against the verdict alone."""
+    """A small p speaks for a flag and a small p of soundness against one, and so do verdicts."""
     for found in audit_labels(name).findings:
         assert (found.p is None) or (found.p_sound is None)
         assert (found.decision == "") == (found.verdict == "not applicable")
@@ -362,7 +362,7 @@ def test_flag_and_p_agree_and_every_verdict_says_what_decided(name):
 
 
 def test_a_pattern_that_chance_does_not_make_may_still_be_too_small_to_flag():
-    """Reused lists of 8 % where chance gives none: p is as small as it can be, and the excess decides."""
+    """Reused lists of 8 % where chance gives none: p could not be smaller; the excess decides."""
     found = finding("planted", "reused lists")
     assert found.verdict == "passed" and found.p == 0.01 and found.chance < 0.001
     assert found.decision == "excess 0.08, flagged from 0.47"
@@ -395,5 +395,5 @@ def test_neighbours_are_the_share_of_documents_followed_by_another(places, value
 
 
 def test_a_monte_carlo_p_value_counts_ties_and_is_never_zero():
-    assert p_value([0, 1, 1], 1) == 3 / 4 and p_value([0, 1, 1], 0, "below") == 2 / 4
-    assert p_value([0] * 99, 1) == 1 / 100
+    assert monte_carlo_p([0, 1, 1], 1) == 3 / 4 and monte_carlo_p([0, 1, 1], 0, "below") == 2 / 4
+    assert monte_carlo_p([0] * 99, 1) == 1 / 100

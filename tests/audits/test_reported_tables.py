@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from casebook.audits.tables import (
-    MEASURES,
+    REPORTED_MEASURES,
     check_means,
     check_row,
     check_tables,
-    conflicts,
+    conflicting_values,
+    count_impossible,
     mean_improvement,
     read_tables,
-    summary,
 )
 from casebook.errors import InputError
 from casebook.paths import DATA
@@ -31,7 +31,7 @@ def known(mirror):
 
 @pytest.mark.data
 def test_the_known_cases_are_found(known):
-    found = summary(known[1]).set_index("table")["impossible"]
+    found = count_impossible(known[1]).set_index("table")["impossible"]
     assert found["research_paper"] == 6
     assert found["ablation_results_json"] == 0
     assert found["ablation_output_txt"] == 0
@@ -52,7 +52,7 @@ def test_impossible_f1_of_the_readme(known):
 @pytest.mark.data
 def test_conflicts_between_tables_and_the_claimed_mean(known):
     _, rows, content = known
-    found = conflicts(rows).set_index(["row", "measure"])
+    found = conflicting_values(rows).set_index(["row", "measure"])
     line = found.loc[("no_fol", "f1")]
     assert (line["research_paper"], line["readme"]) == (0.769, 0.649)
     line = found.loc[("k1", "accuracy")]
@@ -65,9 +65,9 @@ def test_conflicts_between_tables_and_the_claimed_mean(known):
 
 
 def test_the_documents_figures_are_shipped_and_checked():
-    """36 rows of the fact-checker, of which 13 are impossible on ten claims; and 24 means that are all possible."""
+    """Of 36 rows of the fact-checker 13 are impossible on ten claims; all of 24 means are possible."""
     rows = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
-    found = summary(rows).set_index("table")["impossible"].to_dict()
+    found = count_impossible(rows).set_index("table")["impossible"].to_dict()
     document = "document: accuracy lost without a part"
     assert found == {document: 3, "paper": 6, "results file": 0, "console output": 0, "README": 4}
     impacts = rows[rows["table"] == document]
@@ -82,13 +82,13 @@ def test_the_documents_figures_are_shipped_and_checked():
 def test_the_shipped_figures_are_those_of_the_repository(known):
     shipped = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
     shipped = shipped[~shipped["table"].str.startswith("document")]
-    assert shipped[list(MEASURES)].to_numpy() == pytest.approx(
-        known[1][list(MEASURES)].to_numpy(), nan_ok=True
+    assert shipped[list(REPORTED_MEASURES)].to_numpy() == pytest.approx(
+        known[1][list(REPORTED_MEASURES)].to_numpy(), nan_ok=True
     )
 
 
 def test_means_of_whole_ratings_and_of_ranks():
-    """Of 50 ratings a mean ends on an even second decimal; of five ranks 1, 1, 1/2, 0, 0 it is .5."""
+    """A mean of 50 ratings ends on an even second decimal; of ranks 1, 1, 1/2, 0, 0 it is .5."""
     ratings = [("4.26", 50, "1 to 5"), ("4.25", 50, "1 to 5"), ("5.02", 50, "1 to 5")]
     ranks = [("0.99", 5, "reciprocal rank to 10"), ("0.5", 5, "reciprocal rank to 10")]
     votes = [("0.507", 300, "0 or 1"), ("0.505", 300, "0 or 1")]
@@ -113,7 +113,7 @@ def test_the_summary_says_how_many_invented_rows_would_be_impossible():
     rows = pd.DataFrame(
         {"table": "t", "row": ["a", "b"], "n": 10, "positives": 5, "accuracy": ["0.80", "0.85"]}
     )
-    (row,) = summary(check_tables(rows)).to_dict("records")
+    (row,) = count_impossible(check_tables(rows)).to_dict("records")
     assert (row["rows"], row["impossible"], row["named"]) == (2, 1, "b")
     assert row["if invented"] == pytest.approx(
         2 * (1 - 11 / 101)
@@ -136,7 +136,7 @@ def test_every_real_table_is_possible_however_it_is_rounded(data):
     scale = 10**places
     for rounding, cut in (("half", np.round), ("down", np.floor)):
         shown = [float(cut(v * scale + 1e-9 * (rounding == "down"))) / scale for v in values]
-        reported = dict(zip(MEASURES, shown, strict=True))
+        reported = dict(zip(REPORTED_MEASURES, shown, strict=True))
         for allowed in (rounding, "either"):
             found = check_row(reported, n, int(gold.sum()), places, allowed)
             assert found.possible

@@ -269,7 +269,7 @@ def test_help_is_quick():
             "answer_questions",
             "k timeout retries max_bytes max_tokens",
         ),
-        ("explain score", "explain.study", "score", "foreign n_resamples=n_resamples"),
+        ("explain score", "explain.study", "score_explanations", "foreign resamples=n_resamples"),
         ("factcheck run", "factcheck.score", "as_report", "n_resamples=n_resamples"),
         ("raters analyse", "raters.analysis", "analyse", "resamples permutations"),
         ("raters audit", "raters.analysis", "validity", "permutations"),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from casebook.errors import InputError
-from casebook.explain.study import LEAST_SOURCES, check_parameters
+from casebook.explain.study import LEAST_SOURCES, check_explanation_parameters
 from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
 from casebook.sensitivity.cases import KEYS, own_collection, plant_cases
@@ -276,4 +276,4 @@ def test_a_wrong_explanation_names_file_and_line(casebook, kitchen, tmp_path, li
 def test_the_chapter_asks_for_enough_sources(kitchen, tmp_path):
     path = written(tmp_path, {"explanation": "Mix flour.", "source": "bread.txt"})
     with pytest.raises(InputError, match=f"{LEAST_SOURCES} are the fewest"):
-        check_parameters({"explanations": str(path), "sources": str(kitchen)})
+        check_explanation_parameters({"explanations": str(path), "sources": str(kitchen)})

@@ -10,43 +10,47 @@ import pytest
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.explain.study import (
-    CONTRASTS,
+    DETECTOR_CONTRASTS,
     DETECTORS,
     FAITHFULNESS,
     Explained,
-    check_questions,
+    check_explained_questions,
     cited_provisions,
     corrupt,
     detect,
+    detection_answer,
     detection_contrasts,
-    detection_headline,
-    explain,
-    score,
+    detector_scores,
+    explain_dataset,
+    score_explanations,
     score_parts,
     score_report,
     scored_copies,
-    scores,
 )
 from casebook.measures.faithfulness import RULES, inverse_frequency
 from casebook.measures.quotations import quote_states
+from casebook.runs.headlines import Headline
 from casebook.verdicts import verdict_of
 
 SOURCE = (
     "The landlord must return the deposit of 5,000 within 14 days. The tenant may not "
     "sublet the flat. Repairs are the landlord's duty under section 11."
 )
-RIGHT = "The landlord must return the deposit within 14 days. It says: “The tenant may not sublet the flat.”"
+RIGHT = (
+    "The landlord must return the deposit within 14 days. "
+    "It says: “The tenant may not sublet the flat.”"
+)
 
 
 @pytest.fixture(scope="module")
 def explained():
-    return explain(load("smoke"))
+    return explain_dataset(load("smoke"))
 
 
 @pytest.fixture(scope="module")
 def detected(explained):
     weights = inverse_frequency(
-        [explained.sources[key] for key in sorted(set(explained.own.values()))]
+        [explained.sources[key] for key in sorted(set(explained.source_of.values()))]
     )
     return detect(scored_copies(explained, weights)).set_index(["defect", "detector"])
 
@@ -54,32 +58,35 @@ def detected(explained):
 def test_templates_quote_their_own_source(explained):
     assert len(explained.explanations) == 34 and not explained.left_out
     for key, text in explained.explanations.items():
-        own = {"own": explained.sources[explained.own[key]]}
+        own = {"own": explained.sources[explained.source_of[key]]}
         assert [quote.state for quote in quote_states(text, own)] == ["verbatim"]
 
 
 def test_each_detector_sees_its_defect():
     weights = inverse_frequency([SOURCE, "Nine men are on boats."])
-    right = scores(RIGHT, SOURCE, weights)
+    right = detector_scores(RIGHT, SOURCE, weights)
     assert tuple(right) == tuple(DETECTORS)
     assert right["mentions"] == right["quotes"] == right["polarity"] == 1.0
     other = {"b": "It is so. It says: “Nine men are on 3 boats.”"}
     spoilt = {k: v["a"] for k, v in corrupt({"a": RIGHT} | other).items()}
-    assert scores(spoilt["number changed"], SOURCE, weights)["mentions"] == 0.0
-    turned = scores(spoilt["negation turned"], SOURCE, weights)
+    assert detector_scores(spoilt["number changed"], SOURCE, weights)["mentions"] == 0.0
+    turned = detector_scores(spoilt["negation turned"], SOURCE, weights)
     assert turned["polarity"] < 1.0 and turned["quotes"] == 0.0
     assert turned["documented"] == pytest.approx(right["documented"], abs=0.1)
-    assert scores(spoilt["foreign sentence"], SOURCE, weights)["corrected"] < right["corrected"]
-    nothing = scores("It is so.", SOURCE, weights)
+    assert (
+        detector_scores(spoilt["foreign sentence"], SOURCE, weights)["corrected"]
+        < right["corrected"]
+    )
+    nothing = detector_scores("It is so.", SOURCE, weights)
     assert nothing["corrected"] is None and nothing["mentions"] is None
     assert nothing["documented faithfulness"] is None and nothing["code faithfulness"] == 0.0
 
 
 def test_faithfulness_is_the_share_of_grounded_sentences_and_not_the_mean_share():
-    """Of three sentences two have half of their words in the source and one none: 2/3 grounded, mean share 1/3."""
+    """Two of three sentences have half of their words in the source: 2/3 grounded, share 1/3."""
     source = "The tenant pays. The insurer refunds."
     text = "Tenant sings. Insurer sings. Whales sing."
-    found = scores(text, source, inverse_frequency([source]))
+    found = detector_scores(text, source, inverse_frequency([source]))
     for rule in ("documented", "code", "corrected"):
         assert found[f"{rule} faithfulness"] == pytest.approx(2 / 3)
         assert found[rule] == pytest.approx(1 / 3)
@@ -120,30 +127,34 @@ def test_what_cannot_be_explained_says_why(monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
     data = load("smoke")
     with pytest.raises(InputError, match="no reference answers"):
-        explain(data, "gold")
+        explain_dataset(data, "gold")
     with pytest.raises(InputError, match="CASEBOOK_DATA_MIRROR"):
-        explain(data, "some_run")
+        explain_dataset(data, "some_run")
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", "/nowhere")
     with pytest.raises(InputError, match="not allowed"):
-        explain(data, "../x")
+        explain_dataset(data, "../x")
     with pytest.raises(InputError, match="no stored answers"):
-        explain(data, "some_run")
+        explain_dataset(data, "some_run")
     with pytest.raises(InputError, match="fewest"):
-        explain(data, limit=2)
+        explain_dataset(data, limit=2)
 
 
 def test_a_limit_draws_and_counts_the_rest():
-    made = explain(load("smoke"), limit=20, seed=1)
+    made = explain_dataset(load("smoke"), limit=20, seed=1)
     assert len(made.explanations) == 20 and made.left_out == {"not drawn": 14}
-    assert list(explain(load("smoke"), limit=20, seed=1).explanations) == list(made.explanations)
-    assert list(explain(load("smoke"), limit=20, seed=2).explanations) != list(made.explanations)
+    assert list(explain_dataset(load("smoke"), limit=20, seed=1).explanations) == list(
+        made.explanations
+    )
+    assert list(explain_dataset(load("smoke"), limit=20, seed=2).explanations) != list(
+        made.explanations
+    )
 
 
 def test_sentences_of_the_explainer_are_explanations_too():
-    made = explain(load("planted"), "explainer", limit=10)
+    made = explain_dataset(load("planted"), "explainer", limit=10)
     assert made.name == "planted.corrected_explainer" and len(made.explanations) == 10
     assert all(text.startswith(("Both", "The ", "Terms")) for text in made.explanations.values())
-    documented = explain(load("planted"), "documented explainer", limit=10)
+    documented = explain_dataset(load("planted"), "documented explainer", limit=10)
     assert documented.name == "planted.documented_explainer" and documented.kind != made.kind
 
 
@@ -151,7 +162,7 @@ def test_sentences_of_the_explainer_are_explanations_too():
 def test_stored_answers_are_held_against_what_the_model_was_shown(mirror, monkeypatch):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     run = "qwen_3_4b__non_reasoning__rag_20251105T164809"
-    made = explain(load("pdpabench"), run)
+    made = explain_dataset(load("pdpabench"), run)
     assert len(made.explanations) == 52 and made.name.endswith(run)
     cited = cited_provisions(made).set_index(["condition", "state"])
     own, other = (cited.loc[(c, "exact"), "share"] for c in ("matched", "mismatched"))
@@ -211,7 +222,7 @@ def test_a_swapped_source_is_noticed_and_contrasted_on_the_same_copies(explained
     assert table.loc[("source swapped", "corrected faithfulness"), "auroc"] > 0.9
     assert (copies.groupby(["defect", "key"])["original"].sum() == 1).all()
     contrasts = detection_contrasts(copies, margin=0.05)
-    assert len(contrasts) == 5 * len(CONTRASTS)
+    assert len(contrasts) == 5 * len(DETECTOR_CONTRASTS)
     for row in contrasts.itertuples():
         ours, rule = (table.loc[(row.defect, name), "auroc"] for name in (row.system, row.against))
         assert (row.level, row.baseline) == pytest.approx((ours, rule))
@@ -242,16 +253,20 @@ def seeing(i):
     return (0.9, 0.1) if i % 6 else (0.5, 0.5)
 
 
+def answered(row, margin):
+    return Headline.of(row, "Is it noticed?", dataset="mine", **detection_answer(row, margin))
+
+
 def headline(pairs, against="code faithfulness", margin=0.05, rows=12):
     found = detection_contrasts(made_copies("negation turned", pairs, rows), margin).set_index(
         "against"
     )
     row = found.loc[against].to_dict() | {"against": against}
-    return detection_headline(row, "a turned negation", "mine", margin)
+    return answered(row, margin)
 
 
 def test_the_answer_tells_both_sides():
-    """Where COUNTERCASE's measure is better, the answer says so, and no less loudly than where ours is."""
+    """Where COUNTERCASE's measure is better, the answer says so as loudly as where ours is."""
     ours = headline({"corrected faithfulness": seeing, "code faithfulness": blind})
     theirs = headline({"corrected faithfulness": blind, "code faithfulness": seeing})
     assert ours.verdict == "helps" and ours.sentence.startswith("Yes: +0.")
@@ -314,12 +329,12 @@ def test_better_and_margin_agree(difference, low, high, opening):
         "baseline": 0.855 - difference,
     }
     row |= {"against": "code faithfulness", "verdict": verdict_of(low, high, 0.05), "reason": None}
-    found = detection_headline(row | {"n": 100, "groups": 96}, "a swapped source", "mine", 0.05)
+    found = answered(row | {"n": 100, "groups": 96}, 0.05)
     assert found.answer == opening
 
 
 def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
-    """Copies that score as their originals, several to a source: no detector has an interval, and no contrast."""
+    """Copies that score as their originals, several a source: no detector, no contrast has bounds."""
     copies = made_copies(
         "negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90
     )
@@ -353,8 +368,8 @@ def test_with_few_sources_detection_is_by_explanation_and_says_so():
 
 
 def test_the_two_areas_under_a_curve_have_two_names(explained):
-    """One is over sentences against foreign sources, the other over explanations against spoilt copies."""
-    found = score(explained, n_resamples=200)
+    """One is over sentences and foreign sources, the other over explanations and spoilt copies."""
+    found = score_explanations(explained, n_resamples=200)
     assert set(found.numbers) == set(RULES)
     for numbers in found.numbers.values():
         assert set(numbers) == {"AUROC of sentences", "faithfulness"}
@@ -376,6 +391,6 @@ def test_data_of_too_few_sources_are_refused_before_a_kernel_starts(tmp_path, te
     with pytest.raises(
         InputError, match=r"different source\(s\) with an explanation, 5 are the fewest"
     ):
-        check_questions(load(str(tmp_path)), {"explanations": "template"})
-    check_questions(load("smoke"), {"explanations": "template"})
-    check_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})
+        check_explained_questions(load(str(tmp_path)), {"explanations": "template"})
+    check_explained_questions(load("smoke"), {"explanations": "template"})
+    check_explained_questions(load(str(tmp_path)), {"explanations": str(tmp_path / "mine.jsonl")})

@@ -14,9 +14,9 @@ from casebook.explain.templates import (
     Explainer,
     Passage,
     TermWeights,
-    as_markdown,
     explain_edge,
     explain_result,
+    explanation_markdown,
     terms,
 )
 from casebook.sensitivity import facts
@@ -141,7 +141,7 @@ def test_edge_without_any_witness_says_so_and_the_documented_one_asserts():
 def test_markdown_is_safe_and_marks_what_nobody_checked():
     text = passage("state <script>alert(1)</script> | *x*")
     made = explain_result(SHEET, text, WEIGHTS, documented=True).to_dict()
-    written = as_markdown(made)
+    written = explanation_markdown(made)
     assert "(not checked)" in written
     assert "<script>" not in written
 

@@ -107,7 +107,7 @@ def bare(labels):
     """Give what a file of judgements holds: no texts, no groups, one split."""
     judged = {d for documents in labels.relevant.values() for d in documents}
     documents = [d for d in labels.documents if d in judged]
-    return Labels(labels.name, {"all": labels.relevant}, documents, whole=False)
+    return Labels(labels.name, {"all": labels.relevant}, documents, complete=False)
 
 
 def half(labels, rng):

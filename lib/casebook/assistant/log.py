@@ -1,10 +1,12 @@
 """Logs of an assistant's answers: our own form, and the exports of widely used evaluation tools.
 
-Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, if pyarrow is there; Inspect's ``.eval``.
-Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``, ``contexts``, ``ground_truth``) and 0.2 to
-0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2), LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs,
-the body of ``upload-experiment``), OpenAI Evals API of 2025 (output items), DeepEval 3 (test cases, saved test runs),
-promptfoo 0.100 and later (results JSON), LangChain (``query``, ``result``, ``source_documents``), chat ``messages``.
+Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, if pyarrow is there;
+Inspect's ``.eval``. Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``,
+``contexts``, ``ground_truth``) and 0.2 to 0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2),
+LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs, the body of ``upload-experiment``),
+OpenAI Evals API of 2025 (output items), DeepEval 3 (test cases, saved test runs), promptfoo 0.100
+and later (results JSON), LangChain (``query``, ``result``, ``source_documents``), chat
+``messages``.
 """
 
 import ast
@@ -48,44 +50,49 @@ from casebook.readers import (
 )
 from casebook.text import UNSPACED
 
-NAMES = read_yaml(DATA / "assistant" / "names.yml")
-ALIASES = NAMES["columns"]
+ASSISTANT_WORDS = read_yaml(DATA / "assistant" / "names.yml")
+LOG_ALIASES = ASSISTANT_WORDS["columns"]
 """Each column and the names under which tools export it, ours first."""
-COLUMNS = (*ALIASES, "references", "no_answer")
+LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer")
 _TEXTS = ("question", "answer", "reference")
-_EXPORTS = NAMES["exports"]
+_EXPORTS = ASSISTANT_WORDS["exports"]
 
 
 def spelling(name):
-    """Name of a field as it is compared: ``Ground Truth``, ``groundTruth`` and ``ground_truth`` are one."""
+    """Give a field's name as it is compared.
+
+    ``Ground Truth``, ``groundTruth`` and ``ground_truth`` are one name.
+    """
     return re.sub(r"[\s_-]", "", str(name)).lower()
 
 
 def _paths(column):
-    """Where a column may stand in a record, by priority."""
-    names = ALIASES[column]
+    """Give the paths at which a column may stand in a record, by priority."""
+    names = LOG_ALIASES[column]
     parts = _EXPORTS["record"]
     if column not in ("answer", "system"):  # those are never given to a test
         parts = parts + _EXPORTS["given"]
-    texts = [part for text in _TEXTS for part in _EXPORTS[text]]
     paths = [f"{part}.{name}" for part in parts for name in names]
     if column in _TEXTS:
-        known = [name for text in _TEXTS for name in ALIASES[text]]
-        paths += [f"{part}.{name}" for part in _EXPORTS[column] for name in (*known, "text")]
+        text_names = [name for text in _TEXTS for name in LOG_ALIASES[text]]
+        paths += [f"{part}.{name}" for part in _EXPORTS[column] for name in [*text_names, "text"]]
     else:
-        paths += [f"{part}.{name}" for part in texts for name in names]
-    first, last = (_EXPORTS[place].get(column, []) for place in ("first", "last"))
-    return list(dict.fromkeys(map(spelling, [*first, *names, *paths, *last])))
+        text_parts = [part for text in _TEXTS for part in _EXPORTS[text]]
+        paths += [f"{part}.{name}" for part in text_parts for name in names]
+    before = _EXPORTS["first"].get(column, [])
+    after = _EXPORTS["last"].get(column, [])
+    return list(dict.fromkeys(map(spelling, [*before, *names, *paths, *after])))
 
 
-PATHS = {column: _paths(column) for column in ALIASES}
+PATHS = {column: _paths(column) for column in LOG_ALIASES}
 _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _SCORES = re.compile(
-    "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback|metrics"
+    "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback"
+    "|metrics"
 )
-_REASONS = 3  # that a note names
-_EXACT = frozenset().union(*ALIASES.values())
+_MOST_REASONS = 3  # that a note names
+_EXACT = frozenset().union(*LOG_ALIASES.values())
 TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
@@ -96,32 +103,36 @@ def read_log(paths, collection=None):
     Parameters
     ----------
     paths : path-like or list of path-like
-        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `ALIASES` for the names of columns
-        that are understood, in any letter case. Without a column ``system``, the name of a file is that of its system.
+        JSON lines, JSON, CSV, TSV, a workbook, parquet or Inspect's ``.eval``; see `LOG_ALIASES`
+        for the names of columns that are understood, in any letter case. Without a column
+        ``system``, the name of a file is that of its system.
     collection : str or path-like, optional
         Data set or BEIR folder, where the contexts are ids of it instead of texts.
 
     Returns
     -------
     pandas.DataFrame
-        A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of texts, None without
-        retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids), ``system``, ``group`` (the question's id
-        where none is named), ``abstained``, ``seconds``, ``cost``, ``references`` (all, where a question has several),
-        ``no_answer`` (why a run failed that gave none; its ``answer`` is then empty and is not scored).
-        ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]`` says what was not
-        read, ``attrs["named"]`` whether questions have ids, and ``attrs["unread"]`` names a context that is an id where
-        no collection was named.
+        A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of
+        texts, None without retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids),
+        ``system``, ``group`` (the question's id where none is named), ``abstained``, ``seconds``,
+        ``cost``, ``references`` (all, where a question has several), ``no_answer`` (why a run
+        failed that gave none; its ``answer`` is then empty and is not scored).
+        ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]``
+        says what was not read, ``attrs["named"]`` whether questions have ids, and
+        ``attrs["unread"]`` names a context that is an id where no collection was named.
 
     Raises
     ------
     InputError
-        With file, row and remedy, if a row cannot be read, has no question or answer, or contradicts another.
+        With file, row and remedy, if a row cannot be read, has no question or answer, or
+        contradicts another.
 
     Examples
     --------
     >>> import json, tempfile
     >>> from pathlib import Path
-    >>> line = {"user_input": "May I cancel?", "response": "Yes.", "retrieved_contexts": ["You may cancel."]}
+    >>> line = {"user_input": "May I cancel?", "response": "Yes."}
+    >>> line["retrieved_contexts"] = ["You may cancel."]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "ragas.jsonl")
     ...     _ = path.write_text(json.dumps(line))
@@ -130,64 +141,84 @@ def read_log(paths, collection=None):
     (['May I cancel?', 'Yes.', 'ragas'], ['You may cancel.'])
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    texts, rows = None, []
+    texts = None
     if collection:
         documents = documents_of(collection)
         texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    rows = []
     for path in map(Path, paths):
-        for place, record in _records(path):
-            try:
-                rows.append(_row(path, place, record, texts))
-            except ValidationError as error:
-                raise InputError.at(path, place, first_problem(error)) from None
-            except (AttributeError, IndexError, KeyError, TypeError) as error:
-                problem = "has a field of another form than the tool writes: compare it with the table of columns"
-                raise InputError.at(path, place, problem) from error
-    given = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
-    ids = (
-        given
-        and not collection
-        and not any(" " in text.strip() or UNSPACED.search(text) for _, text in given)
-    )
-    for row in rows if ids else ():  # no text has a blank, though its script would put some
-        row |= {"contexts": None, "context_ids": row["context_ids"] or row["contexts"]}
-    kept, copies = _distinct(_last_tries(rows))
-    log = pd.DataFrame([{name: row[name] for name in COLUMNS} for row in kept])
-    log.attrs |= {
-        "copies": copies,
-        "named": all(row["named"] for row in kept),
-        "unread": given[0] if ids else None,
-    }
-    log.attrs["notes"] = _notes(kept, copies)
+        for number, record in _records(path):
+            rows.append(_checked_row(path, number, record, texts))
+    contexts = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
+    unread = None
+    if contexts and not collection and _look_like_ids(text for _, text in contexts):
+        unread = contexts[0]
+        for row in rows:
+            row["context_ids"] = row["context_ids"] or row["contexts"]
+            row["contexts"] = None
+    rows, copies = _distinct(_last_tries(rows))
+    log = pd.DataFrame([{name: row[name] for name in LOG_COLUMNS} for row in rows])
+    log.attrs["copies"] = copies
+    log.attrs["named"] = all(row["named"] for row in rows)
+    log.attrs["unread"] = unread
+    log.attrs["notes"] = _notes(rows, copies)
     return log
 
 
+def _checked_row(path, number, record, texts):
+    """Give one record under our names, or refuse it with file, row and remedy."""
+    try:
+        return _row(path, number, record, texts)
+    except ValidationError as error:
+        raise InputError.at(path, number, first_problem(error)) from None
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise InputError.at(
+            path,
+            number,
+            "has a field of another form than the tool writes: compare it with the table of "
+            "columns",
+        ) from error
+
+
+def _look_like_ids(texts):
+    """Say whether no text has a blank, though its script would put some."""
+    return not any(" " in text.strip() or UNSPACED.search(text) for text in texts)
+
+
 def _notes(rows, copies):
-    """What is to be said of a log: what was left out, and what is not read as somebody might think."""
-    scores = sorted({name for row in rows for name in row["scores"]})
-    turns, cut_off = (sum(row[name] for row in rows) for name in ("several_turns", "cut_off"))
+    """Say what was left out of a log, and what is not read as somebody might think."""
     notes = not_answered(row["no_answer"] for row in rows)
-    notes += [f"{len(copies)} repeated rows are left out"] if copies else []
-    notes += [f"the log's own scores are not read: {', '.join(scores)}"] if scores else []
-    notes += (
-        [f"of {turns} conversations the last question and its answer are read"] if turns else []
-    )
-    notes += [f"{cut_off} answers were cut off at the model's limit"] if cut_off else []
+    if copies:
+        notes.append(f"{len(copies)} repeated rows are left out")
+    scores = sorted({name for row in rows for name in row["scores"]})
+    if scores:
+        notes.append(f"the log's own scores are not read: {', '.join(scores)}")
+    several_turns = sum(row["several_turns"] for row in rows)
+    if several_turns:
+        notes.append(f"of {several_turns} conversations the last question and its answer are read")
+    cut_off = sum(row["cut_off"] for row in rows)
+    if cut_off:
+        notes.append(f"{cut_off} answers were cut off at the model's limit")
     if any(UNSPACED.search(row["answer"]) for row in rows):
         notes.append(
-            "COUNTERCASE's definition reads Latin letters only: it counts other sentences as grounded"
+            "COUNTERCASE's definition reads Latin letters only: it counts other sentences as "
+            "grounded"
         )
     return notes
 
 
 def not_answered(reasons):
-    """Say how many rows have a reason instead of an answer, and the commonest of them, in one line or none."""
+    """Say how many rows have a reason instead of an answer, and the commonest reasons.
+
+    Gives a list of one line, or of none.
+    """
     counts = Counter(reason for reason in reasons if isinstance(reason, str))
     if not counts:
         return []
-    named = "; ".join(f"{count} × {reason[:100]}" for reason, count in counts.most_common(_REASONS))
-    more = f"; and {len(counts) - _REASONS} other reasons" if len(counts) > _REASONS else ""
-    return [f"not answered: {counts.total()} ({named}{more})"]
+    reasons = [f"{count} × {reason[:100]}" for reason, count in counts.most_common(_MOST_REASONS)]
+    if len(counts) > _MOST_REASONS:
+        reasons.append(f"and {len(counts) - _MOST_REASONS} other reasons")
+    return [f"not answered: {counts.total()} ({'; '.join(reasons)})"]
 
 
 def checked_log(paths, collection=None):
@@ -196,8 +227,8 @@ def checked_log(paths, collection=None):
     if log.attrs["unread"]:
         where, text = log.attrs["unread"]
         raise InputError(
-            f"{where}: contexts such as {text[:40]!r} are no texts: write the texts, or name the data set or "
-            "folder that they are ids of as collection"
+            f"{where}: contexts such as {text[:40]!r} are no texts: write the texts, or name the "
+            "data set or folder that they are ids of as collection"
         )
     if not (
         log["contexts"].map(bool).any()
@@ -205,18 +236,19 @@ def checked_log(paths, collection=None):
         or len(log["system"].unique()) > 1
     ):
         raise InputError(
-            f"{paths}: has neither contexts nor references nor a second system, so nothing can be measured: add "
-            "a field 'contexts' or 'reference', or name a second log"
+            f"{paths}: has neither contexts nor references nor a second system, so nothing can be "
+            "measured: add a field 'contexts' or 'reference', or name a second log"
         )
     return log
 
 
-def check_parameters(values):
-    """Read the log that a notebook's parameters name, and look for the systems that they name; gives its notes."""
-    read = checked_log if "collection" in values else read_log
-    log = read(values["log"], values.get("collection"))
+def check_log_parameters(values):
+    """Read the log that parameters name, check the systems that they name, and give its notes."""
+    if "collection" not in values:
+        return "; ".join(read_log(values["log"]).attrs["notes"])
+    log = checked_log(values["log"], values["collection"])
     systems = log["system"].unique().tolist()
-    for name in ("focus", "against") if "collection" in values else ():
+    for name in ("focus", "against"):
         if values.get(name) and values[name] not in systems:
             raise InputError(
                 f"{name}: the log has no system {values[name]!r}; it has {', '.join(systems)}"
@@ -225,18 +257,20 @@ def check_parameters(values):
 
 
 def documents_of(name):
-    """Documents of a folder, whatever its name, or of a data set."""
+    """Read the documents of a folder, whatever its name, or of a data set."""
     if Path(name).is_dir():
         return read_collection(Path(name))
-    own = data_folder(name)
-    return read_collection(own[1]) if own else load(str(name)).documents
+    folder = data_folder(name)
+    if folder:
+        return read_collection(folder[1])
+    return load(str(name)).documents
 
 
 # --- the records of a file, whatever tool wrote it
 
 
 def _records(path):
-    """Records of a file with their lines, rows or places."""
+    """Read the records of a file with their lines, rows or positions."""
     kind = suffix_of(path)
     if kind == ".xlsx":
         return _workbook_records(path)
@@ -251,23 +285,26 @@ def _records(path):
         content = _listed(content)
     if not isinstance(content, list) or not content:
         raise InputError(
-            f"{path}: holds no answers: give a list of objects, or an export that is named in the manual"
+            f"{path}: holds no answers: give a list of objects, or an export that is named in the "
+            "manual"
         )
-    for place, record in enumerate(content, 1):
+    for number, record in enumerate(content, 1):
         if not isinstance(record, dict):
-            raise InputError.at(path, place, "is not an object")
+            raise InputError.at(path, number, "is not an object")
     return list(enumerate(content, 1))
 
 
 def _workbook_records(path):
-    """Rows of the first sheet; cells are text, as in CSV."""
+    """Read the rows of the first sheet; cells are text, as in CSV."""
     from casebook.sheets import cell_text, read_book, sheet_records
 
     rows = sheet_records(path, read_book(path).sheets[0])
-    texts = [
-        (number, {name: cell_text(cell) for name, cell in row.items()}) for number, row in rows
-    ]
-    return [(number, row) for number, row in texts if any(row.values())]
+    records = []
+    for number, row in rows:
+        record = {name: cell_text(cell) for name, cell in row.items()}
+        if any(record.values()):
+            records.append((number, record))
+    return records
 
 
 def _parquet_records(path):
@@ -290,33 +327,32 @@ LARGEST_ARCHIVE = 2 << 30  # bytes that an Inspect log may unpack to
 
 
 def _inspect_archive(path):
-    """Content of Inspect's ``.eval``, a zip of JSON: its header, and a file a sample."""
+    """Read Inspect's ``.eval``, a zip of JSON: its header, and a file a sample."""
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > LARGEST_ARCHIVE:
                 raise InputError(f"{path}: unpacks to more than {LARGEST_ARCHIVE:,} bytes")
             names = archive.namelist()
-            header = (
-                "header.json" if "header.json" in names else "_journal/start.json"
-            )  # of a run that was stopped
+            header = "header.json"
+            if header not in names:
+                header = "_journal/start.json"  # of a run that was stopped
+            evaluation = parse_json(archive.read(header))["eval"]
             samples = [
-                name for name in names if name.startswith("samples/") and name.endswith(".json")
+                parse_json(archive.read(name))
+                for name in names
+                if name.startswith("samples/") and name.endswith(".json")
             ]
-            content = parse_json(archive.read(header))
-            return {
-                "eval": content["eval"],
-                "samples": [parse_json(archive.read(name)) for name in samples],
-            }
+            return {"eval": evaluation, "samples": samples}
     except OSError as error:
         raise unreadable(path, error) from error
     except (
         *DAMAGED,
         zipfile.BadZipFile,
         KeyError,
-        RuntimeError,
+        RuntimeError,  # encrypted
         ValueError,
         TypeError,
-    ) as error:  # encrypted too
+    ) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(
             f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'"
@@ -324,40 +360,40 @@ def _inspect_archive(path):
 
 
 def _listed(content):
-    """Records of an export that is one object, with the system that it names."""
+    """Give the records of an export that is one object, with the system that it names."""
     results = content.get("results")
     if isinstance(results, dict) and isinstance(results.get("results"), list):
         results = _with_prompts(results["results"])
     rows = next((content[name] for name in _EXPORTS["lists"] if name in content), results)
     evaluation = content.get("eval")
-    system = (
-        evaluation.get("model") if isinstance(evaluation, dict) else content.get("experiment_name")
-    )
+    if isinstance(evaluation, dict):
+        system = evaluation.get("model")
+    else:
+        system = content.get("experiment_name")
     if system and isinstance(rows, list):
         rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
     return rows
 
 
 def _with_prompts(results):
-    """Results of promptfoo, numbered by prompt only where there are several."""
+    """Give the results of promptfoo, numbered by prompt only where there are several."""
     results = [row for row in results if isinstance(row, dict)]
     several = len({str(row.get("promptIdx")) for row in results}) > 1
     return results if several else [row | {"promptIdx": None} for row in results]
 
 
 def _flat(record, part=""):
-    """Fields of a record by the spelling of their paths; of several choices the first."""
+    """Give the fields of a record by the spelling of their paths; of several choices the first."""
     fields = {}
-    for name, value in sorted(
-        record.items(), key=lambda field: field[0] in _EXACT
-    ):  # an exact name counts most
-        place = part + spelling(name)
-        if place == "output.choices" and isinstance(value, list):
+    # An exact name comes last, so that it counts most.
+    for name, value in sorted(record.items(), key=lambda field: field[0] in _EXACT):
+        path = part + spelling(name)
+        if path == "output.choices" and isinstance(value, list):
             value = value[0] if value else {"message": {"content": ""}}
-        if isinstance(value, dict) and place in _NESTED:
-            fields |= _flat(value, f"{place}.")
+        if isinstance(value, dict) and path in _NESTED:
+            fields |= _flat(value, f"{path}.")
         else:
-            fields[place] = value
+            fields[path] = value
     return fields
 
 
@@ -368,25 +404,26 @@ def _missing(value):
     return value is None or value == "" or value != value
 
 
-def _said(value):
-    """Text of a question or answer: of messages the last one's, of a message its parts'."""
-    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        said = [
-            one.get("content")
-            for one in value
-            if one.get("role", one.get("type")) not in ("system", "developer")
+def _text(value):
+    """Give the text of a question or answer: of messages that of the last one, of parts all."""
+    if isinstance(value, list) and value and all(isinstance(message, dict) for message in value):
+        contents = [
+            message.get("content")
+            for message in value
+            if message.get("role", message.get("type")) not in ("system", "developer")
         ]
-        value = said[-1] if said else None
-        return (
-            " ".join(part.get("text", "") for part in value) if isinstance(value, list) else value
-        )
+        value = contents[-1] if contents else None
+        if isinstance(value, list):
+            return " ".join(part.get("text", "") for part in value)
     return value
 
 
 def _list(value):
-    """List of a cell: as JSON, as Python or as numpy wrote it, ids with their grades, or a single one."""
-    if isinstance(value, str) and (array := _ARRAY.fullmatch(value.strip())):
-        value = array[1]
+    """Read a cell's list: as JSON, Python or numpy wrote it, ids with grades, or a single one."""
+    if isinstance(value, str):
+        array = _ARRAY.fullmatch(value.strip())
+        if array:
+            value = array[1]
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
             return list(json.loads(value))
@@ -401,16 +438,19 @@ _SPACE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, token
 
 
 def _printed_list(text):
-    """List that Python printed, or numpy, which puts no commas: Python would join its texts into one."""
+    """Read a list that Python printed, or numpy, which puts no commas.
+
+    Python would join the texts of numpy's list into one.
+    """
     with suppress(tokenize.TokenError, SyntaxError):
         tokens = [
             token
             for token in tokenize.generate_tokens(io.StringIO(text).readline)
             if token.type not in _SPACE
         ]
-        kinds = [token.type == tokenize.STRING for token in tokens]
-        if any(first and second for first, second in pairwise(kinds)):
-            if not all(kinds[1:-1]):
+        is_text = [token.type == tokenize.STRING for token in tokens]
+        if any(current and following for current, following in pairwise(is_text)):
+            if not all(is_text[1:-1]):
                 raise ValueError("holds texts without a comma between them: write a list as JSON")
             return [ast.literal_eval(token.string) for token in tokens[1:-1]]
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -423,13 +463,13 @@ def _objects(value):
 
 
 def _references(value):
-    """Reference answers: one, or several as Inspect's targets and the ground_truths of RAGAS 0.1."""
+    """Read reference answers: one, or several as Inspect and RAGAS 0.1 write them."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError):
             value = _list(value)
     if isinstance(value, list) and not all(isinstance(each, dict) for each in value):
         return [each for each in value if not _missing(each)] or None
-    text = _said(value)
+    text = _text(value)
     return None if _missing(text) else [text]
 
 
@@ -443,8 +483,8 @@ class _Answer(BaseModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     id: str | None
-    question: Annotated[str, StringConstraints(strict=True, pattern=r"\S"), BeforeValidator(_said)]
-    answer: Annotated[StrictStr, BeforeValidator(_said)]
+    question: Annotated[str, StringConstraints(strict=True, pattern=r"\S"), BeforeValidator(_text)]
+    answer: Annotated[StrictStr, BeforeValidator(_text)]
     contexts: Annotated[list[StrictStr | int | dict] | None, BeforeValidator(_objects)]
     context_ids: Ids
     reference: Annotated[list[StrictStr] | None, BeforeValidator(_references)]
@@ -458,24 +498,20 @@ class _Answer(BaseModel):
 
 
 def _values(flat):
-    """Value of each column of a record, None where it has none."""
+    """Give the value of each column of a record, None where it has none."""
     row = {}
     for column, paths in PATHS.items():
         values = (flat.get(path) for path in paths)
         row[column] = next((value for value in values if not _missing(value)), None)
     output = flat.get("response.output")
-    if not isinstance(output, str | None):
-        row["answer"] = json.dumps(
-            output, ensure_ascii=False
-        )  # promptfoo reads the JSON of an answer
+    if not isinstance(output, str | None):  # promptfoo reads the JSON of an answer
+        row["answer"] = json.dumps(output, ensure_ascii=False)
+    row["no_answer"] = None
     failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
-    reason = "".join(
-        sign if sign.isprintable() else " " for sign in str(failed)
-    )  # a server's words reach terminals
-    row["no_answer"] = None if row["answer"] or not failed else " ".join(reason.split())
-    if not row["answer"] and (
-        failed or any(flat.get(path) in ("", []) for path in PATHS["answer"])
-    ):
+    if failed and not row["answer"]:
+        row["no_answer"] = _printable(str(failed))
+    is_empty = any(flat.get(path) in ("", []) for path in PATHS["answer"])
+    if not row["answer"] and (failed or is_empty):
         row["answer"] = ""  # a run that failed has no answer
     if row["seconds"] is None and flat.get("latencyms") is not None:
         row["seconds"] = flat["latencyms"] / 1000
@@ -484,45 +520,52 @@ def _values(flat):
     return row
 
 
-def _row(path, place, record, texts):
+def _printable(text):
+    """Give a server's words as they may reach a terminal."""
+    signs = [sign if sign.isprintable() else " " for sign in text]
+    return " ".join("".join(signs).split())
+
+
+def _row(path, number, record, texts):
     """Give one record under our names: checked, with contexts as texts and as ids."""
-    if not isinstance(
-        record.get("output"), dict
-    ):  # of all metadata only Inspect's hold contexts and the like
+    if not isinstance(record.get("output"), dict):
+        # Of all metadata only Inspect's hold contexts and the like.
         record = record | {"metadata": None}
-    where = f"{path}:{place}"
+    where = f"{path}:{number}"
     flat = _flat(record)
     flat = _last_turn(flat) | flat
     row = _values(flat)
-    for column, remedy in (
-        ("question", "the question's text"),
-        ("answer", '"" where none was given'),
-    ):
-        if row[column] is None:
-            known, there = (
-                ", ".join(ALIASES[column][:5]),
-                ", ".join(sorted(map(str, record))[:8]) or "none",
-            )
-            raise InputError(
-                f"{where}: has no {column}: name a field {known}, and write {remedy}; it has {there}"
-            )
+    _require(where, row, record, "question", "the question's text")
+    _require(where, row, record, "answer", '"" where none was given')
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
     row = _Answer.model_validate(row).model_dump()
     row["references"] = row["reference"]
     row["reference"] = row["references"][0] if row["references"] else None
     row["named"] = row["id"] is not None
-    row["id"] = row["id"] if row["named"] else row["question"]
-    row["group"] = row["id"] if row["group"] is None else row["group"]
+    if not row["named"]:
+        row["id"] = row["question"]
+    if row["group"] is None:
+        row["group"] = row["id"]
     row["system"] = row["system"] or path.name.split(".")[0]
-    row |= {name: math.nan for name in ("seconds", "cost") if row[name] is None}
+    for name in ("seconds", "cost"):
+        if row[name] is None:
+            row[name] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
-    return row | {
-        "where": where,
-        "scores": [str(name) for name in record if _is_score(spelling(name))],
-        "several_turns": bool(flat.get("severalturns")),
-        "cut_off": flat.get("cutoff") is True,
-    }
+    row["where"] = where
+    row["scores"] = [str(name) for name in record if _is_score(spelling(name))]
+    row["several_turns"] = bool(flat.get("severalturns"))
+    row["cut_off"] = flat.get("cutoff") is True
+    return row
+
+
+def _require(where, row, record, column, remedy):
+    if row[column] is None:
+        aliases = ", ".join(LOG_ALIASES[column][:5])
+        fields = ", ".join(sorted(map(str, record))[:8]) or "none"
+        raise InputError(
+            f"{where}: has no {column}: name a field {aliases}, and write {remedy}; it has {fields}"
+        )
 
 
 def _is_score(name):
@@ -530,59 +573,71 @@ def _is_score(name):
 
 
 def _last_turn(flat):
-    """Question and answer of a chat that has no fields of these names: the last answer, and what was asked before."""
-    said = flat.get("messages")
-    named = any(name in flat for column in ("question", "answer") for name in PATHS[column])
-    if named or not (isinstance(said, list) and all(isinstance(each, dict) for each in said)):
+    """Give question and answer of a chat that has no fields of these names.
+
+    That is the last answer, and what was asked before it.
+    """
+    messages = flat.get("messages")
+    has_fields = any(name in flat for column in ("question", "answer") for name in PATHS[column])
+    is_chat = isinstance(messages, list) and all(isinstance(each, dict) for each in messages)
+    if has_fields or not is_chat:
         return {}
-    answered = [
-        place
-        for place, each in enumerate(said)
-        if each.get("role") == "assistant" and each.get("content")
+    answers = [
+        i
+        for i, message in enumerate(messages)
+        if message.get("role") == "assistant" and message.get("content")
     ]
-    if not answered:
+    if not answers:
         return {}
-    asked = [each for each in said[: answered[-1]] if each.get("role") == "user"]
+    last = answers[-1]
+    questions = [message for message in messages[:last] if message.get("role") == "user"]
     return {
-        "question": asked[-1:] or None,
-        "answer": [said[answered[-1]]],
-        "severalturns": len(asked) > 1,
+        "question": questions[-1:] or None,
+        "answer": [messages[last]],
+        "severalturns": len(questions) > 1,
     }
 
 
-def _contexts(where, given, ids, texts):
-    """Contexts as texts and as ids."""
-    if given and all(isinstance(one, dict) for one in given):
-        given = [
-            one["kwargs"] if isinstance(one.get("kwargs"), dict) else one for one in given
-        ]  # LangChain's dump
-        ids = ids or [
-            next((str(one[name]) for name in ID_OF if name in one), None) for one in given
+def _contexts(where, contexts, ids, texts):
+    """Give contexts as texts and as ids."""
+    if contexts and all(isinstance(context, dict) for context in contexts):
+        objects = [
+            context["kwargs"] if isinstance(context.get("kwargs"), dict) else context
+            for context in contexts  # LangChain's dump has kwargs
         ]
-        given = [next((one[name] for name in TEXT_OF if name in one), None) for one in given]
-        ids = None if None in ids else ids
-    if texts is not None and (given or ids):
-        ids = [str(one) for one in ids or given]
-        if unknown := [one for one in ids if one not in texts]:
-            raise InputError(
-                f"{where}: context {unknown[0][:60]!r} is no id of the collection: check --collection"
-            )
-        given = [texts[one] for one in ids]
-    if given is not None and not all(isinstance(one, str) for one in given):
+        ids = ids or [
+            next((str(context[name]) for name in ID_OF if name in context), None)
+            for context in objects
+        ]
+        if None in ids:
+            ids = None
+        contexts = [
+            next((context[name] for name in TEXT_OF if name in context), None)
+            for context in objects
+        ]
+    if texts is not None and (contexts or ids):
+        ids = [str(name) for name in ids or contexts]
+        for name in ids:
+            if name not in texts:
+                raise InputError(
+                    f"{where}: context {name[:60]!r} is no id of the collection: check --collection"
+                )
+        contexts = [texts[name] for name in ids]
+    if contexts is not None and not all(isinstance(context, str) for context in contexts):
         remedy = "give texts, objects with a field text, or ids and a collection"
         raise InputError(f"{where}: a context is no text: {remedy}")
-    if given is not None and ids is not None and len(given) != len(ids):
+    if contexts is not None and ids is not None and len(contexts) != len(ids):
         raise InputError(
-            f"{where}: {len(given)} contexts and {len(ids)} context ids: give one id a context"
+            f"{where}: {len(contexts)} contexts and {len(ids)} context ids: give one id a context"
         )
-    return {"contexts": given, "context_ids": ids}
+    return {"contexts": contexts, "context_ids": ids}
 
 
 # --- rows that belong together
 
 
 def _last_tries(rows):
-    """Rows without the failures of what was asked again later."""
+    """Leave out the failures of what was asked again later."""
     last = {(row["id"], row["system"]): row for row in rows}
     return [
         row for row in rows if row["no_answer"] is None or last[row["id"], row["system"]] is row
@@ -590,23 +645,25 @@ def _last_tries(rows):
 
 
 def _distinct(rows):
-    """Rows without copies; a contradiction is an error."""
-    kept, copies, questions = {}, [], {}
+    """Give the rows without copies, and the copies; a contradiction is an error."""
+    distinct = {}
+    copies = []
+    questions = {}
     for row in rows:
-        first = questions.setdefault(row["id"], row)
+        question = questions.setdefault(row["id"], row)
         for column in ("question", "references", "relevant"):
-            if None not in (first[column], row[column]) and first[column] != row[column]:
+            if None not in (question[column], row[column]) and question[column] != row[column]:
                 raise InputError(
-                    f"{row['where']}: {column.rstrip('s')} of id {row['id']!r} differs from that in {first['where']}: "
-                    "one id names one question"
+                    f"{row['where']}: {column.rstrip('s')} of id {row['id']!r} differs from that "
+                    f"in {question['where']}: one id names one question"
                 )
-        earlier = kept.setdefault((row["id"], row["system"]), row)
+        earlier = distinct.setdefault((row["id"], row["system"]), row)
         if earlier is row:
             continue
         if any(earlier[name] != row[name] for name in ("answer", "contexts", "context_ids")):
             raise InputError(
-                f"{row['where']}: {row['system']} answered {row['id'][:60]!r} otherwise in {earlier['where']}: "
-                "keep one of them, or name two systems in the field 'system'"
+                f"{row['where']}: {row['system']} answered {row['id'][:60]!r} otherwise in "
+                f"{earlier['where']}: keep one of them, or name two systems in the field 'system'"
             )
         copies.append(f"{row['where']}, as in {earlier['where']}")
-    return list(kept.values()), copies
+    return list(distinct.values()), copies

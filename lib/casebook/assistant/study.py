@@ -1,44 +1,51 @@
-"""What is measured of an assistant's answers: rows of scores with baselines, estimates, contrasts, planted defects."""
+"""What is measured of an assistant's answers: scores, estimates, contrasts, planted defects."""
 
 import math
 import os
 import re
 import string
 from collections import Counter
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
-from casebook.assistant.log import NAMES, checked_log, not_answered, read_log
+from casebook.assistant.log import ASSISTANT_WORDS, checked_log, not_answered, read_log
+from casebook.data.cards import may_show
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, explain, with_reasons
-from casebook.explain.study import scores as detector_scores
+from casebook.explain.study import corrupt, detector_scores, explain_dataset, with_reasons
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
-from casebook.measures.faithfulness import documented_faithfulness, faithfulness, inverse_frequency
+from casebook.measures.faithfulness import (
+    THRESHOLD,
+    documented_faithfulness,
+    faithfulness,
+    inverse_frequency,
+)
 from casebook.measures.mentions import share_named
 from casebook.measures.quotations import bracket_references, share_held
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
+from casebook.runs.outputs import items_within, one_line
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
 from casebook.verdicts import NO_UNIT_DIFFERS, gate_verdict
 
-MEASURES = {key: row["name"] for key, row in NAMES["measures"].items()}
+ANSWER_MEASURES = {key: words["name"] for key, words in ASSISTANT_WORDS["measures"].items()}
 """Key in the files to the name that readers see."""
-CONTROLS = {key: row.get("baseline") for key, row in NAMES["measures"].items()}
-DEFECTS, DETECTORS = NAMES["defects"], NAMES["detectors"]
-COMPARISONS = NAMES["comparisons"]
-OWN = "faithfulness"  # of the detectors the measure that the chapter itself reports
-MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
+BASELINE_NAMES = {key: words.get("baseline") for key, words in ASSISTANT_WORDS["measures"].items()}
+DEFECT_NAMES = ASSISTANT_WORDS["defects"]
+DETECTOR_NAMES = ASSISTANT_WORDS["detectors"]
+COMPARISONS = ASSISTANT_WORDS["comparisons"]
+REPORTED_DETECTOR = "faithfulness"  # of the detectors the measure that the chapter itself reports
+SHARE_MARGIN = 0.05  # differences of shares below it do not matter; of words none is stated
 
 
 # --- logs that are shipped or published
@@ -49,17 +56,19 @@ _QUOTED = re.compile(r"“[^“”]*”$")
 
 
 def shipped_log(name):
-    """Log of a data set and its name: our own on ``smoke``, PDPABench's published answers, else templates.
+    """Give the log of a data set and its name.
 
-    Where no mirror has PDPABench's answers, templates on ConsumerContractsQA stand in for them.
+    That is our own on ``smoke``, PDPABench's published answers, else templates. Where no mirror has
+    PDPABench's answers, templates on ConsumerContractsQA stand in for them.
     """
     if name == "smoke":
         return read_log(DATA / "assistant" / "answers.jsonl"), name
     folder = Path(os.environ.get(MIRROR_VARIABLE) or ".") / ANSWERED / "generation"
     if name == ANSWERED and folder.is_dir():
         return _published_answers(folder), name
-    name = TEMPLATES if name == ANSWERED else name
-    return _templates(name), name
+    if name == ANSWERED:
+        name = TEMPLATES
+    return _template_answers(name), name
 
 
 def check_systems(values):
@@ -74,94 +83,97 @@ def check_systems(values):
 
 
 def demonstration(name):
-    """What wrote the answers of a shipped log, where no language model did; else None."""
-    return (
-        None
-        if name == ANSWERED
-        else NAMES["demonstrations"].get(name, NAMES["demonstrations"]["templates"])
-    )
+    """Say what wrote the answers of a shipped log, where no language model did; else None."""
+    if name == ANSWERED:
+        return None
+    sentences = ASSISTANT_WORDS["demonstrations"]
+    return sentences.get(name, sentences["templates"])
 
 
 def _published_answers(folder):
-    """PDPABench's answers to its test questions, of four runs, with the passages that were shown."""
-    data, runs = load(ANSWERED, "test", titles=False), []
-    texts = {
+    """Read PDPABench's answers to its test questions, with the passages that the model saw."""
+    data = load(ANSWERED, "test", titles=False)
+    passages = {
         row["doc_id"]: f"{row['citation']}: {row['text']}"
         for row in data.documents.to_dict("records")
     }
     fields = {"qid": str, "query": str, "prediction": dict, "reranking": dict, "gold": dict}
-    for system, run in NAMES["published"].items():
+    runs = []
+    for system, run in ASSISTANT_WORDS["published"].items():
         rows = [row for _, row in read_jsonl(folder / run / "detailed_results.jsonl", fields)]
         runs.append(pd.json_normalize(rows).assign(system=system))
     log = pd.concat(runs, ignore_index=True)
-    shown = [[name for name in ids if name in texts] for ids in log["reranking.used_ids_r3"]]
+    passage_ids = [
+        [doc_id for doc_id in ids if doc_id in passages] for ids in log["reranking.used_ids_r3"]
+    ]
     sections = log["gold.canonical_sections"].str[0].str.extract(r"(\d+[A-Z]*)")[0]
-    known = {"id": "qid", "question": "query", "seconds": "metrics.latency_s"}
-    known |= {
-        "reference": "gold.gold_answer_extended",
-        "abstained": "prediction.abstained",
-        "system": "system",
-    }
-    return pd.DataFrame({name: log[field] for name, field in known.items()}).assign(
-        answer=log["prediction.answer_text"].fillna(""),
-        contexts=pd.Series([[texts[name] for name in ids] or None for ids in shown]),
-        context_ids=pd.Series([ids or None for ids in shown]),
-        relevant=[list(data.qrels.get(name, {})) for name in log["qid"]],
-        group="section " + sections.fillna("none"),
-        cost=math.nan,
+    return pd.DataFrame(
+        {
+            "id": log["qid"],
+            "question": log["query"],
+            "seconds": log["metrics.latency_s"],
+            "reference": log["gold.gold_answer_extended"],
+            "abstained": log["prediction.abstained"],
+            "system": log["system"],
+            "answer": log["prediction.answer_text"].fillna(""),
+            "contexts": pd.Series(
+                [[passages[doc_id] for doc_id in ids] or None for ids in passage_ids]
+            ),
+            "context_ids": pd.Series([ids or None for ids in passage_ids]),
+            "relevant": [list(data.qrels.get(question_id, {})) for question_id in log["qid"]],
+            "group": "section " + sections.fillna("none"),
+            "cost": math.nan,
+        }
     )
 
 
-def _templates(name):
-    """Templates that quote a clause: the one that answers the question, or the first one that BM25 finds."""
+def _template_answers(name):
+    """Quote the clause that answers each question, and the first clause that BM25 finds."""
     from casebook.retrieval.pipeline import HybridRetriever
 
     data = load(name, titles=False)
-    made, clauses = (
-        explain(data),
-        dict(zip(data.documents["doc_id"], data.documents["text"], strict=True)),
-    )
-    asked = data.queries.set_index("query_id")["text"].to_dict()
-    found = HybridRetriever(data.documents, mode="bm25").retrieve_many(
-        [asked[key] for key in made.explanations], 3
-    )
+    explained = explain_dataset(data)
+    clauses = dict(zip(data.documents["doc_id"], data.documents["text"], strict=True))
+    questions = data.queries.set_index("query_id")["text"].to_dict()
+    retriever = HybridRetriever(data.documents, mode="bm25")
+    retrieved = retriever.retrieve_many([questions[key] for key in explained.explanations], 3)
+    groups = data.groups or {}
     rows = []
-    for number, (key, text) in enumerate(made.explanations.items()):
-        hits = found.hits(number)
-        lists = {GOLD_TEMPLATE: [made.own[key]], BM25_TEMPLATE: [hit.doc_id for hit in hits]}
-        for system, ids in lists.items():
-            texts = [clauses[one] for one in ids]
-            opening = " ".join((texts or [""])[0].split()[:60])
-            # Without what stands before the quotation: the question repeated is no claim about the clause.
-            answer = _QUOTED.search(text).group() if system == GOLD_TEMPLATE else opening
-            known = {
-                "id": key,
-                "question": asked[key],
-                "answer": answer,
-                "contexts": texts,
-                "context_ids": ids,
-            }
-            known |= {
-                "reference": None,
-                "relevant": [made.own[key]],
-                "system": system,
-                "abstained": None,
-            }
-            rows.append(
-                known
-                | {
-                    "group": (data.groups or {}).get(key, key),
-                    "seconds": math.nan,
-                    "cost": math.nan,
-                }
-            )
+    for number, (key, text) in enumerate(explained.explanations.items()):
+        gold_clause = explained.source_of[key]
+        row = {
+            "id": key,
+            "question": questions[key],
+            "reference": None,
+            "relevant": [gold_clause],
+            "abstained": None,
+            "group": groups.get(key, key),
+            "seconds": math.nan,
+            "cost": math.nan,
+        }
+        # Without what stands before the quotation: the question is no claim about the clause.
+        quotation = _QUOTED.search(text).group()
+        rows.append(row | _template(GOLD_TEMPLATE, quotation, [gold_clause], clauses))
+        hits = [hit.doc_id for hit in retrieved.hits(number)]
+        opening = " ".join(clauses[hits[0]].split()[:60]) if hits else ""
+        rows.append(row | _template(BM25_TEMPLATE, opening, hits, clauses))
     return pd.DataFrame(rows)
+
+
+def _template(system, answer, clause_ids, clauses):
+    return {
+        "system": system,
+        "answer": answer,
+        "contexts": [clauses[clause_id] for clause_id in clause_ids],
+        "context_ids": clause_ids,
+    }
 
 
 # --- scores of single answers
 
 _ABSTAINS = re.compile(
-    "|".join(part for parts in NAMES["abstentions"].values() for part in parts), re.IGNORECASE
+    "|".join(part for parts in ASSISTANT_WORDS["abstentions"].values() for part in parts),
+    re.IGNORECASE,
 )
 _REFERENCES = re.compile(r"\s*\[\d+(?:\s*[,;–-]\s*\d+)*\]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -169,14 +181,18 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation + "，。！？；：、
 
 
 def abstains(answer):
-    """Whether an answer is empty, or its first 200 characters decline to answer: a rule of thumb over phrases."""
+    """Say whether an answer is empty or declines to answer in its first 200 characters.
+
+    This is a rule of thumb over phrases.
+    """
     return not answer.strip() or bool(_ABSTAINS.search(answer[:200].replace("’", "'")))
 
 
-def normalised(text):
-    """Text as SQuAD compares it: lower case, without punctuation, articles and spare blanks.
+def squad_text(text):
+    """Give a text as SQuAD compares it: lower case, no punctuation, articles or spare blanks.
 
-    Where a script has no blanks between words, each character counts as a word, as in MLQA's evaluation.
+    Where a script has no blanks between words, each character counts as a word, as in MLQA's
+    evaluation.
     """
     return " ".join(_words(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION))))
 
@@ -187,29 +203,36 @@ def _words(text):
 
 def token_f1(answer, reference):
     """F1 of the words that answer and reference share, as SQuAD defines it."""
-    ours, theirs = normalised(answer).split(), normalised(reference).split()
-    if not ours or not theirs:
-        return float(ours == theirs)
-    shared = sum((Counter(ours) & Counter(theirs)).values())
-    return 2 * shared / (len(ours) + len(theirs))
+    answer_words = squad_text(answer).split()
+    reference_words = squad_text(reference).split()
+    if not answer_words or not reference_words:
+        return float(answer_words == reference_words)
+    shared = sum((Counter(answer_words) & Counter(reference_words)).values())
+    return 2 * shared / (len(answer_words) + len(reference_words))
 
 
 def without_references(answer):
-    """Answer without passage numbers such as [1] or [2, 3], which are no words of it."""
+    """Take passage numbers such as [1] or [2, 3], which are no words, out of an answer."""
     return _REFERENCES.sub("", answer)
 
 
 def grounding(answer, contexts):
-    """Scores of an answer against contexts, None where there is nothing to judge."""
-    numbers, answer = bracket_references(answer), without_references(answer)
+    """Score an answer against contexts; a score is None where there is nothing to judge."""
+    passage_numbers = bracket_references(answer)
+    answer = without_references(answer)
+    documented = None
+    if contexts:
+        documented = documented_faithfulness(answer, contexts)
+    citations = None
+    if passage_numbers:
+        existing = [number for number in passage_numbers if number in range(len(contexts))]
+        citations = len(existing) / len(passage_numbers)
     return {
         "faithfulness": faithfulness(answer, contexts).score,
-        "original:faithfulness": documented_faithfulness(answer, contexts) if contexts else None,
+        "original:faithfulness": documented,
         "mentions": share_named(answer, "\n\n".join(contexts)),
         "quotations": share_held(answer, dict(enumerate(contexts))),
-        "citations": sum(number in range(len(contexts)) for number in numbers) / len(numbers)
-        if numbers
-        else None,
+        "citations": citations,
     }
 
 
@@ -228,9 +251,10 @@ def score_answers(log, *, foreign=3, seed=0):
     Returns
     -------
     pandas.DataFrame
-        A row per answer: ``id``, ``system``, ``group``, ``abstained``, ``closed`` (the system saw no contexts and is
-        held against those of the first system that did), ``question repeated`` (faithfulness of the question itself),
-        and each key of `MEASURES`, with its value on what is foreign as ``<key> baseline``. NaN: undefined.
+        A row per answer: ``id``, ``system``, ``group``, ``abstained``, ``closed`` (the system saw
+        no contexts and is scored against those of the first system that did), ``question repeated``
+        (faithfulness of the question itself), and each key of `ANSWER_MEASURES`, with its value on
+        what belongs to other questions as ``<key> baseline``. NaN: undefined.
 
     Raises
     ------
@@ -247,206 +271,242 @@ def score_answers(log, *, foreign=3, seed=0):
     if not len(log):
         raise InputError("the log has no answers")
     log = log.reset_index(drop=True)
-    first = log["id"].drop_duplicates().tolist()
-    groups = dict(zip(log["id"], log["group"], strict=True))
-    contexts = {
-        row.id: row.contexts for row in log[::-1].itertuples() if row.contexts
-    }  # of the first that has them
+    contexts = {}
+    for row in log.itertuples():
+        if row.contexts:
+            contexts.setdefault(row.id, row.contexts)  # of the first system that has them
     references = {row.id: _references(row) for row in log.itertuples() if row.reference is not None}
-    order, others = np.random.Generator(stream(seed, "other questions")), {}
-    for key in first:
-        apart = [other for other in first if groups[other] != groups[key]] or [
-            k for k in first if k != key
-        ]
-        others[key] = [apart[place] for place in order.permutation(len(apart))[:foreign]]
-    rows = []
-    for row in track(log.itertuples(), "answers", len(log)):
-        own = row.contexts if row.contexts is not None else contexts.get(row.id)
-        failed = isinstance(
-            getattr(row, "no_answer", None), str
-        )  # there is no text that could be right or wrong
-        gone = failed or (abstains(row.answer) if row.abstained is None else row.abstained)
-        known = {
-            "id": row.id,
-            "system": row.system,
-            "group": row.group,
-            "abstained": gone,
-            "closed": row.contexts is None,
-            "seconds": row.seconds,
-            "question repeated": faithfulness(row.question, own).score if own else None,
-            "answered": not gone,
-            "words": None if failed else len(_words(row.answer)),
-        }
-        if own is not None and not gone:
-            known |= grounding(row.answer, own)
-            known |= _means(
-                [grounding(row.answer, contexts[one]) for one in others[row.id] if one in contexts]
-            )
-        if row.reference is not None and not failed:
-            known |= _agreement(row.answer, _references(row))
-            known |= _means(
-                [
-                    _agreement(row.answer, references[one])
-                    for one in others[row.id]
-                    if one in references
-                ]
-            )
-            known["words baseline"] = len(_words(row.reference))
-        rows.append(known)
-    frame = pd.DataFrame(rows).reindex(columns=_COLUMNS)
-    frame = pd.concat([frame, _retrieval(log, others)], axis=1)
+    foreign_ids = _draw_other_questions(log, foreign, seed)
+    rows = [
+        _score_answer(row, contexts, references, foreign_ids[row.id])
+        for row in track(log.itertuples(), "answers", len(log))
+    ]
+    frame = pd.DataFrame(rows).reindex(columns=_SCORE_COLUMNS)
+    frame = pd.concat([frame, _retrieval_scores(log, foreign_ids)], axis=1)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
 
-_COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
-_COLUMNS += [name for key in MEASURES if "@" not in key for name in (key, f"{key} baseline")]
+RANKING_MEASURES = ["nDCG@10", "R@10"]
+_SCORE_COLUMNS = ["id", "system", "group", "abstained", "closed", "seconds", "question repeated"]
+for _measure in ANSWER_MEASURES:
+    if _measure not in RANKING_MEASURES:
+        _SCORE_COLUMNS += [_measure, f"{_measure} baseline"]
+
+
+def _draw_other_questions(log, n_questions, seed):
+    """Draw for each question some of other groups; of all others where there is one group."""
+    groups = dict(zip(log["id"], log["group"], strict=True))
+    generator = np.random.Generator(stream(seed, "other questions"))
+    foreign_ids = {}
+    for question in groups:
+        candidates = [key for key in groups if groups[key] != groups[question]]
+        if not candidates:
+            candidates = [key for key in groups if key != question]
+        order = generator.permutation(len(candidates))[:n_questions]
+        foreign_ids[question] = [candidates[index] for index in order]
+    return foreign_ids
+
+
+def _score_answer(row, contexts, references, foreign_ids):
+    """Score an answer against its contexts and references, and against those of other questions."""
+    shown_contexts = row.contexts
+    if shown_contexts is None:
+        shown_contexts = contexts.get(row.id)
+    # Of an answer that failed there is no text that could be right or wrong.
+    failed = isinstance(getattr(row, "no_answer", None), str)
+    abstained = row.abstained
+    if failed:
+        abstained = True
+    elif abstained is None:
+        abstained = abstains(row.answer)
+    scores = {
+        "id": row.id,
+        "system": row.system,
+        "group": row.group,
+        "abstained": abstained,
+        "closed": row.contexts is None,
+        "seconds": row.seconds,
+        "question repeated": None,
+        "answered": not abstained,
+        "words": None if failed else len(_words(row.answer)),
+    }
+    if shown_contexts:
+        scores["question repeated"] = faithfulness(row.question, shown_contexts).score
+    if shown_contexts is not None and not abstained:
+        scores |= grounding(row.answer, shown_contexts)
+        scores |= _mean_baselines(
+            [grounding(row.answer, contexts[key]) for key in foreign_ids if key in contexts]
+        )
+    if row.reference is not None and not failed:
+        scores |= _agreement(row.answer, _references(row))
+        scores |= _mean_baselines(
+            [_agreement(row.answer, references[key]) for key in foreign_ids if key in references]
+        )
+        scores["words baseline"] = len(_words(row.reference))
+    return scores
 
 
 def _references(row):
-    """All reference answers to a question; logs of our own making have one."""
+    """Give all reference answers to a question; logs of our own making have one."""
     return getattr(row, "references", None) or [row.reference]
 
 
 def _agreement(answer, references):
     """Agreement with the reference that is closest, as SQuAD counts several."""
-    exact = any(normalised(answer) == normalised(reference) for reference in references)
+    exact = any(squad_text(answer) == squad_text(reference) for reference in references)
     return {
         "token F1": max(token_f1(answer, reference) for reference in references),
         "exact": float(exact),
     }
 
 
-def _means(found):
-    """Mean of each score over what is foreign."""
-    return pd.DataFrame(found, dtype=float).mean().add_suffix(" baseline").to_dict()
+def _mean_baselines(scores):
+    return pd.DataFrame(scores, dtype=float).mean().add_suffix(" baseline").to_dict()
 
 
-RANKING = ["nDCG@10", "R@10"]
-
-
-def _retrieval(log, others):
+def _retrieval_scores(log, foreign_ids):
     """Ranking measures of the contexts, and of those of other questions."""
-    tables = [pd.DataFrame(columns=RANKING, dtype=float)]
-    for _, part in log.groupby("system", sort=False):
-        asked = part[part["relevant"].notna() & part["context_ids"].notna()]
-        if not len(asked):
+    tables = [pd.DataFrame(columns=RANKING_MEASURES, dtype=float)]
+    for _, answers in log.groupby("system", sort=False):
+        answers = answers[answers["relevant"].notna() & answers["context_ids"].notna()]
+        if answers.empty:
             continue
-        lists = dict(zip(asked["id"], asked["context_ids"], strict=True))
-        swapped = {
-            key: next((lists[other] for other in others[key] if other in lists), [])
-            for key in lists
-        }
-        table = _ranking(asked, lists)
-        if any(swapped.values()):
-            table = table.join(_ranking(asked, swapped).add_suffix(" baseline"))
-        tables.append(table.set_index(asked.index))
-    columns = [*RANKING, *(f"{name} baseline" for name in RANKING)]
+        lists = dict(zip(answers["id"], answers["context_ids"], strict=True))
+        foreign_lists = {}
+        for question in lists:
+            candidates = [lists[key] for key in foreign_ids[question] if key in lists]
+            foreign_lists[question] = candidates[0] if candidates else []
+        table = _ranking_scores(answers, lists)
+        if any(foreign_lists.values()):
+            baseline = _ranking_scores(answers, foreign_lists)
+            table = table.join(baseline.add_suffix(" baseline"))
+        tables.append(table.set_index(answers.index))
+    columns = RANKING_MEASURES + [f"{measure} baseline" for measure in RANKING_MEASURES]
     return pd.concat(tables).reindex(index=log.index, columns=columns)
 
 
-def _ranking(asked, lists):
+def _ranking_scores(answers, lists):
     """Ranking measures of lists of documents, a row per question."""
-    qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in asked.itertuples()}
+    qrels = {row.id: dict.fromkeys(row.relevant, 1) for row in answers.itertuples()}
     runs = {
-        key: {doc: -float(place) for place, doc in enumerate(ids)} for key, ids in lists.items()
+        key: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for key, ids in lists.items()
     }
-    return evaluate(qrels, runs, RANKING).frame().loc[asked["id"], RANKING]
+    return evaluate(qrels, runs, RANKING_MEASURES).frame().loc[answers["id"], RANKING_MEASURES]
 
 
 # --- means and differences
 
 
-def measured(rows, keys=MEASURES):
-    """Keys of the measures that some answer has."""
-    return [key for key in keys if rows[key].notna().any()]
+def defined_measures(rows, measures=ANSWER_MEASURES):
+    """Keep the measures that some answer has."""
+    return [measure for measure in measures if rows[measure].notna().any()]
 
 
-def summary(rows, *, n_resamples=10_000, seed=0):
-    """Mean of every system and measure with interval, baseline, and the number of answers where it is undefined."""
-    found = []
-    for key in measured(rows):
-        for system, part in rows.groupby("system", sort=False):
-            known = part.dropna(subset=[key])
-            if len(known):
-                clusters = None if known["group"].is_unique else known["group"].tolist()
-                row = (
-                    estimates(known[[key]], clusters, n_resamples=n_resamples, seed=seed)
-                    .iloc[0]
-                    .to_dict()
-                )
-                control = known.get(f"{key} baseline", pd.Series(dtype=float)).mean()
-                row |= {
-                    "system": system,
-                    "measure": key,
-                    "control": control,
-                    "control_name": CONTROLS.get(key),
-                }
-                found.append(row | {"undefined": len(part) - len(known)})
-    return with_reasons(found)
+def answer_means(rows, *, n_resamples=10_000, seed=0):
+    """Mean of every system and measure, with its baseline and the number of undefined scores."""
+    means = []
+    for measure in defined_measures(rows):
+        for system, answers in rows.groupby("system", sort=False):
+            defined = answers.dropna(subset=[measure])
+            if defined.empty:
+                continue
+            mean = estimates(
+                defined[[measure]],
+                _clusters(defined["group"]),
+                n_resamples=n_resamples,
+                seed=seed,
+            )
+            baseline = defined.get(f"{measure} baseline", pd.Series(dtype=float))
+            row = mean.iloc[0].to_dict()
+            row["system"] = system
+            row["measure"] = measure
+            row["control"] = baseline.mean()
+            row["control_name"] = BASELINE_NAMES.get(measure)
+            row["undefined"] = len(answers) - len(defined)
+            means.append(row)
+    return with_reasons(means)
 
 
-def _contrast(pair, groups, **options):
+def _clusters(groups):
+    """Give groups as clusters; None where each has one row."""
+    return None if groups.is_unique else groups.tolist()
+
+
+def _paired_contrast(scores, groups, *, margin, level=0.95, seed=0):
     """Contrast of the first of two columns of scores with the second, and the means of both."""
-    (first, second), groups = pair, groups.loc[pair.index]
-    clusters = None if groups.is_unique else groups.tolist()
-    row = contrasts(pair, [(first, second)], clusters, **options).iloc[0].to_dict()
-    return row | {"level": pair[first].mean(), "baseline": pair[second].mean()}
+    system, against = scores.columns
+    clusters = _clusters(groups.loc[scores.index])
+    contrast = contrasts(
+        scores, [(system, against)], clusters, margin=margin, level=level, seed=seed
+    )
+    row = contrast.iloc[0].to_dict()
+    row["level"] = scores[system].mean()
+    row["baseline"] = scores[against].mean()
+    return row
 
 
 def against_foreign(rows, system, *, seed=0):
-    """Contrasts of one system's faithfulness with simple baselines on the same answers, that of foreign contexts first.
+    """Contrasts of one system's faithfulness with simple baselines on the same answers.
 
-    The others are the question repeated as an answer, and the answers of each system that saw no contexts. A baseline
-    that no answer has is left out.
+    The first is faithfulness to the contexts of other questions. The others are the question
+    repeated as an answer, and the answers of each system that saw no contexts. A baseline that no
+    answer has is left out.
     """
-    key = "faithfulness"
-    part = rows[rows["system"] == system].set_index("id")
+    answers = rows[rows["system"] == system].set_index("id")
     baselines = {
-        CONTROLS[key]: part[f"{key} baseline"],
-        "the question repeated": part["question repeated"],
+        BASELINE_NAMES["faithfulness"]: answers["faithfulness baseline"],
+        "the question repeated": answers["question repeated"],
     }
-    for other, closed in rows[rows["closed"] & (rows["system"] != system)].groupby(
-        "system", sort=False
-    ):
-        baselines[f"{other} (answers without contexts)"] = closed.set_index("id")[key]
-    pairs = [
-        pd.DataFrame({system: part[key], name: scores}).dropna()
-        for name, scores in baselines.items()
-    ]
-    return with_reasons(
-        [_contrast(pair, part["group"], margin=MARGIN, seed=seed) for pair in pairs if len(pair)]
-    )
+    without_contexts = rows[rows["closed"] & (rows["system"] != system)]
+    for name, closed in without_contexts.groupby("system", sort=False):
+        scores = closed.set_index("id")["faithfulness"]
+        baselines[f"{name} (answers without contexts)"] = scores
+    comparisons = []
+    for name, scores in baselines.items():
+        pair = pd.DataFrame({system: answers["faithfulness"], name: scores}).dropna()
+        if len(pair):
+            comparisons.append(
+                _paired_contrast(pair, answers["group"], margin=SHARE_MARGIN, seed=seed)
+            )
+    return with_reasons(comparisons)
 
 
-_OUTCOMES = {"wins": 1, "ties": 0, "losses": -1}
-
-
-def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
+def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHARE_MARGIN, seed=0):
     """Paired differences of systems by measure, over the questions on which both have a value.
 
-    Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and ``losses`` count
-    questions.
+    Intervals of one measure hold together for all its pairs (Bonferroni). ``wins``, ``ties`` and
+    ``losses`` count questions.
     """
-    systems, found = rows["system"].drop_duplicates().tolist(), []
+    pairs = pairs or list(combinations(rows["system"].unique(), 2))
     groups = rows.drop_duplicates("id").set_index("id")["group"]
-    for key in measured(rows, keys):
-        wide = rows.pivot_table(index="id", columns="system", values=key)
-        known = [pair for pair in pairs or combinations(systems, 2) if {*pair} <= {*wide}]
-        how = {"margin": 0.0 if key == "words" else margin, "level": 1 - 0.05 / max(len(known), 1)}
-        for pair in (wide[list(names)].dropna() for names in known):
-            if not len(pair):
+    differences = []
+    for measure in defined_measures(rows, measures):
+        scores = rows.pivot_table(index="id", columns="system", values=measure)
+        family = [pair for pair in pairs if set(pair) <= set(scores)]
+        for system, against in family:
+            pair = scores[[system, against]].dropna()
+            if pair.empty:
                 continue
-            row = {"measure": key} | _contrast(pair, groups, **how, seed=seed)
-            row["p_adjusted"] = min(1.0, row["p"] * len(known))
-            if key == "words":  # more is not better
-                row["verdict"] = {"better": "more", "worse": "fewer"}.get(
-                    row["verdict"], row["verdict"]
-                )
-            gain = np.sign(pair.iloc[:, 0] - pair.iloc[:, 1])
-            found.append(
-                row | {name: int((gain == sign).sum()) for name, sign in _OUTCOMES.items()}
+            contrast = _paired_contrast(
+                pair,
+                groups,
+                margin=0.0 if measure == "words" else margin,
+                level=1 - 0.05 / len(family),
+                seed=seed,
             )
-    return with_reasons(found)
+            row = {"measure": measure} | contrast
+            row["p_adjusted"] = min(1.0, row["p"] * len(family))
+            if measure == "words":
+                row["verdict"] = _WORD_VERDICTS.get(row["verdict"], row["verdict"])
+            gain = pair[system] - pair[against]
+            row["wins"] = int((gain > 0).sum())
+            row["ties"] = int((gain == 0).sum())
+            row["losses"] = int((gain < 0).sum())
+            differences.append(row)
+    return with_reasons(differences)
+
+
+_WORD_VERDICTS = {"better": "more", "worse": "fewer"}  # more words are not better
 
 
 # --- a new log against an old one
@@ -454,16 +514,19 @@ def differences(rows, keys=MEASURES, *, pairs=None, margin=MARGIN, seed=0):
 GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by answering less
 
 
-def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collection=None, seed=0):
-    """Decide whether a new log is not worse than an old one by more than a margin, paired by question.
+def gate_logs(
+    new, old, measures=None, *, margin=SHARE_MARGIN, common=False, collection=None, seed=0
+):
+    """Decide whether a new log is not worse than an old one by more than a margin, by question.
 
     Parameters
     ----------
     new, old : path-like
-        Logs of the same questions, see `casebook.assistant.log.read_log`; paired by id where both name ids, else by
-        question. With several systems those of one name are compared, or of one ending after the last comma.
+        Logs of the same questions, see `casebook.assistant.log.read_log`; paired by id where both
+        name ids, else by question. With several systems those of one name are compared, or of one
+        ending after the last comma.
     measures : sequence of str, optional
-        Keys of `MEASURES`; by default those of `GATED` that both logs have. All must pass.
+        Keys of `ANSWER_MEASURES`; by default those of `GATED` that both logs have. All must pass.
     margin : float, default 0.05
         Loss that is tolerated.
     common : bool
@@ -476,10 +539,10 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     Returns
     -------
     dict
-        ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast per measure and system
-        with its own verdict: the lower bound of the 95 % interval lies above minus the margin, or the upper one below)
-        and ``notes``. Of answers that failed only ``answered`` says anything: without it the logs are incomparable,
-        unless ``common``.
+        ``verdict`` (``pass``, ``fail``, ``undecided`` or ``incomparable``), ``rows`` (a contrast
+        per measure and system with its own verdict: the lower bound of the 95 % interval lies above
+        minus the margin, or the upper one below) and ``notes``. Of answers that failed only
+        ``answered`` says anything: without it the logs are incomparable, unless ``common``.
 
     Raises
     ------
@@ -494,175 +557,306 @@ def gate_logs(new, old, measures=None, *, margin=MARGIN, common=False, collectio
     >>> gate_logs(log, log, ["token F1"])["verdict"]
     'pass'
     """
-    unknown = [key for key in measures or () if key not in MEASURES]
-    if unknown:
-        raise InputError(f"unknown measure {unknown[0]!r}: choose from {', '.join(MEASURES)}")
-    if not 0 <= margin < math.inf:
-        raise InputError(f"margin {margin}: give a number from 0 on")
+    _check_gate(measures, margin)
     logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
-    notes = [
-        f"{name}: {note}" for name, log in logs.items() for note in not_answered(log["no_answer"])
-    ]
+    notes = []
+    for name, log in logs.items():
+        notes += [f"{name}: {note}" for note in not_answered(log["no_answer"])]
+    something_failed = any("not answered" in note for note in notes)
     if not all(log.attrs["named"] for log in logs.values()):
         logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
-    systems = [log["system"].unique().tolist() for log in logs.values()]
-    matched = _partners(*systems)
-    paired = set(chain(*matched))
-    notes += [
-        f"system {name!r} has no partner in the other log"
-        for name in chain(*systems)
-        if name not in paired
-    ]
+    new_systems = logs["new"]["system"].unique().tolist()
+    old_systems = logs["old"]["system"].unique().tolist()
+    partners = _partners(new_systems, old_systems)
+    with_partner = {system for pair in partners for system in pair}
+    for system in new_systems + old_systems:
+        if system not in with_partner:
+            notes.append(f"system {system!r} has no partner in the other log")
     incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
-    if not matched:
+    if not partners:
         notes.append("no system is in both logs")
         return incomparable
-    if (
-        measures
-        and "answered" not in measures
-        and any("not answered" in note for note in notes)
-        and not common
-    ):
+    if measures and "answered" not in measures and something_failed and not common:
         notes.append("no measure counts what was not answered: gate 'answered' too")
         return incomparable
-    found = []
-    for pair in matched:
-        parts = [
-            log[log["system"] == system] for log, system in zip(logs.values(), pair, strict=True)
-        ]
-        asked = parts[0].merge(parts[1], on="id", how="outer")
-        same = asked["question_x"] == asked["question_y"]
-        both, apart = asked.loc[same, "id"], asked.loc[~same, "id"]
-        if len(apart) and not (common and len(both)):
+    rows = []
+    for new_system, old_system in partners:
+        new_answers = logs["new"][logs["new"]["system"] == new_system]
+        old_answers = logs["old"][logs["old"]["system"] == old_system]
+        same, different = _same_questions(new_answers, old_answers)
+        if len(different) and not (common and len(same)):
             notes.append(
-                f"{len(apart)} questions differ, such as {min(apart)[:60]!r}; {len(both)} are the same"
+                f"{len(different)} questions differ, such as {min(different)[:60]!r}; "
+                f"{len(same)} are the same"
             )
-            return incomparable | {"rows": pd.DataFrame(found)}
-        if len(apart):
-            notes.append(f"{len(apart)} questions differ and are left out")
-        kept = [
-            part[part["id"].isin(both)].assign(system=name)
-            for name, part in zip(logs, parts, strict=True)
-        ]
-        rows = pd.concat(
-            [score_answers(one, foreign=0, seed=seed) for one in kept], ignore_index=True
+            return incomparable | {"rows": pd.DataFrame(rows)}
+        if len(different):
+            notes.append(f"{len(different)} questions differ and are left out")
+        differences = _log_differences(
+            new_answers, old_answers, same, measures or GATED, margin=margin, seed=seed
         )
-        rows["group"] = rows["id"].map(kept[0].set_index("id")["group"])
-        gates = differences(
-            rows, measures or GATED, pairs=[("new", "old")], margin=margin, seed=seed
-        )
-        found += [row | {"system": pair[0], "against": pair[1]} for row in gates.to_dict("records")]
-    if not found:
+        differences = differences.assign(system=new_system, against=old_system)
+        rows += differences.to_dict("records")
+    if not rows:
         notes.append("no measure is in both logs")
         return incomparable
-    for row in found:
-        low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
-        if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
-            low = high = row["difference"]  # every question changes by the same amount
-        row["verdict"] = gate_verdict(low, high, -margin, inclusive=True)
-    verdicts = {row["verdict"] for row in found}
-    verdict = next(one for one in ("fail", "undecided", "pass") if one in verdicts)
-    return {"verdict": verdict, "rows": pd.DataFrame(found), "notes": notes}
+    for row in rows:
+        row["verdict"] = _gate_verdict(row, margin)
+    verdicts = [row["verdict"] for row in rows]
+    worst = min(verdicts, key=["fail", "undecided", "pass"].index)
+    return {"verdict": worst, "rows": pd.DataFrame(rows), "notes": notes}
 
 
-def _partners(new, old):
-    """Pair the systems of two logs: by name, the only ones, or another model with and without retrieval."""
-    if same := [(one, one) for one in new if one in old]:
-        return same
-    if len(new) == len(old) == 1:
-        return [(new[0], old[0])]
-    ends = {name.rpartition(", ")[2]: name for name in old}
-    return [(one, ends[end]) for one in new if (end := one.rpartition(", ")[2]) in ends]
+def _check_gate(measures, margin):
+    for measure in measures or ():
+        if measure not in ANSWER_MEASURES:
+            choices = ", ".join(ANSWER_MEASURES)
+            raise InputError(f"unknown measure {measure!r}: choose from {choices}")
+    if not 0 <= margin < math.inf:
+        raise InputError(f"margin {margin}: give a number from 0 on")
+
+
+def _partners(new_systems, old_systems):
+    """Pair the systems of two logs.
+
+    They are paired by name, as the only ones, or as another model with and without retrieval.
+    """
+    in_both = [(system, system) for system in new_systems if system in old_systems]
+    if in_both:
+        return in_both
+    if len(new_systems) == len(old_systems) == 1:
+        return [(new_systems[0], old_systems[0])]
+    by_ending = {system.rpartition(", ")[2]: system for system in old_systems}
+    partners = []
+    for system in new_systems:
+        ending = system.rpartition(", ")[2]
+        if ending in by_ending:
+            partners.append((system, by_ending[ending]))
+    return partners
+
+
+def _same_questions(new, old):
+    """Give the ids under which both ask the same question, and all others."""
+    merged = new.merge(old, on="id", how="outer")
+    same = merged["question_x"] == merged["question_y"]
+    return merged.loc[same, "id"], merged.loc[~same, "id"]
+
+
+def _log_differences(new, old, questions, measures, *, margin, seed):
+    """Paired differences of new and old answers to the same questions."""
+    scores = []
+    for name, answers in {"new": new, "old": old}.items():
+        answers = answers[answers["id"].isin(questions)].assign(system=name)
+        scores.append(score_answers(answers, foreign=0, seed=seed))
+    rows = pd.concat(scores, ignore_index=True)
+    rows["group"] = rows["id"].map(new.set_index("id")["group"])
+    return system_differences(rows, measures, pairs=[("new", "old")], margin=margin, seed=seed)
+
+
+def _gate_verdict(row, margin):
+    low, high = (None if math.isnan(bound) else bound for bound in (row["low"], row["high"]))
+    if row["reason"] in (NO_UNIT_DIFFERS, "no_variation") and row["groups"] >= FEWEST:
+        low = high = row["difference"]  # every question changes by the same amount
+    return gate_verdict(low, high, -margin, inclusive=True)
 
 
 # --- planted defects
 
-SPOILT = 150  # answers of which copies are made
+MOST_COPIED = 150  # answers of which copies are made
 
 
 def planted_defects(log, system, *, n_resamples=10_000, seed=0):
-    """How well measures tell a system's answers from copies with one defect each.
+    """Measure how well detectors tell a system's answers from copies with one defect each.
 
-    Returns a row per defect and detector, `OWN` among them: ``auroc`` with interval over groups, ``copies``,
-    ``judged`` (those that the detector can score at all), and ``noticed``, the share of these that score below their
-    own original, with its interval.
+    Returns a row per defect and detector, `REPORTED_DETECTOR` among them: ``auroc`` with interval
+    over groups, ``copies``, ``judged`` (those that the detector can score at all), and ``noticed``,
+    the share of these that score below their own original, with its interval.
     """
-    part = log[(log["system"] == system) & log["contexts"].map(bool)].head(SPOILT).set_index("id")
+    with_contexts = log[(log["system"] == system) & log["contexts"].map(bool)]
+    copied = with_contexts.head(MOST_COPIED).set_index("id")
     answers = {
-        key: without_references(text) for key, text in part["answer"].items() if not abstains(text)
+        key: without_references(text)
+        for key, text in copied["answer"].items()
+        if not abstains(text)
     }
     if len(answers) < 2:
         return pd.DataFrame(columns=["defect", "detector", "copies", "judged"])
-    source, groups = part["contexts"].map("\n\n".join), part["group"]
-    weights = inverse_frequency(source.to_dict().values())
-
-    def scored(texts):
-        rows = {
-            key: {OWN: faithfulness(text, part["contexts"][key]).score}
-            | detector_scores(text, source[key], weights)
-            for key, text in texts.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index", columns=list(DETECTORS)).astype(float)
-
-    swapped = _swapped(answers, groups)
-    originals = scored(answers)
+    groups = copied["group"]
+    contexts = copied["contexts"].to_dict()
+    sources = {key: "\n\n".join(texts) for key, texts in contexts.items()}
+    weights = inverse_frequency(sources.values())
+    originals = _detector_frame(answers, contexts, sources, weights)
+    spoilt = {"answer swapped": _swapped(answers, groups)} | corrupt(answers, seed=seed)
     rows = []
-    for defect, texts in track(
-        {"answer swapped": swapped, **corrupt(answers, seed=seed)}.items(), "defects"
-    ):
-        copies = scored(texts)
-        for detector in DETECTORS:
-            pair = pd.DataFrame(
-                {"copy": copies[detector], "original": originals[detector].reindex(copies.index)}
-            )
+    for defect, texts in track(spoilt.items(), "defects"):
+        copies = _detector_frame(texts, contexts, sources, weights)
+        for detector in DETECTOR_NAMES:
+            original = originals[detector].reindex(copies.index)
+            pair = pd.DataFrame({"copy": copies[detector], "original": original}).dropna()
             row = {"defect": defect, "detector": detector, "copies": len(copies)}
-            rows.append(row | _detection(pair.dropna(), groups, n_resamples, seed))
+            rows.append(row | _detection(pair, groups, n_resamples=n_resamples, seed=seed))
     return with_reasons(rows)
 
 
+def _detector_frame(texts, contexts, sources, weights):
+    """Scores of answers by every detector."""
+    rows = {}
+    for key, text in texts.items():
+        rows[key] = {
+            REPORTED_DETECTOR: faithfulness(text, contexts[key]).score,
+            **detector_scores(text, sources[key], weights),
+        }
+    columns = list(DETECTOR_NAMES)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).astype(float)
+
+
 def _swapped(answers, groups):
-    """For each answer that of the next question of another group; of the next one where there is no other group."""
-    keys, swapped = list(answers), {}
-    for place, key in enumerate(keys):
-        following = [*keys[place + 1 :], *keys[:place]]
-        swapped[key] = answers[
-            next((other for other in following if groups[other] != groups[key]), following[0])
-        ]
+    """Give each question the next answer of another group; the next one if there is none."""
+    keys = list(answers)
+    swapped = {}
+    for index, key in enumerate(keys):
+        following = keys[index + 1 :] + keys[:index]
+        of_other_groups = [answer for answer in following if groups[answer] != groups[key]]
+        swapped[key] = answers[(of_other_groups or following)[0]]
     return swapped
 
 
-def _detection(pair, groups, n_resamples, seed):
+def _detection(pair, groups, *, n_resamples, seed):
     """AUROC of originals against copies, and the share of copies below their own original."""
-    row = {"judged": len(pair)}
-    if not len(pair):
-        return row
-    labels, clusters = np.repeat([True, False], len(pair)), groups[pair.index].tolist()
-    area = auroc(labels.tolist(), [*pair["original"], *pair["copy"]], clusters=clusters * 2)
-    row |= {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
+    if pair.empty:
+        return {"judged": 0}
+    clusters = groups[pair.index].tolist()
+    is_original = [True] * len(pair) + [False] * len(pair)
+    scores = pair["original"].tolist() + pair["copy"].tolist()
+    area = auroc(is_original, scores, clusters=clusters * 2)
+    row = {
+        "judged": len(pair),
+        "auroc": area.estimate,
+        "low": area.low,
+        "high": area.high,
+        "reason": area.reason,
+    }
     if (pair["copy"] == pair["original"]).all():
         row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
     share = estimates(
-        below, clusters if groups.duplicated().any() else None, n_resamples=n_resamples, seed=seed
+        below,
+        clusters if groups.duplicated().any() else None,
+        n_resamples=n_resamples,
+        seed=seed,
     ).iloc[0]
-    row |= {"noticed": share["value"], "noticed_low": share["low"], "noticed_high": share["high"]}
-    return row | {"noticed_reason": share["reason"], "groups": len(set(clusters))}
+    row["noticed"] = share["value"]
+    row["noticed_low"] = share["low"]
+    row["noticed_high"] = share["high"]
+    row["noticed_reason"] = share["reason"]
+    row["groups"] = len(set(clusters))
+    return row
 
 
 def weakest_defect(defects):
-    """The defect that `OWN` notices least, as an estimate; None where it judges too few copies.
+    """Give the defect that `REPORTED_DETECTOR` notices least; None where it judges too few copies.
 
-    Compared are defects of which it can judge half of the copies, and at least five; of equals that with most copies.
+    Compared are defects of which it can judge half of the copies, and at least five; of equals that
+    with most copies.
     """
-    rows = defects[defects["detector"] == OWN]
+    rows = defects[defects["detector"] == REPORTED_DETECTOR]
     rows = rows[rows["judged"] >= rows["copies"].clip(lower=10) / 2]
     if rows.empty:
         return None
     row = rows.sort_values(["noticed", "judged"], ascending=[True, False], kind="stable").iloc[0]
-    return row[["defect", "detector", "copies", "groups"]].to_dict() | {
+    return {
+        "defect": row["defect"],
+        "detector": row["detector"],
+        "copies": row["copies"],
+        "groups": row["groups"],
         "value": row["noticed"],
         "low": row["noticed_low"],
         "high": row["noticed_high"],
         "n": row["judged"],
         "reason": row["noticed_reason"],
     }
+
+
+# --- single questions for a page of their own
+
+
+def answer_items(log, rows, *, dataset, card, measure, is_quotation=False):
+    """Give answers, contexts and scores of single questions, for a page of their own.
+
+    Questions on which the systems differ most by a measure come first. What the licence of the
+    data's card does not allow is left out; of answers that are quotations (``is_quotation``) so is
+    the text, where documents may not be shown.
+    """
+    systems = rows["system"].unique().tolist()
+    measures = defined_measures(rows)
+    visible = may_show(card) if card else frozenset({"items", "documents"})
+    hide_answers = is_quotation and "documents" not in visible
+    question_ids = _by_disagreement(rows, measure)
+    answers = log.set_index(["id", "system"])
+    scores = rows.set_index(["id", "system"])
+
+    def collect(indices, opening):
+        items = []
+        for question_id in (question_ids[index] for index in indices):
+            question = answers.loc[question_id].iloc[0]
+            item = {"id": str(question_id), "text": "", "reference": None, "given": []}
+            if "items" in visible:
+                item["text"] = one_line(question["question"], 400)
+                item["reference"] = question["reference"]
+            for system in systems:
+                key = (question_id, system)
+                if key not in answers.index:
+                    item["given"].append(None)
+                    continue
+                answer = _answer_item(answers.loc[key], scores.loc[key], measures, opening)
+                if hide_answers:
+                    answer |= {"answer": "A quotation, not repeated here.", "weak": []}
+                if "documents" not in visible:
+                    answer["contexts"] = [""] * len(answer["contexts"])
+                item["given"].append(answer)
+            items.append(item)
+        return {
+            "kind": "answers",
+            "dataset": dataset,
+            "card": card and card.key,
+            "texts": sorted(visible),
+            "controls": [],
+            "systems": systems,
+            "measures": [_title(name) for name in measures],
+            "documents": [],
+            "asked": len(question_ids),
+            "items": items,
+        }
+
+    return items_within(collect, list(range(len(question_ids))), (400, 120))
+
+
+def _by_disagreement(rows, measure):
+    """Sort questions by the difference of the best and the worst system."""
+    scores = rows.pivot_table(index="id", columns="system", values=measure)
+    gap = (scores.max(axis=1) - scores.min(axis=1)).reindex(rows["id"].unique()).fillna(0)
+    return gap.sort_values(ascending=False, kind="stable").index.tolist()
+
+
+def _answer_item(answer, scores, measures, opening):
+    """Give one answer: its beginning, sentences without support, scores and contexts."""
+    contexts = answer["contexts"] or []
+    unsupported = []
+    if not scores["abstained"]:
+        for sentence in faithfulness(without_references(answer["answer"]), contexts).sentences:
+            if sentence.share is not None and sentence.share < THRESHOLD:
+                unsupported.append(one_line(sentence.text, opening // 2))
+    values = [scores[measure] for measure in measures]
+    return {
+        "answer": one_line(answer["answer"], 2 * opening),
+        "abstained": bool(scores["abstained"]),
+        "weak": unsupported,
+        "values": [None if pd.isna(value) else round(float(value), 3) for value in values],
+        "contexts": [one_line(text, opening) for text in contexts],
+        "ids": answer["context_ids"],
+    }
+
+
+def _title(measure):
+    title = measure.replace("original:", "COUNTERCASE's ")
+    return title[0].upper() + title[1:]

@@ -1,4 +1,4 @@
-"""Relevance labels of any origin, in the one form that the checks read, in the order in which they are stored."""
+"""Relevance labels of any origin, in the one form that the checks read, in their stored order."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,29 +11,31 @@ from casebook.errors import InputError
 from casebook.readers import read_records
 from casebook.trec import judgements
 
-LINKS = {  # columns of citations, with COUNTERCASE's names
+LINK_COLUMNS = {  # columns of citations, with COUNTERCASE's names
     "year": "citation_year",
     "target": "mapped_doc_position_in_sorted_corpus",
     "target_year": "mapped_doc_year",
 }
-POSITION_COLUMNS = ("query_position", "relevant_positions")
+QUERY_COLUMN = "query_position"
+RELEVANT_COLUMN = "relevant_positions"
 SPLITS = ("train", "dev", "val", "validation", "test")
-LARGEST = 10_000_000  # every position up to the largest one is a document
+LARGEST_POSITION = 10_000_000  # every position up to the largest one is a document
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Which documents are relevant to which questions, and how they were found.
 
-    `splits` maps a split to its questions, and these to their relevant documents. `links` (columns year, target,
-    target_year) are citations without questions; `groups` are wordings of one question; `candidates` limit what is
+    `splits` maps a split to its questions, and these to their relevant documents. `complete` says
+    whether `documents` are the whole collection. `links` (columns year, target, target_year) are
+    citations without questions; `groups` are wordings of one question; `candidates` limit what is
     ranked for a question.
     """
 
     name: str
     splits: dict
     documents: list
-    whole: bool = True
+    complete: bool = True
     links: pd.DataFrame | None = None
     query_texts: dict = field(default_factory=dict)
     document_texts: dict = field(default_factory=dict)
@@ -46,23 +48,27 @@ class Labels:
 
     @property
     def relevant(self):
-        """Question to relevant documents of all splits; without any it is left out."""
-        return {
-            query: found
-            for questions in self.splits.values()
-            for query, found in questions.items()
-            if found
-        }
+        """Relevant documents of the questions of all splits; a question without any is left out."""
+        relevant = {}
+        for questions in self.splits.values():
+            for query, documents in questions.items():
+                if documents:
+                    relevant[query] = documents
+        return relevant
 
     @cached_property
-    def place(self):
-        """Document to its place in the collection."""
+    def position(self):
+        """Position of each document in the collection."""
         return {document: i for i, document in enumerate(self.documents)}
 
     @property
     def pairs(self):
-        """Questions with their relevant documents, one by one."""
-        return [(query, document) for query, found in self.relevant.items() for document in found]
+        """Each question with each of its relevant documents."""
+        return [
+            (query, document)
+            for query, documents in self.relevant.items()
+            for document in documents
+        ]
 
     def group(self, query):
         """Give the label of a question's group: its own id without one."""
@@ -75,9 +81,11 @@ def read_labels(source):
     if str(source) and path.is_dir():
         if any(path.glob("corpus.jsonl*")) or (path / "policies").is_dir():
             return _folder(path)
-        return _tables(path.name, sorted(path.glob("*.csv")), path)
+        return _position_tables(path.name, sorted(path.glob("*.csv")), path)
+    if path.is_file() and path.suffix == ".csv":
+        return _position_tables(path.stem, [path], path)
     if path.is_file():
-        return _tables(path.stem, [path], path) if path.suffix == ".csv" else _trec(path)
+        return _trec(path)
     if path.parent != Path() or path.suffix:
         raise InputError(f"{path}: no such file or folder, and no data set's name")
     return _dataset(str(source))
@@ -88,9 +96,14 @@ def _dataset(name):
     from casebook.data import registry
 
     card, split = registry.resolve(name)
-    apart = [s for s in card.splits if s in SPLITS]
-    chosen = [split] if split else apart if len(apart) > 1 else [card.default_split]
-    return labels_of([registry.load(card.key, s) for s in chosen], name)
+    apart = [name for name in card.splits if name in SPLITS]
+    if split:
+        splits = [split]
+    elif len(apart) > 1:
+        splits = apart
+    else:
+        splits = [card.default_split]
+    return labels_of([registry.load(card.key, split) for split in splits], name)
 
 
 def _folder(path):
@@ -99,45 +112,45 @@ def _folder(path):
     if (path / "policies").is_dir():
         return labels_of([read_mini_insurance(path)], path.name)
     present = [file.stem for file in sorted((path / "qrels").glob("*.tsv"))]
-    chosen = [split for split in SPLITS if split in present] or present or ["test"]
+    splits = [split for split in SPLITS if split in present] or present or ["test"]
     # What is audited need not be sound: any share of judgements may lack a document.
-    return labels_of([load_beir(path, split, max_missing=1.0) for split in chosen], path.name)
+    return labels_of([load_beir(path, split, max_missing=1.0) for split in splits], path.name)
 
 
 def labels_of(datasets, name=None):
     """Take the labels of one or more splits of a dataset."""
-    first = datasets[0]
-    documents, queries = (
-        first.documents,
-        pd.concat([dataset.queries for dataset in datasets], ignore_index=True),
-    )
-    splits = {
-        dataset.split: {
-            query: [
-                doc for doc, grade in judged.items() if grade >= 1 and doc not in dataset.lacking
-            ]
-            for query, judged in dataset.qrels.items()
-        }
-        for dataset in datasets
-    }
+    documents = datasets[0].documents
+    queries = pd.concat([dataset.queries for dataset in datasets], ignore_index=True)
+    splits = {}
+    groups = {}
+    candidates = {}
+    for dataset in datasets:
+        splits[dataset.split] = _relevant_documents(dataset)
+        groups |= dataset.groups or {}
+        candidates |= dataset.candidates or {}
     return Labels(
-        name or first.key,
+        name or datasets[0].key,
         splits,
         list(documents["doc_id"]),
         query_texts=dict(zip(queries["query_id"], queries["text"], strict=True)),
         document_texts=dict(zip(documents["doc_id"], documents["text"], strict=True)),
         query_years=_years(queries, "query_id"),
         document_years=_years(documents, "doc_id"),
-        groups={
-            query: group for dataset in datasets for query, group in (dataset.groups or {}).items()
-        },
-        candidates={
-            query: found
-            for dataset in datasets
-            for query, found in (dataset.candidates or {}).items()
-        },
+        groups=groups,
+        candidates=candidates,
         copies=tuple(documents.attrs.get("copies", ())),
     )
+
+
+def _relevant_documents(dataset):
+    relevant = {}
+    for query, grades in dataset.qrels.items():
+        relevant[query] = [
+            document
+            for document, grade in grades.items()
+            if grade >= 1 and document not in dataset.lacking
+        ]
+    return relevant
 
 
 def _years(frame, key):
@@ -149,17 +162,25 @@ def _years(frame, key):
 
 def _trec(path):
     """Read TREC judgements, repeated lines included."""
-    questions, seen, repeated = {}, set(), []
+    questions = {}
+    pairs = set()
+    repeated = []
     for number, query, document, grade in judgements(path):
-        if (query, document) in seen:
+        if (query, document) in pairs:
             repeated.append(f"line {number}: {query} {document}")
         elif grade >= 1:
             questions.setdefault(query, []).append(document)
-        seen.add((query, document))
+        pairs.add((query, document))
     if not questions:
         raise InputError(f"{path}: no relevant document; TREC judgements are expected")
-    documents = sorted({d for found in questions.values() for d in found}, key=natural)
-    return Labels(path.name, {"all": questions}, documents, whole=False, repeated=tuple(repeated))
+    documents = {document for relevant in questions.values() for document in relevant}
+    return Labels(
+        path.name,
+        {"all": questions},
+        sorted(documents, key=natural),
+        complete=False,
+        repeated=tuple(repeated),
+    )
 
 
 def natural(name):
@@ -169,43 +190,65 @@ def natural(name):
     ]
 
 
-def _tables(name, paths, origin):
+def _position_tables(name, paths, origin):
     """Read CSV of positions in a collection, and of citations with years."""
-    links, questions = None, {}
+    links = None
+    questions = {}
+    positions = set()
     for path in paths:
         rows, _ = read_records(path)
-        known = {
-            ours: next((c for c in (ours, theirs) if c in rows[0][1]), None)
-            for ours, theirs in LINKS.items()
-        }
-        if set(POSITION_COLUMNS) <= set(rows[0][1]):
+        columns = set(rows[0][1])
+        link_columns = _link_columns(columns)
+        if {QUERY_COLUMN, RELEVANT_COLUMN} <= columns:
             for line, row in rows:
-                (asked, *_), places = (
-                    _places(path, line, column, row[column]) for column in POSITION_COLUMNS
-                )
-                questions[str(asked)] = [str(place) for place in places]
-        elif all(known.values()):
-            found = [
-                {ours: _places(path, line, c, row[c])[0] for ours, c in known.items()}
-                for line, row in rows
-            ]
-            links = pd.DataFrame(found)
-    positions = {int(d) for asked, found in questions.items() for d in (asked, *found)}
-    positions |= set() if links is None else set(links["target"])
+                query = _position(path, line, QUERY_COLUMN, row[QUERY_COLUMN].strip())
+                relevant = [
+                    _position(path, line, RELEVANT_COLUMN, digits)
+                    for digits in row[RELEVANT_COLUMN].split()
+                ]
+                questions[str(query)] = [str(position) for position in relevant]
+        elif link_columns:
+            links = _links(path, rows, link_columns)
+    for query, relevant in questions.items():
+        positions.update([int(query), *map(int, relevant)])
+    if links is not None:
+        positions.update(links["target"])
     if not positions:
-        wanted = (
-            f"a dataset, a BEIR folder, TREC judgements, or CSV with {', '.join(POSITION_COLUMNS)}"
+        raise InputError(
+            f"{origin}: nothing to audit; give a dataset, a BEIR folder, TREC judgements, or CSV "
+            f"with {QUERY_COLUMN}, {RELEVANT_COLUMN}"
         )
-        raise InputError(f"{origin}: nothing to audit; give {wanted}")
-    documents = [str(place) for place in range(max(positions) + 1)]
+    documents = [str(position) for position in range(max(positions) + 1)]
     return Labels(name, {"all": questions} if questions else {}, documents, links=links)
 
 
-def _places(path, line, column, text):
-    """Whole numbers of a cell."""
-    found = text.split() if column == POSITION_COLUMNS[1] else [text.strip()]
-    for digits in found:
-        if not re.fullmatch(r"[0-9]{1,8}", digits) or int(digits) > LARGEST:
-            problem = f"{column} must be a whole number up to {LARGEST:,}, not {digits[:40]!r}"
-            raise InputError.at(path, line, problem)
-    return [int(digits) for digits in found]
+def _link_columns(columns):
+    """Give each column of citations the name that a file has for it; none if one is missing."""
+    names = {}
+    for column, original in LINK_COLUMNS.items():
+        if column in columns:
+            names[column] = column
+        elif original in columns:
+            names[column] = original
+    return names if len(names) == len(LINK_COLUMNS) else {}
+
+
+def _links(path, rows, names):
+    links = []
+    for line, row in rows:
+        link = {}
+        for column, name in names.items():
+            link[column] = _position(path, line, name, row[name].strip())
+        links.append(link)
+    return pd.DataFrame(links)
+
+
+def _position(path, line, column, digits):
+    """Read a whole number, which may be a year too."""
+    if not re.fullmatch(r"[0-9]{1,8}", digits) or int(digits) > LARGEST_POSITION:
+        raise InputError.at(
+            path,
+            line,
+            f"{column} must be a whole number up to {LARGEST_POSITION:,}, not {digits[:40]!r}",
+        )
+    return int(digits)

@@ -377,14 +377,14 @@ class ExplanationQuality(QuestionsParameters):
 
     def read(self):
         if self.explanations != "template":
-            plugin("casebook.explain.study:check_parameters")(vars(self))
+            plugin("casebook.explain.study:check_explanation_parameters")(vars(self))
         if self.ratings:
             from casebook.raters.read import read_forms, read_key, unblind_likert
 
             unblind_likert(read_forms([self.ratings]), read_key(self.ratings_key))
 
     def check_questions(self, dataset):
-        plugin("casebook.explain.study:check_questions")(dataset, vars(self))
+        plugin("casebook.explain.study:check_explained_questions")(dataset, vars(self))
 
 
 Votes = Annotated[Name, data_of_kind("votes")]
@@ -421,7 +421,7 @@ class RaterAgreement(ChapterParameters):
 
     def read(self):
         plugin("casebook.raters.analysis:check_parameters")(vars(self))
-        return plugin("casebook.assistant.log:check_parameters")(vars(self)) if self.log else ""
+        return plugin("casebook.assistant.log:check_log_parameters")(vars(self)) if self.log else ""
 
 
 class FactcheckConfusion(ChapterParameters):
@@ -500,7 +500,7 @@ class Assistant(ChapterParameters):
         return self
 
     def read(self):
-        return plugin("casebook.assistant.log:check_parameters")(vars(self)) if self.log else ""
+        return plugin("casebook.assistant.log:check_log_parameters")(vars(self)) if self.log else ""
 
     def check_data(self):
         if not self.log:

@@ -1,4 +1,4 @@
-"""``casebook answer`` and ``casebook gate --log``: make a log of answers, and hold a new one against an old one."""
+"""``casebook answer`` and ``casebook gate --log``: make a log, and compare it with an older one."""
 
 import shlex
 from pathlib import Path
@@ -36,10 +36,11 @@ def answer(
 ):
     """Ask a model every question, with retrieval and without, and keep the answers as a log.
 
-    The API key comes from OPENAI_API_KEY. A reply that is no answer is a row with the reason. The same command again
-    asks only what is missing; exit 3 if something is.
+    The API key comes from OPENAI_API_KEY. A reply that is no answer is a row with the reason. The
+    same command again asks only what is missing; exit 3 if something is.
 
-    Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini --out answers.jsonl
+    Example: casebook answer questions.jsonl --corpus my_folder --model gpt-4o-mini
+    --out answers.jsonl
     """
     from casebook.assistant.answer import answer_questions
     from casebook.progress import on_terminal
@@ -49,7 +50,8 @@ def answer(
     for name in ("k", "mode") if corpus is None else ():
         if given(context, name):
             raise InputError(
-                f"--{name} has no effect without --corpus: name what to retrieve from, or leave it out"
+                f"--{name} has no effect without --corpus: name what to retrieve from, "
+                "or leave it out"
             )
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
@@ -74,31 +76,31 @@ def answer(
             prices=prices,
             report=say,
         )
-    systems = log.assign(empty=log["answer"] == "").groupby("system", sort=False)
-    table = systems.agg(
+    by_system = log.assign(empty=log["answer"] == "").groupby("system", sort=False)
+    table = by_system.agg(
         answers=("id", "size"), empty=("empty", "sum"), seconds=("seconds", "median")
     )
-    table["cost"] = systems["cost"].sum(min_count=1)
-    table = (
-        table.reset_index().dropna(axis=1, how="all").rename(columns={"seconds": "median seconds"})
-    )
+    table["cost"] = by_system["cost"].sum(min_count=1)
+    table = table.reset_index().dropna(axis=1, how="all")
+    table = table.rename(columns={"seconds": "median seconds"})
     following = f"next: casebook run assistant --run mine -p {shlex.quote(f'log={out}')}"
     show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
 
 def gate_log(log, against, measures, margin, common, collection, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
-    from casebook.assistant.study import MARGIN, gate_logs
+    from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle
 
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
-    margin = MARGIN if margin is None else margin
-    found = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
-    parts = [found["notes"]]
-    if len(found["rows"]):
-        columns = ["system"] if found["rows"]["system"].nunique() > 1 else []
-        columns += [
+    margin = SHARE_MARGIN if margin is None else margin
+    gate = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
+    parts = [gate["notes"]]
+    rows = gate["rows"]
+    if len(rows):
+        columns = [
+            "system",
             "measure",
             "level",
             "baseline",
@@ -109,12 +111,15 @@ def gate_log(log, against, measures, margin, common, collection, as_json):
             "groups",
             "verdict",
         ]
-        parts.append(found["rows"][columns].rename(columns={"level": "new", "baseline": "old"}))
+        if rows["system"].nunique() == 1:
+            columns.remove("system")
+        parts.append(rows[columns].rename(columns={"level": "new", "baseline": "old"}))
         parts.append(
             [
-                f"margin {margin:g}: passes if the lower bound of the 95 % interval is not below {-margin:g}"
+                f"margin {margin:g}: passes if the lower bound of the 95 % interval "
+                f"is not below {-margin:g}"
             ]
         )
-    passed = found["verdict"] == "pass"
-    show(found | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
-    settle(found["verdict"], f"gate: {found['verdict']}")
+    passed = gate["verdict"] == "pass"
+    show(gate | {"passed": passed, "margin": margin}, as_json, *parts, digits="z.3f")
+    settle(gate["verdict"], f"gate: {gate['verdict']}")

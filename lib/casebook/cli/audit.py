@@ -72,21 +72,25 @@ def tables(
 
     Example: casebook audit tables reported.csv --n 10 --positives 8
     """
-    from casebook.audits.tables import COLUMNS, check_tables, conflicts, read_tables, summary
+    from casebook.audits.tables import (
+        TABLE_COLUMNS,
+        check_tables,
+        conflicting_values,
+        count_impossible,
+        read_tables,
+    )
 
     reported = read_tables(source, n, positives)
-    unread = [name for name in reported if name not in COLUMNS]
+    unread = [name for name in reported if name not in TABLE_COLUMNS]
     if unread:
         say(f"note: {source}: columns not read: {', '.join(unread)}")
     rows = check_tables(reported, decimals=decimals, rounding=rounding)
-    parts = {"summary": summary(rows), "rows": rows, "conflicts": conflicts(rows)}
-    there = {name: frame for name, frame in parts.items() if len(frame)}
-    show(
-        parts,
-        as_json,
-        *(part for name, frame in there.items() for part in ([f"{name}:"], frame)),
-        digits=".4g",
-    )
+    parts = {"summary": count_impossible(rows), "rows": rows, "conflicts": conflicting_values(rows)}
+    sections = []
+    for name, frame in parts.items():
+        if len(frame):
+            sections += [[f"{name}:"], frame]
+    show(parts, as_json, *sections, digits=".4g")
     wrong = rows["verdict"] == "impossible"
     if wrong.any():
         raise CheckFailed(f"{source}: {wrong.sum()} of {len(rows)} rows are impossible")

@@ -33,20 +33,27 @@ def score(
     out: Out = None,
     as_json: Json = False,
 ):
-    """Score the faithfulness of explanations, as COUNTERCASE states it, as its code has it, and as standard measure.
+    """Score the faithfulness of explanations, as COUNTERCASE states it, as its code has it, and as
+    standard measure.
 
-    Each explanation is also scored against sources that have nothing to do with it: a score means as much as it
-    exceeds that control. AUROC of sentences is the probability that a sentence shares more words with its own source
-    than a sentence does with another. Word overlap does not notice a turned negation or most changed numbers.
+    Each explanation is also scored against sources that have nothing to do with it: a score means
+    as much as it exceeds that control. AUROC of sentences is the probability that a sentence shares
+    more words with its own source than a sentence does with another. Word overlap does not notice a
+    turned negation or most changed numbers.
 
     Example: casebook explain score explanations.jsonl --sources judgments
     """
-    from casebook.explain.study import own_explanations, score, score_parts, score_report
+    from casebook.explain.study import (
+        read_explanations,
+        score_explanations,
+        score_parts,
+        score_report,
+    )
 
     refuse_overwriting(out, explanations, sources)
-    explained = own_explanations(explanations, sources)
-    found = score(
+    explained = read_explanations(explanations, sources)
+    scored = score_explanations(
         explained, foreign=foreign, pool=explained.sources, n_resamples=resamples, seed=seed
     )
-    report = score_report(explained, found)
+    report = score_report(explained, scored)
     show_report(report, as_json, out, *score_parts(report))

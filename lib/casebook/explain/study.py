@@ -1,4 +1,4 @@
-"""Explanations with their sources, made wrong on purpose, and detectors held against what is wrong."""
+"""Explanations with their sources, copies with planted defects, and detectors of these defects."""
 
 import math
 import os
@@ -34,7 +34,7 @@ from casebook.measures.mentions import find_flip, share_named
 from casebook.measures.quotations import find_citations, find_quotes, share_held
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
-from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
+from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import fitting
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
@@ -44,37 +44,45 @@ from casebook.verdicts import NO_UNIT_DIFFERS, NOT_MEASURED, verdict_of
 
 LEAST_SOURCES = 5
 SWAPPED = "source swapped"
-DEFECTS = ("number changed", "negation turned", "foreign sentence", "quotation stitched")
-FAITHFULNESS = {f"{rule} faithfulness": f"Faithfulness, {name}" for rule, name in RULES.items()}
-SHARES = {rule: f"Share of words, {name}" for rule, name in RULES.items()}
-DETECTORS = (
-    FAITHFULNESS
-    | SHARES
-    | {
-        "weighted": "Share of words, rare ones count more",
-        "mentions": "Mentions",
-        "polarity": "Negation",
-        "quotes": "Quotations",
-    }
+PLANTED_DEFECTS = (
+    "number changed",
+    "negation turned",
+    "foreign sentence",
+    "quotation stitched",
 )
+FAITHFULNESS = {f"{rule} faithfulness": f"Faithfulness, {name}" for rule, name in RULES.items()}
+SHARE_OF_WORDS = {rule: f"Share of words, {name}" for rule, name in RULES.items()}
+DETECTORS = {
+    **FAITHFULNESS,
+    **SHARE_OF_WORDS,
+    "weighted": "Share of words, rare ones count more",
+    "mentions": "Mentions",
+    "polarity": "Negation",
+    "quotes": "Quotations",
+}
 """Detectors and their names. The faithfulness of a rule is its share of grounded sentences."""
-CONTRASTS = [
-    (f"corrected{measure}", f"{rule}{measure}")
-    for measure in (" faithfulness", "")
-    for rule in ("documented", "code")
+DETECTOR_CONTRASTS = [
+    ("corrected faithfulness", "documented faithfulness"),
+    ("corrected faithfulness", "code faithfulness"),
+    ("corrected", "documented"),
+    ("corrected", "code"),
 ]
+"""The standard measure and COUNTERCASE's, which are compared."""
 SENTENCES = "AUROC of sentences"
+
+
+# --- explanations and their sources
 
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """Explanations, their sources, and who belongs to whom; all by key."""
+    """Explanations and their sources, both by key."""
 
     name: str
     kind: str
     explanations: dict
     sources: dict
-    own: dict  # {explanation: its source}
+    source_of: dict  # {explanation: its source}
     cited: dict  # {explanation: citations of its passages}
     left_out: dict  # {reason: count}
 
@@ -82,60 +90,207 @@ class Explained:
 EXPLAINERS = {
     "explainer": (
         "corrected",
-        "sentences of the standard explainer, each of which names a fact that it found in the source",
+        "sentences of the standard explainer, each of which names a fact that it found in the "
+        "source",
     ),
     "documented explainer": (
         "documented",
         "sentences of COUNTERCASE's explainer, which it does not check",
     ),
 }
+EXPLANATION_KINDS = ("template", "gold", *EXPLAINERS)
 
 
-KINDS = ("template", "gold", *EXPLAINERS)
+def explain_dataset(dataset, kind="template", *, limit=None, seed=0):
+    """Explain each question's best, first relevant document; draw at most `limit` explanations.
 
-
-def explain(dataset, kind="template", *, limit=None, seed=0):
-    """Make or read the explanations of a dataset, each of its best, first relevant document; at most `limit`, drawn.
-
-    `kind` is ``template`` (the question and a quotation), ``gold`` (reference answers), ``explainer`` or
-    ``documented explainer`` (sentences of `Explainer`), or the name of a run of PDPABench's stored answers.
+    `kind` is ``template`` (the question and a quotation), ``gold`` (reference answers),
+    ``explainer`` or ``documented explainer`` (sentences of `Explainer`), or the name of a run of
+    PDPABench's stored answers.
     """
-    pairs, texts, known = (
-        list(_first_relevant(dataset)),
-        _column(dataset, "text"),
-        _column(dataset, "citation"),
-    )
-    name, cited, why = dataset.name, {}, ""
+    pairs = list(_first_relevant(dataset))
     if kind == "template":
-        how, why = "template: the question and a quotation", "no sentence to quote"
-        found = [_quotation(row["text"], texts[document]) for row, document in pairs]
+        explained = _template_explanations(dataset, pairs)
     elif kind == "gold":
-        _check_gold(dataset)
-        how, found = "reference answers", [row["gold_answer"] for row, _ in pairs]
-        cited = {row["query_id"]: known[document] for row, document in pairs} if known else {}
+        explained = _reference_answers(dataset, pairs)
     elif kind in EXPLAINERS:
-        (rules, how), why = EXPLAINERS[kind], "nothing in common found"
-        name = f"{name}.{rules}_explainer"
-        explainer = Explainer(
-            {document: texts[document] for _, document in pairs}, rules == "documented"
-        )
-        found = [_sentences_of(explainer, row, document) for row, document in pairs]
+        explained = _explainer_sentences(dataset, pairs, kind)
     else:
-        return limited(_stored_answers(dataset, kind, pairs, texts, known), limit, seed)
-    made = {
-        row["query_id"]: text
-        for (row, _), text in zip(pairs, found, strict=True)
-        if text is not None
-    }
-    own = {row["query_id"]: document for row, document in pairs if row["query_id"] in made}
-    left_out = {why: len(pairs) - len(made)} if len(made) < len(pairs) else {}
-    return limited(Explained(name, how, made, texts, own, cited, left_out), limit, seed)
+        explained = _stored_answers(dataset, pairs, kind)
+    return limited(explained, limit, seed)
 
+
+def _first_relevant(dataset):
+    """Yield each question with its best, first relevant document that the data have."""
+    for question in dataset.queries.to_dict("records"):
+        grades = dataset.qrels.get(question["query_id"], {})
+        relevant = [doc for doc in grades if grades[doc] >= 1 and doc not in dataset.lacking]
+        if relevant:
+            yield question, max(relevant, key=grades.get)
+
+
+def _document_column(dataset, name):
+    if name not in dataset.documents:
+        return {}
+    return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
+
+
+def _template_explanations(dataset, pairs):
+    texts = _document_column(dataset, "text")
+    explanations = {}
+    for question, document in pairs:
+        quotation = _quotation(question["text"], texts[document])
+        if quotation is not None:
+            explanations[question["query_id"]] = quotation
+    return _explained(
+        dataset.name,
+        "template: the question and a quotation",
+        explanations,
+        texts,
+        pairs,
+        reason="no sentence to quote",
+    )
+
+
+def _reference_answers(dataset, pairs):
+    _check_gold(dataset)
+    explanations = {}
+    cited = {}
+    citations = _document_column(dataset, "citation")
+    for question, document in pairs:
+        key = question["query_id"]
+        if question["gold_answer"] is not None:
+            explanations[key] = question["gold_answer"]
+        if citations:
+            cited[key] = citations[document]
+    texts = _document_column(dataset, "text")
+    explained = _explained(dataset.name, "reference answers", explanations, texts, pairs, reason="")
+    return replace(explained, cited=cited)
+
+
+def _explainer_sentences(dataset, pairs, kind):
+    """Explain by the sentences of an explainer; a question is left out if it finds nothing."""
+    rules, description = EXPLAINERS[kind]
+    texts = _document_column(dataset, "text")
+    explainer = Explainer({doc: texts[doc] for _, doc in pairs}, rules == "documented")
+    explanations = {}
+    for question, document in pairs:
+        key = question["query_id"]
+        explanation = explainer.result(extract_sheet(question["text"], key).sheet, document)
+        kinds = {sentence.kind for sentence in explanation.sentences}
+        if not kinds <= {"nothing", "similarity"}:
+            explanations[key] = explanation.text
+    return _explained(
+        f"{dataset.name}.{rules}_explainer",
+        description,
+        explanations,
+        texts,
+        pairs,
+        reason="nothing in common found",
+    )
+
+
+def _explained(name, kind, explanations, texts, pairs, *, reason):
+    """Give each explanation its document as source, and count the questions without one."""
+    source_of = {}
+    for question, document in pairs:
+        if question["query_id"] in explanations:
+            source_of[question["query_id"]] = document
+    left_out = {}
+    if len(explanations) < len(pairs):
+        left_out[reason] = len(pairs) - len(explanations)
+    return Explained(name, kind, explanations, texts, source_of, {}, left_out)
+
+
+def _stored_answers(dataset, pairs, run):
+    """Read the answers of one run of PDPABench with the passages that the model saw."""
+    path = _stored_run(run)
+    texts = _document_column(dataset, "text")
+    citations = _document_column(dataset, "citation")
+    relevant = {question["query_id"]: [document] for question, document in pairs}
+    explanations = {}
+    sources = {}
+    cited = {}
+    left_out = Counter()
+    for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
+        key = row["qid"]
+        answer = row["prediction"].get("answer_text")
+        passages = [doc for doc in row["reranking"].get("used_ids_r3", []) if doc in texts]
+        passages = passages or relevant.get(key)
+        if not answer:
+            left_out["no answer"] += 1
+        elif not passages:
+            left_out["no passage"] += 1
+        else:
+            explanations[key] = answer
+            sources[key] = "\n\n".join(texts[doc] for doc in passages)
+            cited[key] = "; ".join(citations[doc] for doc in passages if doc in citations)
+    return Explained(
+        name=f"{dataset.name}.{run}",
+        kind=f"stored answers of {run}",
+        explanations=explanations,
+        sources=sources,
+        source_of={key: key for key in explanations},
+        cited=cited,
+        left_out=dict(left_out),
+    )
+
+
+def _stored_run(run):
+    """Give the file of one run of PDPABench's answers."""
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    if not mirror:
+        raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
+    folder = Path(mirror) / "pdpabench" / "generation" / valid_name(run, "run of answers")
+    path = folder / "detailed_results.jsonl"
+    if not path.is_file():
+        raise InputError(f"{path}: no stored answers; choose from the folder's runs")
+    return path
+
+
+def _quotation(text, source):
+    """Give a question and the sentence of the source that shares most content words with it.
+
+    None if the source has no sentence.
+    """
+    question = _short_question(text)
+    question_words = content_words(question)
+    source_sentences = [source[start:end] for start, end in sentences(source[:20_000])]
+    if not source_sentences:
+        return None
+    candidates = [sentence for sentence in source_sentences if 5 <= len(sentence.split()) <= 40]
+    best = max(
+        candidates or source_sentences,
+        key=lambda sentence: len(question_words & content_words(sentence)),
+    )
+    best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
+    return f"It was found for: {question} It says: “{best}”"
+
+
+def _short_question(text):
+    """Give the first 60 words of a question.
+
+    Of a judgment they are those of the sentence around its first masked citation.
+    """
+    mask = "[?CITATION?]"
+    position = text.find(mask)
+    if position >= 0:
+        text = text[max(0, position - 600) : position + 600].replace(mask, " ")
+    spans = sentences(text)
+    if position >= 0 and len(spans) > 2:
+        spans = spans[len(spans) // 2 :]
+    if spans:
+        start, end = spans[0]
+        text = text[start:end]
+    return " ".join(text.split()[:60]).rstrip(".,;:?!") + "."
+
+
+# --- explanations of the user's own
 
 _Text = Annotated[str, Field(pattern=r"\S")]
 
 
-class Record(BaseModel):
+class ExplanationRecord(BaseModel):
     """A line of a file of explanations: a text, and ids or texts of what it explains."""
 
     model_config = ConfigDict(extra="forbid")
@@ -146,222 +301,99 @@ class Record(BaseModel):
     contexts: list[_Text] | None = None
 
     @model_validator(mode="after")
-    def _one_side(self):
+    def _has_one_kind_of_source(self):
         if sum(map(bool, (self.source, self.sources, self.contexts))) != 1:
             raise ValueError("name one of 'source' (an id), 'sources' (ids) or 'contexts' (texts)")
         return self
 
 
-def own_explanations(path, folder=None):
-    """Take the explanations of a file with their sources, documents of a folder or texts of the file itself."""
-    documents = (
-        read_collection(folder) if folder is not None else pd.DataFrame(columns=["doc_id", "text"])
-    )
-    texts = {
-        key: text
-        for key, text in zip(documents["doc_id"], documents["text"], strict=True)
-        if text.strip()
-    }
-    explanations, own, sources = {}, {}, dict(texts)
+def read_explanations(path, folder=None):
+    """Read a file of explanations; their sources are documents of a folder or texts of the file."""
+    texts = {}
+    if folder is not None:
+        documents = read_collection(folder)
+        for document, text in zip(documents["doc_id"], documents["text"], strict=True):
+            if text.strip():
+                texts[document] = text
+    explanations = {}
+    source_of = {}
+    sources = dict(texts)
     for number, line in read_jsonl(path, {}):
-        record = fitting(path, number, line, Record)
-        key, ids = (
-            record.id or f"line {number}",
-            list(dict.fromkeys(record.sources or [record.source])),
-        )
+        record = fitting(path, number, line, ExplanationRecord)
+        key = record.id or f"line {number}"
         if key in explanations:
             raise InputError.at(path, number, f"id {key!r} comes twice")
-        if not record.contexts and (lost := [one for one in ids if one not in texts]):
-            where = (
-                f"{folder} has no such document with text"
-                if folder
-                else "name the folder of the sources too"
-            )
-            raise InputError.at(path, number, f"source {lost[0]!r}: {where}")
-        explanations[key], own[key] = record.explanation, "\0".join(record.contexts or ids)
-        sources.setdefault(own[key], "\n\n".join(record.contexts or [texts[one] for one in ids]))
+        if record.contexts:
+            parts = record.contexts
+            contexts = record.contexts
+        else:
+            parts = list(dict.fromkeys(record.sources or [record.source]))
+            _check_documents(parts, texts, folder, path, number)
+            contexts = [texts[document] for document in parts]
+        explanations[key] = record.explanation
+        source_of[key] = "\0".join(parts)
+        sources.setdefault(source_of[key], "\n\n".join(contexts))
     if not explanations:
         raise InputError(f"{path}: holds no explanations")
-    return Explained(
-        Path(path).stem, "explanations of your own", explanations, sources, own, {}, {}
-    )
+    name = Path(path).stem
+    kind = "explanations of your own"
+    return Explained(name, kind, explanations, sources, source_of, {}, {})
 
 
-def check_parameters(values):
+def _check_documents(documents, texts, folder, path, number):
+    for document in documents:
+        if document not in texts:
+            problem = "name the folder of the sources too"
+            if folder:
+                problem = f"{folder} has no such document with text"
+            raise InputError.at(path, number, f"source {document!r}: {problem}")
+
+
+def check_explanation_parameters(values):
     """Refuse explanations that the chapter cannot use, before a kernel starts."""
     kind = values["explanations"]
     if Path(kind).is_absolute():
-        limited(own_explanations(kind, values.get("sources")), None, 0)
-    elif kind not in KINDS and values["dataset"] != "pdpabench":
-        choices = f"{', '.join(KINDS)}, a file of your own, or with dataset=pdpabench a run of its answers"
-        raise InputError(f"explanations: {kind!r}: choose from {choices}")
-    elif kind not in KINDS and os.environ.get(MIRROR_VARIABLE):
-        _stored(kind)
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Explanations against own and foreign sources, under all rules: sentences, means by explanation, numbers."""
-
-    rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
-    grounded: dict  # {rule: explanations x conditions}
-    numbers: dict  # {rule: {"AUROC of sentences": number, "faithfulness": number}}
-
-
-def score(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
-    """Score explanations under COUNTERCASE's and the standard rule, beside sources of others, out of a `pool`."""
-    pairing = pair_sources(
-        explained.explanations,
-        explained.sources,
-        explained.own,
-        draws=foreign,
-        seed=seed,
-        pool=pool,
-    )
-    rows, grounded, numbers = sentence_rows(pairing), {}, {}
-    nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
-    for rule in RULES:
-        claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
-        claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
-        means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
-        means = grounded[rule] = means.reindex(
-            index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED]
+        limited(read_explanations(kind, values.get("sources")), None, 0)
+    elif kind not in EXPLANATION_KINDS and values["dataset"] != "pdpabench":
+        raise InputError(
+            f"explanations: {kind!r}: choose from {', '.join(EXPLANATION_KINDS)}, a file of your "
+            "own, or with dataset=pdpabench a run of its answers"
         )
-        if claims.empty:
-            numbers[rule] = {SENTENCES: nothing, "faithfulness": nothing}
-            continue
-        clusters = [explained.own[key] for key in means.index]
-        own = bootstrap_mean(
-            means[MATCHED].to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed
-        )
-        faithful = own.number(number_or_none(means[MISMATCHED].mean()))
-        numbers[rule] = {SENTENCES: separation(rows, rule).number(0.5), "faithfulness": faithful}
-    return Scored(rows, grounded, numbers)
+    elif kind not in EXPLANATION_KINDS and os.environ.get(MIRROR_VARIABLE):
+        _stored_run(kind)
 
 
-def score_report(explained, found):
-    """Give scores of explanations as plain data: the rules, then each explanation with its sentences."""
-    items, rows = [], found.rows[found.rows["condition"] == MATCHED]
-    parts = {
-        key: part.groupby("rule")["share"].apply(list).to_dict()
-        for key, part in rows.groupby("explanation")
-    }
-    for key in explained.explanations:
-        item = {"id": key, "source": explained.own[key].split("\0")}
-        for rule, means in found.grounded.items():
-            held = {side: number_or_none(means[side].get(key)) for side in (MATCHED, MISMATCHED)}
-            shares = [number_or_none(share) for share in parts[key].get(rule, ())]
-            item[rule] = {
-                "faithfulness": held[MATCHED],
-                "foreign": held[MISMATCHED],
-                "shares": shares,
-            }
-        items.append(item)
-    return {"explanations": explained.name, "threshold": THRESHOLD, **found.numbers, "items": items}
+def check_explained_questions(dataset, values):
+    """Refuse data whose questions lead to too few different sources, before a kernel starts."""
+    if Path(values["explanations"]).is_absolute():
+        return
+    if values["explanations"] == "gold":
+        _check_gold(dataset)
+    texts = _document_column(dataset, "text")
+    _check_sources(dataset.name, {texts[document] for _, document in _first_relevant(dataset)})
 
 
-def score_parts(report):
-    """Give the scores of explanations as lines and tables for people."""
-    against = {"faithfulness": "foreign sources", SENTENCES: "chance"}
-    numbers = pd.DataFrame(
-        {"rule": title, "measure": measure, "against": against[measure], **number}
-        for rule, title in RULES.items()
-        for measure, number in report[rule].items()
-    )
-    numbers[["low", "high"]] = numbers["ci"].tolist()
-    numbers = numbers[
-        ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
-    ]
-    items = []
-    for item in report["items"]:
-        shares = enumerate(item["corrected"]["shares"], 1)
-        below = [str(n) for n, share in shares if share is not None and share < THRESHOLD]
-        row = {"id": item["id"]}
-        for rule, name in RULES.items():
-            row |= {name: item[rule]["faithfulness"], f"{name}, foreign": item[rule]["foreign"]}
-        items.append(row | {"sentences not grounded": ", ".join(below)})
-    title = f"{report['explanations']}: {len(items)} explanations, sentences grounded at {THRESHOLD:.0%} of their words"
-    return [title], numbers, pd.DataFrame(items)
-
-
-def _first_relevant(dataset):
-    """Each question with its best, first relevant document that is here."""
-    for row in dataset.queries.to_dict("records"):
-        judged = dataset.qrels.get(row["query_id"], {})
-        relevant = [d for d, grade in judged.items() if grade >= 1 and d not in dataset.lacking]
-        if relevant:
-            yield row, max(relevant, key=lambda d: judged[d])
-
-
-def _column(dataset, name):
-    if name not in dataset.documents:
-        return {}
-    return dict(zip(dataset.documents["doc_id"], dataset.documents[name], strict=True))
-
-
-def limited(made, limit, seed):
+def limited(explained, limit, seed):
     """Draw at most so many explanations, of enough sources to compare."""
-    keys = list(made.explanations)
+    keys = list(explained.explanations)
     if limit is not None and len(keys) > limit:
         order = np.random.Generator(stream(seed, "explanations")).permutation(len(keys))
-        chosen = [keys[i] for i in sorted(order[:limit])]
-        explanations = {key: made.explanations[key] for key in chosen}
-        own, left_out = (
-            {key: made.own[key] for key in chosen},
-            made.left_out | {"not drawn": len(keys) - limit},
+        sample = [keys[i] for i in sorted(order[:limit])]
+        explained = replace(
+            explained,
+            explanations={key: explained.explanations[key] for key in sample},
+            source_of={key: explained.source_of[key] for key in sample},
+            left_out=explained.left_out | {"not drawn": len(keys) - limit},
         )
-        made = replace(made, explanations=explanations, own=own, left_out=left_out)
-    _check_sources(made.name, {made.sources[key] for key in made.own.values()})
-    return made
+    texts = {explained.sources[source] for source in explained.source_of.values()}
+    _check_sources(explained.name, texts)
+    return explained
 
 
 def _check_sources(name, texts):
     if len(texts) < LEAST_SOURCES:
         count = f"{len(texts)} different source(s) with an explanation"
         raise InputError(f"{name}: {count}, {LEAST_SOURCES} are the fewest to compare")
-
-
-def check_questions(dataset, values):
-    """Refuse data of whose questions too few lead to a source of their own, before a kernel starts."""
-    if Path(values["explanations"]).is_absolute():
-        return
-    if values["explanations"] == "gold":
-        _check_gold(dataset)
-    texts = _column(dataset, "text")
-    _check_sources(dataset.name, {texts[document] for _, document in _first_relevant(dataset)})
-
-
-def _quotation(text, source):
-    """The question, and a quotation of the source's sentence that shares most content with it; None without one."""
-    question = _short_question(text)
-    asked = content_words(question)
-    spans = [source[a:b] for a, b in sentences(source[:20_000])]
-    fit = [s for s in spans if 5 <= len(s.split()) <= 40] or spans
-    if not fit:
-        return None
-    best = max(fit, key=lambda s: len(asked & content_words(s)))
-    best = re.sub(r"\s+", " ", best).replace("“", "").replace("”", "")
-    return f"It was found for: {question} It says: “{best}”"
-
-
-def _short_question(text):
-    """First 60 words of a question; of a judgment, of the sentence around its first masked citation."""
-    mask = "[?CITATION?]"
-    place = text.find(mask)
-    if place >= 0:
-        text = text[max(0, place - 600) : place + 600].replace(mask, " ")
-    spans = sentences(text)
-    if place >= 0 and len(spans) > 2:
-        spans = spans[len(spans) // 2 :]
-    words = text[spans[0][0] : spans[0][1]].split() if spans else text.split()
-    return " ".join(words[:60]).rstrip(".,;:?!") + "."
-
-
-def _sentences_of(explainer, row, document):
-    """What the explainer says of why a document was found, None if it finds nothing."""
-    found = explainer.result(extract_sheet(row["text"], row["query_id"]).sheet, document)
-    kinds = {sentence.kind for sentence in found.sentences}
-    return None if kinds <= {"nothing", "similarity"} else found.text
 
 
 def _check_gold(dataset):
@@ -371,44 +403,112 @@ def _check_gold(dataset):
         )
 
 
-def _stored(run):
-    """File of one stored run of PDPABench's answers."""
-    mirror = os.environ.get(MIRROR_VARIABLE)
-    if not mirror:
-        raise InputError(f"stored answers need {MIRROR_VARIABLE} to be set")
-    path = (
-        Path(mirror)
-        / "pdpabench"
-        / "generation"
-        / valid_name(run, "run of answers")
-        / "detailed_results.jsonl"
+# --- scores under all rules
+
+
+@dataclass(frozen=True, eq=False)
+class ExplanationScores:
+    """Explanations against own and foreign sources, under all rules."""
+
+    rows: pd.DataFrame  # a row per rule, condition, explanation, source and sentence
+    grounded: dict  # {rule: explanations x conditions}
+    numbers: dict  # {rule: {"AUROC of sentences": number, "faithfulness": number}}
+
+
+def score_explanations(explained, *, foreign=3, pool=None, n_resamples=10_000, seed=0):
+    """Score explanations under all rules, against their own sources and some of others (`pool`)."""
+    pairing = pair_sources(
+        explained.explanations,
+        explained.sources,
+        explained.source_of,
+        draws=foreign,
+        seed=seed,
+        pool=pool,
     )
-    if not path.is_file():
-        raise InputError(f"{path}: no stored answers; choose from the folder's runs")
-    return path
-
-
-def _stored_answers(dataset, run, pairs, texts, known):
-    """Answers of one stored run of PDPABench with the passages that the model was shown."""
-    path = _stored(run)
-    relevant = {row["query_id"]: [document] for row, document in pairs}
-    explanations, sources, own, cited, left_out = {}, {}, {}, {}, Counter()
-    for _, row in read_jsonl(path, {"qid": str, "prediction": dict, "reranking": dict}):
-        key, answer = row["qid"], row["prediction"].get("answer_text")
-        shown = [d for d in row["reranking"].get("used_ids_r3", []) if d in texts] or relevant.get(
-            key
-        )
-        if not answer or not shown:
-            left_out["no answer" if not answer else "no passage"] += 1
+    rows = sentence_rows(pairing)
+    grounded = {}
+    numbers = {}
+    nothing = Interval(None, None, None, 0.95, 0, "", "no_claim").number()
+    for rule in RULES:
+        claims = rows[(rows["rule"] == rule) & rows["share"].notna()]
+        claims = claims.assign(grounded=claims["share"] >= THRESHOLD - 1e-12)
+        means = claims.pivot_table("grounded", "explanation", "condition", sort=False)
+        means = means.reindex(index=claims["explanation"].unique(), columns=[MATCHED, MISMATCHED])
+        grounded[rule] = means
+        if claims.empty:
+            numbers[rule] = {SENTENCES: nothing, "faithfulness": nothing}
             continue
-        explanations[key], own[key] = answer, key
-        sources[key] = "\n\n".join(texts[d] for d in shown)
-        cited[key] = "; ".join(known[d] for d in shown if d in known)
-    name, how = f"{dataset.name}.{run}", f"stored answers of {run}"
-    return Explained(name, how, explanations, sources, own, cited, dict(left_out))
+        faithful = bootstrap_mean(
+            means[MATCHED].to_numpy(),
+            clusters=[explained.source_of[key] for key in means.index],
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+        numbers[rule] = {
+            SENTENCES: separation(rows, rule).number(0.5),
+            "faithfulness": faithful.number(number_or_none(means[MISMATCHED].mean())),
+        }
+    return ExplanationScores(rows, grounded, numbers)
 
 
-# Defects and detectors
+def score_report(explained, scored):
+    """Give scores of explanations as plain data: the rules, then each explanation by sentence."""
+    matched = scored.rows[scored.rows["condition"] == MATCHED]
+    shares_by_rule = {
+        key: rows.groupby("rule")["share"].apply(list).to_dict()
+        for key, rows in matched.groupby("explanation")
+    }
+    items = []
+    for key in explained.explanations:
+        item = {"id": key, "source": explained.source_of[key].split("\0")}
+        for rule, means in scored.grounded.items():
+            shares = shares_by_rule[key].get(rule, ())
+            item[rule] = {
+                "faithfulness": number_or_none(means[MATCHED].get(key)),
+                "foreign": number_or_none(means[MISMATCHED].get(key)),
+                "shares": [number_or_none(share) for share in shares],
+            }
+        items.append(item)
+    return {
+        "explanations": explained.name,
+        "threshold": THRESHOLD,
+        **scored.numbers,
+        "items": items,
+    }
+
+
+def score_parts(report):
+    """Give the scores of explanations as lines and tables for people."""
+    against = {"faithfulness": "foreign sources", SENTENCES: "chance"}
+    numbers = []
+    for rule, title in RULES.items():
+        for measure, number in report[rule].items():
+            row = {"rule": title, "measure": measure, "against": against[measure]}
+            numbers.append(row | number)
+    numbers = pd.DataFrame(numbers)
+    numbers[["low", "high"]] = numbers["ci"].tolist()
+    columns = ["rule", "measure", "value", "low", "high", "against", "control", "n", "reason"]
+    items = []
+    for item in report["items"]:
+        row = {"id": item["id"]}
+        for rule, title in RULES.items():
+            row[title] = item[rule]["faithfulness"]
+            row[f"{title}, foreign"] = item[rule]["foreign"]
+        not_grounded = [
+            str(number)
+            for number, share in enumerate(item["corrected"]["shares"], 1)
+            if share is not None and share < THRESHOLD
+        ]
+        row["sentences not grounded"] = ", ".join(not_grounded)
+        items.append(row)
+    title = (
+        f"{report['explanations']}: {len(items)} explanations, sentences grounded at "
+        f"{THRESHOLD:.0%} of their words"
+    )
+    return [title], numbers[columns], pd.DataFrame(items)
+
+
+# --- planted defects
 
 
 _NUMBER = re.compile(r"(?<![\w.(\[])\d{1,3}(?:,\d{3})*(?![\w)\]])")
@@ -419,74 +519,98 @@ _BREAK = re.compile(r"(?<=[.:?!]) (?=[A-Z“])")
 
 
 def corrupt(explanations, *, seed=0):
-    """Copies with one defect each, {defect: {key: text}}; a text that does not allow a defect has no copy."""
+    """Copy explanations with one defect each: {defect: {key: text}}.
+
+    A text that does not allow a defect has no copy.
+    """
     keys = list(explanations)
     order = np.random.Generator(stream(seed, "corruptions")).permutation(len(keys))
     following = {keys[a]: keys[b] for a, b in zip(order, np.roll(order, -1), strict=True)}
-    found = {defect: {} for defect in DEFECTS}
+    copies = {defect: {} for defect in PLANTED_DEFECTS}
     for key, text in explanations.items():
-        other = explanations[following[key]]
-        copies = (
-            _number_changed(text),
-            _negation_turned(text),
-            _foreign_sentence(text, other),
-            _stitched(text, other),
-        )
-        for defect, copy in zip(DEFECTS, copies, strict=True):
+        donor = explanations[following[key]]
+        spoilt = {
+            "number changed": _number_changed(text),
+            "negation turned": _negation_turned(text),
+            "foreign sentence": _foreign_sentence(text, donor),
+            "quotation stitched": _stitched(text, donor),
+        }
+        for defect, copy in spoilt.items():
             if copy is not None and copy != text:
-                found[defect][key] = copy
-    return found
+                copies[defect][key] = copy
+    return copies
 
 
 def _number_changed(text):
-    """The last number becomes twice itself and one more."""
-    for match in reversed(list(_NUMBER.finditer(text))):
-        return f"{text[: match.start()]}{2 * int(match.group().replace(',', '')) + 1}{text[match.end() :]}"
-    return None
+    """Double the last number and add one."""
+    matches = list(_NUMBER.finditer(text))
+    if not matches:
+        return None
+    last = matches[-1]
+    number = int(last.group().replace(",", ""))
+    return f"{text[: last.start()]}{2 * number + 1}{text[last.end() :]}"
 
 
 def _negation_turned(text):
-    """The last auxiliary verb loses or gets its "not"."""
-    for match in reversed(list(_AUXILIARY.finditer(text))):
-        turned = match["verb"] if match["negation"] else f"{match['verb']} not"
-        return text[: match.start()] + turned + text[match.end() :]
-    return None
-
-
-def _foreign_sentence(text, other):
-    """What follows the last sentence break becomes that of another text."""
-    ours, theirs = ([0, *(match.end() for match in _BREAK.finditer(one))] for one in (text, other))
-    return text[: ours[-1]] + other[theirs[-1] :]
-
-
-def _stitched(text, other):
-    """Half of the last quotation becomes that of another text."""
-    ours, theirs = find_quotes(text), find_quotes(other)
-    if not ours or not theirs:
+    """Take the "not" from the last auxiliary verb, or add it."""
+    matches = list(_AUXILIARY.finditer(text))
+    if not matches:
         return None
-    (start, end), (left, right) = ours[-1], theirs[-1]
-    here, there = text[start:end].split(), other[left:right].split()
-    return f"{text[:start]}{' '.join([*here[: len(here) // 2], *there[len(there) // 2 :]])}{text[end:]}"
+    last = matches[-1]
+    turned = last["verb"] if last["negation"] else f"{last['verb']} not"
+    return f"{text[: last.start()]}{turned}{text[last.end() :]}"
 
 
-def scores(explanation, source, weights):
-    """Score one explanation with every detector, higher for more faithful, None where there is nothing to judge."""
-    shares = {
-        rule: [share for _, share in pairs if share is not None]
-        for rule, pairs in sentence_shares(explanation, source).items()
-    }
-    there = tuple(source[a:b] for a, b in sentences(source))
-    flips = [find_flip(explanation[a:b], there) for a, b in sentences(explanation)]
-    kept = [not (flip.negated or flip.modality) for flip in flips if flip is not None]
+def _foreign_sentence(text, donor):
+    """Replace the last sentence by that of another text."""
+    return text[: _start_of_last_sentence(text)] + donor[_start_of_last_sentence(donor) :]
+
+
+def _start_of_last_sentence(text):
+    starts = [match.end() for match in _BREAK.finditer(text)]
+    return starts[-1] if starts else 0
+
+
+def _stitched(text, donor):
+    """Replace the second half of the last quotation by that of another text."""
+    quotes = find_quotes(text)
+    donor_quotes = find_quotes(donor)
+    if not quotes or not donor_quotes:
+        return None
+    start, end = quotes[-1]
+    donor_start, donor_end = donor_quotes[-1]
+    words = text[start:end].split()
+    donor_words = donor[donor_start:donor_end].split()
+    stitched = words[: len(words) // 2] + donor_words[len(donor_words) // 2 :]
+    return f"{text[:start]}{' '.join(stitched)}{text[end:]}"
+
+
+# --- detectors of defects
+
+
+def detector_scores(explanation, source, weights):
+    """Score an explanation with every detector, higher for more faithful.
+
+    A score is None where there is nothing to judge.
+    """
+    faithful = {}
+    mean_shares = {}
+    for rule, pairs in sentence_shares(explanation, source).items():
+        shares = [share for _, share in pairs if share is not None]
+        faithful[f"{rule} faithfulness"] = grounded_share(shares) if shares else None
+        mean_shares[rule] = _mean(shares)
+    source_sentences = tuple(source[start:end] for start, end in sentences(source))
+    same_polarity = []
+    for start, end in sentences(explanation):
+        flip = find_flip(explanation[start:end], source_sentences)
+        if flip is not None:
+            same_polarity.append(not (flip.negated or flip.modality))
     return {
-        **{
-            f"{rule} faithfulness": grounded_share(each) if each else None
-            for rule, each in shares.items()
-        },
-        **{rule: _mean(each) for rule, each in shares.items()},
+        **faithful,
+        **mean_shares,
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
         "mentions": share_named(explanation, source),
-        "polarity": _mean(kept),
+        "polarity": _mean(same_polarity),
         "quotes": share_held(explanation, {"own": source}),
     }
 
@@ -496,89 +620,99 @@ def _mean(values):
 
 
 def scored_copies(explained, weights, *, seed=0):
-    """Score every original and its spoilt copies: a row per defect, explanation and version, a column per detector.
+    """Score every original and its spoilt copies by every detector.
 
-    The source of a copy is its own, but for the defect "source swapped", where the text is the original's.
+    Gives a row per defect, explanation and version. The source of a copy is its own, but for the
+    defect "source swapped", where the text is the original's.
     """
-    own = {key: explained.sources[explained.own[key]] for key in explained.explanations}
+    own_sources = {}
+    originals = {}
+    for key, text in explained.explanations.items():
+        own_sources[key] = explained.sources[explained.source_of[key]]
+        originals[key] = detector_scores(text, own_sources[key], weights)
     pairing = pair_sources(
-        explained.explanations, explained.sources, explained.own, draws=1, seed=seed
+        explained.explanations, explained.sources, explained.source_of, draws=1, seed=seed
     )
-    swapped = {key: explained.sources[others[0]] for key, others in pairing.foreign.items()}
-    originals = {
-        key: scores(text, own[key], weights) for key, text in explained.explanations.items()
-    }
+    swapped = {key: explained.sources[foreign[0]] for key, foreign in pairing.foreign.items()}
     spoilt = {SWAPPED: explained.explanations} | corrupt(explained.explanations, seed=seed)
     rows = []
     for defect, copies in spoilt.items():
-        sources = swapped if defect == SWAPPED else own
+        sources = swapped if defect == SWAPPED else own_sources
         for key, text in copies.items():
-            known = {"defect": defect, "key": key, "source": explained.own[key]}
-            rows.append(known | {"original": True} | originals[key])
-            rows.append(known | {"original": False} | scores(text, sources[key], weights))
+            row = {"defect": defect, "key": key, "source": explained.source_of[key]}
+            rows.append(row | {"original": True} | originals[key])
+            copy = detector_scores(text, sources[key], weights)
+            rows.append(row | {"original": False} | copy)
     frame = pd.DataFrame(rows, columns=["defect", "key", "source", "original", *DETECTORS])
     return frame.astype(dict.fromkeys(DETECTORS, float)).astype({"original": bool})
 
 
-def detect(scored):
+def detect(copies):
     """AUROC of every detector for originals against copies with a defect, clustered by source.
 
-    `n` copies have the defect; `judged` are those where original and copy have a score. Where every copy scores as its
-    original there is no interval.
+    `n` copies have the defect; `judged` are those where original and copy have a score. Where every
+    copy scores as its original there is no interval.
     """
     rows = []
-    for defect in (SWAPPED, *DEFECTS):
-        part = scored[scored["defect"] == defect]
+    for defect in (SWAPPED, *PLANTED_DEFECTS):
+        versions = copies[copies["defect"] == defect]
         for detector in DETECTORS:
-            judged = _judged(part, detector)
+            scored = _with_scores(versions, [detector])
             row = {
                 "defect": defect,
                 "detector": detector,
-                "n": len(part) // 2,
-                "judged": len(judged) // 2,
+                "n": len(versions) // 2,
+                "judged": len(scored) // 2,
             }
-            if judged.empty:
+            if scored.empty:
                 row |= {"groups": 0, "reason": "nothing to judge"}
             else:
-                row |= _detection(judged, detector)
+                row |= _detection(scored, detector)
             rows.append(row)
     columns = ["defect", "detector", "n", "auroc", "low", "high", "judged", "groups", "reason"]
     return with_reasons(rows, columns).astype({"auroc": float, "low": float, "high": float})
 
 
 def with_reasons(rows, columns=None):
-    """Rows as a frame in which a missing reason is None, whatever kind of text pandas infers."""
+    """Give rows as a frame in which a missing reason is None, whatever type pandas infers."""
     table = pd.DataFrame(rows, columns=columns)
     for name in table.columns.intersection(["reason", "noticed_reason"]):
         table[name] = pd.Series([row.get(name) for row in rows], dtype=object)
     return table
 
 
-def _detection(judged, detector):
+def _with_scores(versions, detectors):
+    """Keep the explanations of which the detectors can score both original and copy."""
+    has_scores = versions[detectors].notna().all(axis=1)
+    return versions[has_scores.groupby(versions["key"]).transform("all")]
+
+
+def _detection(scored, detector):
     """AUROC of one detector on the copies of one defect, with its interval."""
-    area = clustered_auroc(judged["original"], judged["key"], judged["source"], judged[detector])
+    area = clustered_auroc(scored["original"], scored["key"], scored["source"], scored[detector])
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-    if _is_blind(judged, detector):
+    if _is_blind(scored, detector):
         row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
-    return row | {"groups": judged["source"].nunique()}
+    row["groups"] = scored["source"].nunique()
+    return row
 
 
-def _is_blind(judged, detector):
-    """Whether every copy scores as its original."""
-    versions = judged.pivot_table(detector, "key", "original")
+def _is_blind(scored, detector):
+    """Say whether every copy scores as its original."""
+    versions = scored.pivot_table(detector, "key", "original")
     return (versions[True] == versions[False]).all()
 
 
-def detection_contrasts(scored, margin=0.0):
-    """Contrast the AUROCs of the standard and of COUNTERCASE's measures, defect by defect, on the same copies."""
+def detection_contrasts(copies, margin=0.0):
+    """Contrast the AUROCs of the standard and of COUNTERCASE's measures on the same copies."""
     rows = []
-    for defect in (SWAPPED, *DEFECTS):
-        part = scored[scored["defect"] == defect]
-        for detector, against in CONTRASTS:
-            judged = _judged(part, detector, against)
-            if len(judged):
-                row = {"defect": defect, "system": detector, "against": against}
-                rows.append(row | _contrast(judged, detector, against, margin))
+    for defect in (SWAPPED, *PLANTED_DEFECTS):
+        versions = copies[copies["defect"] == defect]
+        for system, against in DETECTOR_CONTRASTS:
+            scored = _with_scores(versions, [system, against])
+            if len(scored):
+                row = {"defect": defect, "system": system, "against": against}
+                rows.append(row | _auroc_contrast(scored, system, against, margin))
     columns = [
         "defect",
         "system",
@@ -590,28 +724,37 @@ def detection_contrasts(scored, margin=0.0):
         "groups",
         "level",
         "baseline",
+        "verdict",
+        "reason",
     ]
-    return with_reasons(rows, [*columns, "verdict", "reason"]).astype({"low": float, "high": float})
+    return with_reasons(rows, columns).astype({"low": float, "high": float})
 
 
-def _contrast(judged, detector, against, margin):
+def _auroc_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    scores = judged[detector], judged[against]
-    found = clustered_auroc(judged["original"], judged["key"], judged["source"], *scores)
-    level, baseline = (auroc(judged["original"], each).estimate for each in scores)
-    row = {
-        "difference": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "reason": found.reason,
-    }
-    row["verdict"] = verdict_of(found.low, found.high, margin)
-    alike = (
-        found.low == found.high == 0
-        or level == baseline == 1
-        or scores[0].rank().equals(scores[1].rank())
+    difference = clustered_auroc(
+        scored["original"], scored["key"], scored["source"], scored[system], scored[against]
     )
-    if alike or (_is_blind(judged, detector) and _is_blind(judged, against)):
+    level = auroc(scored["original"], scored[system]).estimate
+    baseline = auroc(scored["original"], scored[against]).estimate
+    row = {
+        "difference": difference.estimate,
+        "low": difference.low,
+        "high": difference.high,
+        "verdict": verdict_of(difference.low, difference.high, margin),
+        "reason": difference.reason,
+        "n": len(scored) // 2,
+        "groups": scored["source"].nunique(),
+        "level": level,
+        "baseline": baseline,
+    }
+    no_unit_differs = (
+        difference.low == difference.high == 0
+        or level == baseline == 1
+        or scored[system].rank().equals(scored[against].rank())
+        or (_is_blind(scored, system) and _is_blind(scored, against))
+    )
+    if no_unit_differs:
         row |= {
             "difference": 0.0,
             "low": None,
@@ -619,94 +762,109 @@ def _contrast(judged, detector, against, margin):
             "verdict": NOT_MEASURED,
             "reason": NO_UNIT_DIFFERS,
         }
-    counts = {"n": len(judged) // 2, "groups": judged["source"].nunique()}
-    return row | counts | {"level": level, "baseline": baseline}
+    return row
 
 
-def detection_headline(row, defect, dataset, margin):
-    """Answer whether standard faithfulness notices a defect better than COUNTERCASE's, from a contrast of the two."""
+def detection_answer(row, margin):
+    """Give the fields of a `Headline` on whether standard faithfulness notices a defect better."""
     levels = f"standard {row['level']:.3f}, COUNTERCASE {row['baseline']:.3f}"
     rule = RULES[row["against"].removesuffix(" faithfulness")]
     reason = row["reason"]
     if row["verdict"] == NOT_MEASURED:
         reason = f"AUROC of faithfulness {row['level']:.3f} each, no difference on any explanation"
     answers = _detection_answers(row, margin)
-    return Headline.of(
-        row,
-        f"Does standard faithfulness notice {defect} better than COUNTERCASE's?",
-        dataset=dataset,
-        system="Standard faithfulness",
-        against=f"{rule} ({levels})",
-        measure="AUROC of faithfulness",
-        margin=margin,
-        unit="explanations",
-        cluster="sources",
-        level=row["level"],
-        baseline=row["baseline"],
-        chance=0.5 - row["baseline"],
-        reason=reason,
-        answers=answers,
-        words={
+    return {
+        "system": "Standard faithfulness",
+        "against": f"{rule} ({levels})",
+        "measure": "AUROC of faithfulness",
+        "margin": margin,
+        "unit": "explanations",
+        "cluster": "sources",
+        "level": row["level"],
+        "baseline": row["baseline"],
+        "chance": 0.5 - row["baseline"],
+        "reason": reason,
+        "answers": answers,
+        "words": {
             HELPS: "better",
             HURTS: "COUNTERCASE better",
             NO_EFFECT: "no difference",
             NOT_MEASURED: answers[NOT_MEASURED].lower(),
         },
-    )
+    }
 
 
 def _detection_answers(row, margin):
-    """Opening words by verdict."""
-    levels = row["level"], row["baseline"]
+    """Give the opening words by verdict."""
     alike = "No, the difference is too small to matter"
-    if min(levels) >= 0.9:
+    if min(row["level"], row["baseline"]) >= 0.9:
         alike = "Both notice it"
-    elif max(levels) < 0.5 + margin:
+    elif max(row["level"], row["baseline"]) < 0.5 + margin:
         alike = "Neither notices it"
     extent = ""
     if min(abs(row["low"]), abs(row["high"])) < margin:
         extent = f", though perhaps by less than the difference that matters ({margin:g})"
-    worse = f"No, COUNTERCASE's notices it better{extent}"
-    return {HELPS: f"Yes{extent}", HURTS: worse, NO_EFFECT: alike, NOT_MEASURED: alike}
+    return {
+        HELPS: f"Yes{extent}",
+        HURTS: f"No, COUNTERCASE's notices it better{extent}",
+        NO_EFFECT: alike,
+        NOT_MEASURED: alike,
+    }
 
 
-def _judged(part, *detectors):
-    """Keep the explanations of which the detectors can score both original and copy."""
-    known = part[list(detectors)].notna().all(axis=1).groupby(part["key"]).transform("all")
-    return part[known]
-
-
-# Citations
+# --- citations
 
 
 def cited_provisions(explained):
-    """Provisions that explanations cite, against the citations of their own passages and of the next one's."""
+    """Count the provisions that explanations cite.
+
+    They are compared with the citations of their own passages (matched) and of those of the next
+    explanation (mismatched).
+    """
     keys = [key for key in explained.explanations if explained.cited.get(key)]
-    follow = dict(zip(keys, [*keys[1:], *keys[:1]], strict=True))
     rows = []
-    for condition in ("matched", "mismatched") if keys else ():
-        states = []
-        for key in keys:
-            known = _provisions(explained.cited[key if condition == "matched" else follow[key]])
-            states.append([_cited(p, known) for p in _provisions(explained.explanations[key])])
-        sizes = [len(own) for own in states]
-        for state in ("exact", "same section", "absent"):
-            counts = [own.count(state) for own in states]
-            found = clustered_wilson(counts, sizes)
-            rows.append(
-                (condition, state, sum(counts), found.estimate, found.low, found.high, sum(sizes))
-            )
+    if keys:
+        following = keys[1:] + keys[:1]
+        rows += _citation_states(explained, MATCHED, keys, keys)
+        rows += _citation_states(explained, MISMATCHED, keys, following)
     return pd.DataFrame(rows, columns=["condition", "state", "count", "share", "low", "high", "n"])
 
 
+def _citation_states(explained, condition, keys, passage_keys):
+    """Give a row per state of the provisions of explanations against those of passages."""
+    states = []
+    for key, passage_key in zip(keys, passage_keys, strict=True):
+        provisions = _provisions(explained.explanations[key])
+        of_passages = _provisions(explained.cited[passage_key])
+        states.append([_citation_state(number, of_passages) for number in provisions])
+    sizes = [len(of_explanation) for of_explanation in states]
+    rows = []
+    for state in ("exact", "same section", "absent"):
+        counts = [of_explanation.count(state) for of_explanation in states]
+        share = clustered_wilson(counts, sizes)
+        rows.append(
+            {
+                "condition": condition,
+                "state": state,
+                "count": sum(counts),
+                "share": share.estimate,
+                "low": share.low,
+                "high": share.high,
+                "n": sum(sizes),
+            }
+        )
+    return rows
+
+
 def _provisions(text):
-    """Distinct numbers of the provisions that a text cites."""
-    found = [c.parts[2] for c in find_citations(text) if c.kind == "provision"]
-    return [number.removesuffix("(0)") for number in dict.fromkeys(found)]
+    """List the distinct numbers of the provisions that a text cites."""
+    citations = [citation for citation in find_citations(text) if citation.kind == "provision"]
+    numbers = dict.fromkeys(citation.parts[2] for citation in citations)
+    return [number.removesuffix("(0)") for number in numbers]
 
 
-def _cited(number, known):
-    if any(number == k or number.startswith(f"{k}(") for k in known):
+def _citation_state(number, provisions):
+    if any(number == provision or number.startswith(f"{provision}(") for provision in provisions):
         return "exact"
-    sections = {k.partition("(")[0] for k in known}
+    sections = {provision.partition("(")[0] for provision in provisions}
     return "same section" if number.partition("(")[0] in sections else "absent"

@@ -1,8 +1,8 @@
-"""Why a document was found, and what an edit of one fact did to the results, in sentences from templates.
+"""Why a document was found, and what an edit of one fact did to the results, in sentences.
 
-Corrected: a sentence is written only after the fact it names was found in the passage, and
-carries the place. Documented: what the documented system writes, substring matches and
-unchecked reasons included.
+The sentences come from templates. Corrected: a sentence is written only after the fact that it
+names was found in the passage, and carries the position. Documented: what the documented system
+writes, substring matches and unchecked reasons included.
 """
 
 import math
@@ -26,14 +26,14 @@ from casebook.sensitivity.facts import (
 )
 from casebook.text import STOP_LIST, passages
 
-MOST = 2  # sentences about one result
+MOST_SENTENCES = 2  # about one result
 MAX_WORDS = 200  # of a passage
-TERMS = 3  # named in a sentence
-LISTED = 5  # cases named in a sentence
+MOST_TERMS = 3  # named in a sentence
+MOST_CASES = 5  # named in a sentence
 
 
 @dataclass(frozen=True)
-class Support:
+class SupportingText:
     """Words of a document that support a sentence: ``text[start:end] == quote``."""
 
     document_id: str
@@ -54,7 +54,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Passage:
-    """The part of a document that an explanation was made from; `start` is its place there."""
+    """The part of a document that an explanation was made from; `start` is its position there."""
 
     document_id: str
     text: str
@@ -66,8 +66,10 @@ class Passage:
         return self.start + len(self.text)
 
     def support(self, start, end):
-        """Support at ``text[start:end]`` of the passage."""
-        return Support(self.document_id, self.start + start, self.start + end, self.text[start:end])
+        """Give ``text[start:end]`` of the passage as support of a sentence."""
+        return SupportingText(
+            self.document_id, self.start + start, self.start + end, self.text[start:end]
+        )
 
 
 @dataclass(frozen=True)
@@ -84,19 +86,19 @@ class Explanation:
         return " ".join(sentence.text for sentence in self.sentences)
 
     def to_dict(self):
-        """Plain data, as the report of a tree holds it."""
+        """Give the explanation as plain data, as the report of a tree holds it."""
         return {
             "text": self.text,
             "rules": "documented" if self.documented else "corrected",
             "sentences": [asdict(sentence) for sentence in self.sentences],
             "passages": [
                 {
-                    "document_id": p.document_id,
-                    "start": p.start,
-                    "end": p.end,
-                    "words": len(p.text.split()),
+                    "document_id": passage.document_id,
+                    "start": passage.start,
+                    "end": passage.end,
+                    "words": len(passage.text.split()),
                 }
-                for p in self.passages
+                for passage in self.passages
             ],
         }
 
@@ -132,25 +134,35 @@ class Explainer:
     def __init__(self, texts, documented=False, max_words=MAX_WORDS):
         if not texts:
             raise InputError("there are no documents to explain results with")
-        self.texts, self.documented, self.max_words = texts, documented, max_words
-        self.weights, self._windows = TermWeights(texts.values()), {}
+        self.texts = texts
+        self.documented = documented
+        self.max_words = max_words
+        self.weights = TermWeights(texts.values())
+        self._passages = {}
 
     def passage(self, sheet, document):
-        """The passage of a document that shares most with a sheet, the first of equal ones."""
+        """Give the passage of a document that shares most with a sheet, the first of equal ones."""
         if document not in self.texts:
             raise InputError(f"document {document!r} has no text to explain it with")
-        if document not in self._windows:
-            text, at, cut = self.texts[document], 0, []
-            for window in passages(text, self.max_words) or (text,):
-                at = text.index(window, at)
-                cut.append(Passage(document, window, at))
-            self._windows[document] = cut
-        query, weights = query_text(sheet, words=True), self.weights
+        if document not in self._passages:
+            self._passages[document] = self._cut(document)
+        query = query_text(sheet, words=True)
 
         def overlap(passage):
-            return sum(weights.weight(term) for term, _, _ in weights.shared(query, passage.text))
+            shared = self.weights.shared(query, passage.text)
+            return sum(self.weights.weight(term) for term, _, _ in shared)
 
-        return max(self._windows[document], key=overlap)
+        return max(self._passages[document], key=overlap)
+
+    def _cut(self, document):
+        """Cut a document into passages."""
+        text = self.texts[document]
+        start = 0
+        cut = []
+        for window in passages(text, self.max_words) or (text,):
+            start = text.index(window, start)
+            cut.append(Passage(document, window, start))
+        return cut
 
     def result(self, sheet, document):
         """Explain one document for a sheet; see `explain_result`."""
@@ -158,31 +170,38 @@ class Explainer:
 
     def edge(self, node):
         """Explain the edit that leads to a node, None if a retrieval failed; see `explain_edge`."""
-        before, after = node.parent.found, node.found
+        before = node.parent.found
+        after = node.found
         if before.error or after.error:
             return None
-        sheets = node.parent.sheet, node.sheet
-        listed = {
-            case: self.passage(sheet, document)
-            for sheet, found in zip(sheets[::-1], (after, before), strict=True)
-            for case, document in zip(found.cases, found.documents, strict=True)
-        }
+        # Of a case that is in both lists, the passage for the sheet before the edit.
+        case_passages = self._passages_by_case(node.sheet, after)
+        case_passages |= self._passages_by_case(node.parent.sheet, before)
         return explain_edge(
-            node.edit.fact_type, sheets, (before.cases, after.cases), listed, self.documented
+            node.edit.fact_type,
+            (node.parent.sheet, node.sheet),
+            (before.cases, after.cases),
+            case_passages,
+            self.documented,
         )
+
+    def _passages_by_case(self, sheet, retrieval):
+        pairs = zip(retrieval.cases, retrieval.documents, strict=True)
+        return {case: self.passage(sheet, document) for case, document in pairs}
 
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
-        listed = zip(node.found.cases, node.found.documents, strict=True)
-        results = {case: self.result(node.sheet, document).to_dict() for case, document in listed}
+        results = {}
+        for case, document in zip(node.found.cases, node.found.documents, strict=True):
+            results[case] = self.result(node.sheet, document).to_dict()
         edge = self.edge(node) if node.parent else None
         return {"results": results, "edge": edge and edge.to_dict()}
 
 
-# Results
+# --- results
 
 
-_SAYS = {  # what the sentences say, by their kind and in their order
+_COMMON_FACTS = {  # sentences by kind, in their order
     "sections": "Both cite {}.",
     "petitioner": "The petitioner is of the same kind: {}.",
     "respondent": "The respondent is of the same kind: {}.",
@@ -193,49 +212,57 @@ _SAYS = {  # what the sentences say, by their kind and in their order
 
 def explain_result(sheet, passage, weights, documented=False):
     """Explain by at most two sentences what a fact sheet and a passage have in common."""
-    sentences = list((_documented if documented else _corrected)(sheet, passage))
-    if len(sentences) < MOST:
+    if documented:
+        sentences = _documented_sentences(sheet, passage)
+    else:
+        sentences = _corrected_sentences(sheet, passage)
+    if len(sentences) < MOST_SENTENCES:
         query = query_text(sheet, outcome=documented, words=not documented)
-        if found := weights.shared(query, passage.text, documented)[:TERMS]:
-            names = ", ".join(term for term, _, _ in found)
-            support = tuple(passage.support(start, end) for _, start, end in found)
+        shared = weights.shared(query, passage.text, documented)[:MOST_TERMS]
+        if shared:
+            names = ", ".join(term for term, _, _ in shared)
+            support = tuple(passage.support(start, end) for _, start, end in shared)
             sentences.append(Sentence(f"Terms in common: {names}.", "terms", support))
     if not sentences and documented:
         sentences = [Sentence("The texts are close in meaning.", "similarity", checked=False)]
     elif not sentences:
         sentences = [Sentence("No fact or term of the query was found in it.", "nothing")]
-    return Explanation(tuple(sentences[:MOST]), (passage,), documented)
+    return Explanation(tuple(sentences[:MOST_SENTENCES]), (passage,), documented)
 
 
-def _corrected(sheet, passage):
-    """A sentence for each group of facts that sheet and passage share."""
-    told, known = facts_of(passage.text), keys_of(sheet)
-    for kind, says in _SAYS.items():
-        if keys := [key for key in known if key in told and kind_of(key) == kind]:
-            names = ", ".join(known[key] for key in keys)
-            yield Sentence(
-                says.format(names), kind, tuple(passage.support(*told[key]) for key in keys)
-            )
+def _corrected_sentences(sheet, passage):
+    """Write a sentence for each kind of facts that sheet and passage share."""
+    positions = facts_of(passage.text)
+    shared = {key: name for key, name in facts_by_key(sheet).items() if key in positions}
+    sentences = []
+    for kind, template in _COMMON_FACTS.items():
+        keys = [key for key in shared if kind_of(key) == kind]
+        if keys:
+            text = template.format(", ".join(shared[key] for key in keys))
+            support = tuple(passage.support(*positions[key]) for key in keys)
+            sentences.append(Sentence(text, kind, support))
+    return sentences
 
 
-def _documented(sheet, passage):
-    """The documented sentences: a party's name anywhere in the text counts."""
-    cited = {one.id for one in find_citations(passage.text)}
-    if both := [section for section in sheet.sections_cited if section in cited]:
-        yield Sentence(_SAYS["sections"].format(", ".join(both)), "sections")
+def _documented_sentences(sheet, passage):
+    """Write the documented sentences: a party's name anywhere in the text counts."""
+    sentences = []
+    cited = {citation.id for citation in find_citations(passage.text)}
+    sections = [section for section in sheet.sections_cited if section in cited]
+    if sections:
+        text = _COMMON_FACTS["sections"].format(", ".join(sections))
+        sentences.append(Sentence(text, "sections"))
     for side in SIDES:
         party = getattr(sheet.parties, f"{side}_type")
-        at = passage.text.lower().find(party.lower())
-        if party != "Unknown" and at >= 0:
-            yield Sentence(
-                _SAYS[side].format(party),
-                side,
-                (passage.support(at, at + len(party)),),
-                checked=False,
-            )
+        start = passage.text.lower().find(party.lower())
+        if party != "Unknown" and start >= 0:
+            support = (passage.support(start, start + len(party)),)
+            text = _COMMON_FACTS[side].format(party)
+            sentences.append(Sentence(text, side, support, checked=False))
+    return sentences
 
 
-# Edits
+# --- edits
 
 
 _ASSERTED = {
@@ -245,196 +272,221 @@ _ASSERTED = {
 }
 
 
-def explain_edge(fact_type, sheets, lists, listed, documented=False):
-    """Explain what an edit did: sheets and lists of cases before and after, and {case: passage} shown."""
+def explain_edge(fact_type, sheets, lists, passages, documented=False):
+    """Explain what an edit did to the results.
+
+    Given are the sheets and the lists of cases before and after it, and {case: passage shown}.
+    """
     before, after = lists
-    dropped, new = (
-        [case for case in one if case not in other]
-        for one, other in ((before, after), (after, before))
-    )
+    dropped = [case for case in before if case not in after]
+    new = [case for case in after if case not in before]
     changes = fact_changes(*sheets)
-    sentences = list(_change(sheets, changes))
-    for cases, what in ((dropped, "left the list"), (new, "came in")):
-        if cases:
-            number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
-            more = " and others" if len(cases) > LISTED else ""
-            sentences.append(
-                Sentence(f"{number} {what}: {', '.join(cases[:LISTED])}{more}.", "lists")
-            )
+    sentences = _change_sentences(sheets, changes)
+    sentences += _list_sentences(dropped, "left the list")
+    sentences += _list_sentences(new, "came in")
     if dropped or new:
         if documented and fact_type in _ASSERTED:
             sentences.append(Sentence(_ASSERTED[fact_type], "reason", checked=False))
         else:
-            sentences += _reasons(sheets, changes, (dropped, new), listed, documented)
+            sentences += _reasons(sheets, changes, (dropped, new), passages, documented)
     elif documented:
-        sentences.append(
-            Sentence("The fact is not operative: the same cases are found.", "order", checked=False)
-        )
+        text = "The fact is not operative: the same cases are found."
+        sentences.append(Sentence(text, "order", checked=False))
     else:
         order = "the same" if list(before) == list(after) else "another"
         sentences.append(Sentence(f"The same cases, in {order} order.", "order"))
-    used = tuple(listed[case] for case in (*dropped, *new) if case in listed)
+    used = tuple(passages[case] for case in (*dropped, *new) if case in passages)
     return Explanation(tuple(sentences), used, documented)
 
 
-def _change(sheets, changes):
-    """A sentence for each fact that changed, was added or was taken away."""
+def _list_sentences(cases, what):
+    """Say which cases left or came in, if any did."""
+    if not cases:
+        return []
+    number = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+    others = " and others" if len(cases) > MOST_CASES else ""
+    names = ", ".join(cases[:MOST_CASES])
+    return [Sentence(f"{number} {what}: {names}{others}.", "lists")]
+
+
+def _change_sentences(sheets, changes):
+    """Write a sentence for each fact that changed, was added or was taken away."""
     if not changes:
-        yield Sentence("No fact changed.", "change")
-    for fact_type, *fields in changes:
-        old, new = (
-            field and _named(sheet, field) for sheet, field in zip(sheets, fields, strict=True)
-        )
-        if new:
-            text = (
-                f"{fact_type} changed: {old} became {new}" if old else f"{fact_type} added: {new}"
-            )
-            same = [fact_key(sheets[1], name) for name in fact_fields(sheets[1])]
-            text += (
-                " (another fact says so too)"
-                if same.count(fact_key(sheets[1], fields[1])) > 1
-                else ""
-            )
+        return [Sentence("No fact changed.", "change")]
+    before, after = sheets
+    sentences = []
+    for fact_type, old_field, new_field in changes:
+        if new_field is None:
+            text = f"{fact_type} taken away: {_described(before, old_field)}"
+            if fact_key(before, old_field) in facts_by_key(after):
+                text += " (another fact still says so)"
         else:
-            text = f"{fact_type} taken away: {old}"
-            text += (
-                " (another fact still says so)"
-                if fact_key(sheets[0], fields[0]) in keys_of(sheets[1])
-                else ""
+            new = _described(after, new_field)
+            text = f"{fact_type} added: {new}"
+            if old_field is not None:
+                text = f"{fact_type} changed: {_described(before, old_field)} became {new}"
+            keys = [fact_key(after, field) for field in fact_fields(after)]
+            if keys.count(fact_key(after, new_field)) > 1:
+                text += " (another fact says so too)"
+        sentences.append(Sentence(f"{text}.", "change"))
+    return sentences
+
+
+def _reasons(sheets, changes, cases, passages, documented):
+    """Say where cases that left state the old fact, and cases that came in the new one."""
+    before, after = sheets
+    dropped, new = cases
+    old_fields = [old_field for _, old_field, _ in changes]
+    new_fields = [new_field for _, _, new_field in changes]
+    sentences = [
+        *_fact_sentences(before, old_fields, dropped, "left", passages, documented),
+        *_fact_sentences(after, new_fields, new, "came in", passages, documented),
+    ]
+    if not sentences and not documented:
+        text = (
+            "No passage shown of a case that left tells of the old fact, "
+            "and none of a case that came in of the new one."
+        )
+        sentences.append(Sentence(text, "reason"))
+    return sentences
+
+
+def _fact_sentences(sheet, fields, cases, what, passages, documented):
+    """Write a sentence for each known fact that passages of cases state."""
+    names = {}
+    for field in fields:
+        if field is not None and fact_at(sheet, field) != "Unknown":
+            names[fact_key(sheet, field)] = fact_text(sheet, field)
+    sentences = []
+    for key, name in names.items():
+        support = []
+        for case in cases:
+            if case in passages:
+                position = facts_of(passages[case].text).get(key)
+                if position:
+                    support.append(passages[case].support(*position))
+        if not support:
+            continue
+        if documented:
+            text = f"{name} is cited by a case of the list."
+        else:
+            verb = "tells" if len(support) == 1 else "tell"
+            text = (
+                f"Of {len(cases)} that {what}, {len(support)} {verb} of {name} "
+                "in the passage shown."
             )
-        yield Sentence(f"{text}.", "change")
+        sentences.append(Sentence(text, "reason", tuple(support)))
+    return sentences
 
 
-def _reasons(sheets, changes, cases, listed, documented):
-    """Where the old fact is told by cases that left, the new one by cases that came in."""
-    found = []
-    for side, (sheet, part, which) in enumerate(
-        zip(sheets, cases, ("left", "came in"), strict=True), 1
-    ):
-        fields = [
-            change[side]
-            for change in changes
-            if change[side] and fact_at(sheet, change[side]) != "Unknown"
-        ]
-        for key, name in {
-            fact_key(sheet, field): written(sheet, field) for field in fields
-        }.items():
-            told = [
-                (listed[case], facts_of(listed[case].text).get(key))
-                for case in part
-                if case in listed
-            ]
-            if support := tuple(passage.support(*place) for passage, place in told if place):
-                verb = "tells" if len(support) == 1 else "tell"
-                text = f"Of {len(part)} that {which}, {len(support)} {verb} of {name} in the passage shown."
-                text = f"{name} is cited by a case of the list." if documented else text
-                found.append(Sentence(text, "reason", support))
-    if not found and not documented:
-        text = "No passage shown of a case that left tells of the old fact, and none "
-        found.append(Sentence(f"{text}of a case that came in of the new one.", "reason"))
-    return found
-
-
-# Facts
+# --- facts
 
 
 @lru_cache(maxsize=4096)
 def facts_of(text):
-    """Facts that a passage tells, {key: (start, end)}, the outcome apart."""
+    """Give the facts that a passage states but the outcome, {key: (start, end)}."""
     if not text.strip():
         return {}
-    found = extract_sheet(text)
-    spans = [span for span in found.spans if span.field != "outcome"]
-    return {fact_key(found.sheet, span.field): (span.start, span.end) for span in spans}
+    extraction = extract_sheet(text)
+    positions = {}
+    for span in extraction.spans:
+        if span.field != "outcome":
+            positions[fact_key(extraction.sheet, span.field)] = (span.start, span.end)
+    return positions
 
 
-def keys_of(sheet):
-    """Facts of a sheet, {key: how it is written}, the outcome apart."""
-    found = {}
+def facts_by_key(sheet):
+    """Give the facts of a sheet but the outcome, {key: text}."""
+    texts = {}
     for field in fact_fields(sheet):
         if field != "outcome":
-            found.setdefault(fact_key(sheet, field), written(sheet, field))
-    return found
+            texts.setdefault(fact_key(sheet, field), fact_text(sheet, field))
+    return texts
 
 
 def kind_of(key):
-    """Kind of the sentence that tells of a fact that two texts share."""
-    kind, value = key
-    if kind == "PartyType":
+    """Give the kind of the sentence on a fact that two texts share."""
+    fact_type, value = key
+    if fact_type == "PartyType":
         return value[0].removesuffix("_type")
-    return {"Section": "sections", "Evidence": "evidence"}.get(kind, "numbers")
+    return {"Section": "sections", "Evidence": "evidence"}.get(fact_type, "numbers")
 
 
-def written(sheet, field):
-    """A fact of a sheet in its own unit."""
+def fact_text(sheet, field):
+    """Write a fact of a sheet in its own unit."""
     fact = fact_at(sheet, field)
     if hasattr(fact, "unit"):
         return f"{number_text(fact.value)} {fact.unit}"
-    return (
-        f"age {number_text(fact.value)}"
-        if hasattr(fact, "value")
-        else getattr(fact, "evidence_type", fact)
-    )
+    if hasattr(fact, "value"):
+        return f"age {number_text(fact.value)}"
+    return getattr(fact, "evidence_type", fact)
 
 
-def _named(sheet, field):
-    """A fact with what it is about, if the sheet says so."""
+def _described(sheet, field):
+    """Write a fact with what it is about, if the sheet says so."""
     fact = fact_at(sheet, field)
+    text = fact_text(sheet, field)
     about = getattr(fact, "context", "") or getattr(fact, "descriptor", "")
-    return f"{written(sheet, field)} ({about})" if about else written(sheet, field)
+    return f"{text} ({about})" if about else text
 
 
 def fact_changes(before, after):
-    """What differs between two sheets: (fact type, field before or None, field after or None)."""
-    sides = [f"parties.{side}_type" for side in SIDES]
-    found = [
-        ("PartyType", side, side) for side in sides if fact_at(before, side) != fact_at(after, side)
-    ]
-    lists = {"evidence_items": "Evidence", "sections_cited": "Section"}
-    for name, fact_type in (
-        lists | {f"numerical_facts.{kind}": "Numerical" for kind in NUMBERS}
-    ).items():
-        old, new = fact_at(before, name), fact_at(after, name)
-        if len(old) == len(new):
-            places = [(at, at) for at in range(len(old)) if old[at] != new[at]]
-        else:
-            places = [(at, None) for at in _unmatched(old, new)] + [
-                (None, at) for at in _unmatched(new, old)
-            ]
-        found += [
-            (fact_type, *(None if at is None else f"{name}.{at}" for at in place))
-            for place in places
+    """List what differs between two sheets: (fact type, field before or None, after or None)."""
+    changes = []
+    for side in SIDES:
+        field = f"parties.{side}_type"
+        if fact_at(before, field) != fact_at(after, field):
+            changes.append(("PartyType", field, field))
+    changes += _list_changes("Evidence", "evidence_items", before, after)
+    changes += _list_changes("Section", "sections_cited", before, after)
+    for kind in NUMBERS:
+        changes += _list_changes("Numerical", f"numerical_facts.{kind}", before, after)
+    return changes
+
+
+def _list_changes(fact_type, field, before, after):
+    """List what differs between two lists of facts; of as many facts each one by its position."""
+    old = fact_at(before, field)
+    new = fact_at(after, field)
+    if len(old) == len(new):
+        return [
+            (fact_type, f"{field}.{i}", f"{field}.{i}") for i in range(len(old)) if old[i] != new[i]
         ]
-    return found
+    removed = [(fact_type, f"{field}.{i}", None) for i in _unmatched(old, new)]
+    added = [(fact_type, None, f"{field}.{i}") for i in _unmatched(new, old)]
+    return removed + added
 
 
 def _unmatched(facts, others):
-    """Places of facts that have no equal among others, each used once."""
-    left, places = list(others), []
-    for at, fact in enumerate(facts):
+    """Give the positions of facts that have no equal among others, each of which counts once."""
+    left = list(others)
+    positions = []
+    for i, fact in enumerate(facts):
         if fact in left:
             left.remove(fact)
         else:
-            places.append(at)
-    return places
+            positions.append(i)
+    return positions
 
 
-# Terms
+# --- terms
 
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _SHORTEST = 3
-_TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
+_TEMPLATE_WORDS = LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
 @lru_cache(maxsize=4096)
 def terms(text):
-    """Terms of a text: (term, start, end)."""
-    found = ((match.group().lower(), match.start(), match.end()) for match in _TOKEN.finditer(text))
-    return tuple(one for one in found if _counts(one[0]))
+    """List the terms of a text: (term, start, end)."""
+    tokens = (
+        (match.group().lower(), match.start(), match.end()) for match in _TOKEN.finditer(text)
+    )
+    return tuple(token for token in tokens if _is_term(token[0]))
 
 
-def _counts(word):
+def _is_term(word):
     return len(word) >= _SHORTEST and word not in STOP_LIST
 
 
@@ -442,52 +494,58 @@ class TermWeights:
     """Inverse document frequencies of a collection: ln((N + 1) / (df + 1)) + 1."""
 
     def __init__(self, texts):
-        self.n, self.df = 0, Counter()
+        self.n = 0
+        self.df = Counter()
         for text in texts:
             self.n += 1
-            self.df.update(
-                filter(_counts, set(_TOKEN.findall(text.lower())))
-            )  # places are not needed here
+            words = set(_TOKEN.findall(text.lower()))
+            self.df.update(word for word in words if _is_term(word))
 
     def weight(self, term):
         """Weight of a term, at least 1."""
         return math.log((self.n + 1) / (self.df[term] + 1)) + 1
 
     def shared(self, query, text, documented=False):
-        """Terms that a query and a text share, the rarest first: (term, start, end) in the text."""
-        asked = {term for term, _, _ in terms(query)} - (set() if documented else _TEMPLATE)
-        first = {}
+        """List the terms that a query and a text share, the rarest first: (term, start, end)."""
+        query_terms = {term for term, _, _ in terms(query)}
+        if not documented:
+            query_terms -= _TEMPLATE_WORDS
+        first_positions = {}
         for term, start, end in terms(text):
-            if term in asked:
-                first.setdefault(term, (term, start, end))
-        return sorted(first.values(), key=lambda one: (-self.weight(one[0]), one[0]))
+            if term in query_terms:
+                first_positions.setdefault(term, (term, start, end))
+        return sorted(
+            first_positions.values(), key=lambda shared: (-self.weight(shared[0]), shared[0])
+        )
 
 
-# Markdown
+# --- Markdown
 
 
-def as_markdown(explanation):
-    """An explanation, as `Explanation.to_dict` gives it, with its supports quoted below it."""
+def explanation_markdown(explanation):
+    """Write an explanation, as `Explanation.to_dict` gives it, with quotations of its support."""
     lines = []
     for sentence in explanation["sentences"]:
-        lines.append(
-            f"- {plain(sentence['text'])}{'' if sentence['checked'] else ' (not checked)'}"
-        )
-        for one in sentence["support"]:
-            place = f"{one['document_id']}, {one['start']} to {one['end']}"
-            lines.append(f"  - “{plain(one['quote'])}” ({plain(place)})")
+        mark = "" if sentence["checked"] else " (not checked)"
+        lines.append(f"- {plain(sentence['text'])}{mark}")
+        for support in sentence["support"]:
+            where = f"{support['document_id']}, {support['start']} to {support['end']}"
+            lines.append(f"  - “{plain(support['quote'])}” ({plain(where)})")
     return "\n".join(lines) + "\n"
 
 
 def node_markdown(node):
-    """Explanations of one state of a tree's report."""
-    told = [("The edit", (node["edge"] or {}).get("explanation"))]
-    told += [
-        (f"{one['rank']}. {plain(one['case_id'])}", one.get("explanation"))
-        for one in node["retrieval_results"]
-    ]
+    """Write the explanations of one state of a tree's report."""
+    explanations = []
+    if node["edge"]:
+        explanations.append(("The edit", node["edge"].get("explanation")))
+    for result in node["retrieval_results"]:
+        title = f"{result['rank']}. {plain(result['case_id'])}"
+        explanations.append((title, result.get("explanation")))
     return "\n".join(
-        f"**{title}**\n\n{as_markdown(explanation)}" for title, explanation in told if explanation
+        f"**{title}**\n\n{explanation_markdown(explanation)}"
+        for title, explanation in explanations
+        if explanation
     )
 
 
@@ -497,5 +555,5 @@ _ESCAPED = str.maketrans(
 
 
 def plain(text):
-    """Text of others, made safe for one line of Markdown."""
+    """Make a text of others safe for one line of Markdown."""
     return " ".join(str(text).split()).translate(_ESCAPED)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from casebook.assistant.answer import read_asked
+from casebook.assistant.answer import read_question_list
 from casebook.assistant.log import read_log
 from casebook.errors import InputError
 from casebook.measures.agreement import agreement_results, agreement_table, leave_one_rater_out
@@ -147,7 +147,7 @@ def check_parameters(values):
             raise InputError(
                 "questions: two systems answer them, with and without retrieval: give corpus and model too"
             )
-        read_asked(values["questions"])
+        read_question_list(values["questions"])
         Endpoint(values["model"], values.get("url"))
     elif values.get("against"):
         panel_of(votes_of(values["dataset"])[0], values["against"])
