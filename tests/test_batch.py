@@ -137,7 +137,8 @@ def test_worker_processes_give_the_same_bytes_as_one_process(project):
     run(cells({}, {"n": 3}))
     (project / "results").rename(project / "serial")
     run(cells({}, {"n": 3}), workers=2)
-    serial, parallel = tree(project / "serial"), tree(project / "results")
+    serial = tree(project / "serial")
+    parallel = tree(project / "results")
     for files in (serial, parallel):
         files.pop("timings.json")
     assert serial == parallel

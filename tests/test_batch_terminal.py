@@ -138,7 +138,8 @@ def planned(name):
 
 
 def test_the_time_left_is_estimated_and_never_negative(project):
-    states, lines = [], []
+    states = []
+    lines = []
     cells = {name: planned(name) for name in "ab"}
     progress = Progress("mine", cells, lines.append, lambda *state: states.append(state))
     progress.started(cells["a"])

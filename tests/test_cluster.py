@@ -31,7 +31,8 @@ if victim and not (trap and pathlib.Path(trap).exists()):
     if trap:
         pathlib.Path(trap).touch()
     worker = pathlib.Path(f'/proc/{os.getppid()}/stat').read_text().rpartition(')')[2].split()[1]
-    os.kill({'kernel': os.getpid(), 'nursery': os.getppid(), 'worker': int(worker)}[victim], signal.SIGKILL)
+    pids = {'kernel': os.getpid(), 'nursery': os.getppid(), 'worker': int(worker)}
+    os.kill(pids[victim], signal.SIGKILL)
     time.sleep(600)
 n
 """
@@ -50,14 +51,18 @@ class Dask:
     """A scheduler and its workers, as processes."""
 
     def __init__(self, folder, **environment):
-        self._folder, self.processes, self.environment = folder, [], environment
+        self._folder = folder
+        self.processes = []
+        self.environment = environment
         self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard")
-        deadline, found = time.monotonic() + LONG, None
-        while not found:
+        deadline = time.monotonic() + LONG
+        address = None
+        while address is None:
             assert time.monotonic() < deadline
             time.sleep(0.1)
-            found = re.search(r"(tcp|tls)://[\d.]+:\d+", (folder / "dask0.log").read_text())
-        self.address = found.group()
+            log = (folder / "dask0.log").read_text()
+            address = re.search(r"(tcp|tls)://[\d.]+:\d+", log)
+        self.address = address.group()
 
     def worker(self, **environment):
         options = ["--no-dashboard", "--nthreads", "1", "--no-nanny"]
@@ -101,10 +106,11 @@ def run(some, address=None, say=str, workers=1, **limits):
 
 
 def results(folder):
-    found = (
-        p for p in folder.rglob("*") if p.is_file() and p.name not in {"timings.json", ".batch"}
-    )
-    return {p.relative_to(folder): p.read_bytes() for p in found}
+    contents = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name not in {"timings.json", ".batch"}:
+            contents[path.relative_to(folder)] = path.read_bytes()
+    return contents
 
 
 def test_a_cluster_gives_the_bytes_of_one_process(project, dask):

@@ -145,7 +145,8 @@ def url(request, tmp_path):
 
 
 def test_what_is_written_is_read_wherever_it_lies(url, tmp_path):
-    store, name = Store(url), "a/ä b.json"
+    store = Store(url)
+    name = "a/ä b.json"
     assert store.read(name) is store.size(name) is None
     store.remove(name)
     store.write(name, b"one")

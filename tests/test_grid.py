@@ -86,12 +86,13 @@ def test_shipped_grid_names_existing_notebooks():
 def test_the_planted_card_states_what_the_chapters_plant():
     caveats = " ".join(cards()["planted"].caveats)
     rows = [c for c in load_grid() if c.parameters.get("dataset") == "planted"]
-    found = [
+    collections = [
         plant_cases(**c.parameters.get("planted", {}))
         for c in rows
         if c.experiment == "counterfactual_sensitivity"
     ]
-    assert len(found) == 4
-    for made in found:
-        cases, documents = len(made.sheets), len(made.documents)
+    assert len(collections) == 4
+    for collection in collections:
+        cases = len(collection.sheets)
+        documents = len(collection.documents)
         assert re.search(rf"\b{cases}( cases)? and {documents}\b", caveats)

@@ -31,7 +31,7 @@ WORK = (
 
 
 def ports(pid):
-    """Give the ports at which a process and all that it started can be reached: process, address, number."""
+    """Give the open ports of a process and of all that it started: process, address, number."""
     listening = set()
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
@@ -45,7 +45,7 @@ def ports(pid):
 
 
 def ports_until_the_end(process):
-    """Watch a command until it ends; give all ports that were open, and how often they were read."""
+    """Watch a command until it ends; give all ports that were open, and the number of looks."""
     listening = set()
     looks = 0
     until = time.monotonic() + LONG
@@ -103,7 +103,7 @@ def test_a_port_that_is_open_is_seen_in_a_child_too(address, kind):
 
 @pytest.fixture
 def batch(notebook_project):
-    """Give a function that starts a batch of two notebooks in a folder for temporary files: process and kernels."""
+    """Give a function that starts a batch of two notebooks; it gives its process and kernels."""
     project = notebook_project(PARAMETERS, WORK)
     names = ("one", "two")
     rows = [{"name": name, "notebook": "01_made.ipynb", "tags": ["default"]} for name in names]

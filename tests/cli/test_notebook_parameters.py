@@ -1,4 +1,4 @@
-"""Every parameter of every notebook: a wrong value is refused before a kernel starts, by a dry run too."""
+"""Every parameter of every notebook: a wrong value is refused before a kernel starts."""
 
 import json
 import re
@@ -29,7 +29,7 @@ RETRIEVER = ["3", "bm25", "[3]", '[""]'], "module:object|give text"
 DRAWN = {"seed": SEED, "n_resamples": RESAMPLES}
 READING = {"titles": FLAG, "max_missing": SHARE}
 
-# Experiment to parameter to what is wrong and what the line advises; a parameter may stand several times.
+# Experiment to parameter to a wrong value and the advice; a parameter may stand several times.
 WRONG = {
     "retrieval_ablation": [
         {
@@ -356,7 +356,7 @@ class KernelStarted(AssertionError):
 
 @pytest.fixture
 def refused(casebook, monkeypatch, tmp_path):
-    """Give a function that runs an experiment with parameters, and gives the line of the refusal or what went wrong."""
+    """Give a function that runs an experiment with parameters, and gives the refusal or a fault."""
 
     def start(*_, **__):
         raise KernelStarted
@@ -390,7 +390,7 @@ def refused(casebook, monkeypatch, tmp_path):
 
 
 def test_every_parameter_is_tried():
-    """A parameter that is new in a notebook needs its wrong values here; run and cell are set by the runner."""
+    """A new parameter of a notebook needs its wrong values here; the runner sets run and cell."""
     for experiment, tables in WRONG.items():
         (source,) = NOTEBOOKS.glob(f"*_{experiment}.ipynb")
         assert {name for table in tables for name in table} == set(defaults(source)) - {

@@ -69,7 +69,8 @@ class Registry:
         rows = None if ranks is None else per_query(ranks)
         if rows is not None:
             metrics = {"ndcg@3": rows["Ndcg3"].mean(), "map@1": rows["Ap1"].mean()}
-        metrics, arguments = options.pop("metrics", metrics), options.pop("arguments", None)
+        metrics = options.pop("metrics", metrics)
+        arguments = options.pop("arguments", None)
         return record_run(self.layout, make_record(run_id, metrics, **options), rows, arguments)
 
     def read(self):

@@ -42,7 +42,8 @@ def check_readable(layout):
 
 def work(root, number, seconds):
     """Write, promote, roll back and read until the time is over; count the writes."""
-    layout, chance = locate(runs_root=root), random.Random(number)
+    layout = locate(runs_root=root)
+    chance = random.Random(number)
     runs = entries = 0
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -87,7 +88,8 @@ t.work(sys.argv[2], int(sys.argv[3]), 60)
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=LONG)])
 def test_a_killed_writer_leaves_a_registry_that_reads(registry, request, kills):
-    layout, chance = registry.layout, random.Random(0)
+    layout = registry.layout
+    chance = random.Random(0)
     layout.root.mkdir(parents=True)
     here = str(request.path.parent)
     for number in range(kills):

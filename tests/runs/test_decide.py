@@ -22,9 +22,9 @@ HALF = np.where(RNG.random(200) < 0.5, WEAK, np.roll(WEAK, 1))
 
 def decided(registry, metric="ndcg@3", **options):
     listing = registry.read()
-    found = decide(listing, metric, **options)
-    apply_decision(listing, found)
-    return found
+    decision = decide(listing, metric, **options)
+    apply_decision(listing, decision)
+    return decision
 
 
 @pytest.mark.parametrize(
@@ -34,23 +34,27 @@ def test_documented_thresholds_without_rows(registry, eps, action, verdict):
     registry.add("old", 0.6000)
     decided(registry)
     registry.add("new", 0.6005, minutes=1)
-    found = decided(registry, eps=eps)
-    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "undecided")
-    found = decided(registry, eps=eps, original=True)
-    assert (found["action"], found["evidence"]["verdict"], found["evidence"]["basis"]) == (
+    decision = decided(registry, eps=eps)
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "undecided")
+    decision = decided(registry, eps=eps, original=True)
+    assert (decision["action"], decision["evidence"]["verdict"], decision["evidence"]["basis"]) == (
         action,
         verdict,
         "eps",
     )
-    assert found["delta"] == pytest.approx(0.0005)
+    assert decision["delta"] == pytest.approx(0.0005)
 
 
 def test_lower_is_better_turns_the_sign(registry):
     registry.add("slow", metrics={"duration_ms": 9.0})
     decided(registry, metric="duration_ms")
     registry.add("fast", metrics={"duration_ms": 1.0}, minutes=1)
-    found = decided(registry, metric="duration_ms", original=True)
-    assert (found["action"], found["delta"], found["evidence"]["improvement"]) == ("Promote", -8, 8)
+    decision = decided(registry, metric="duration_ms", original=True)
+    assert (decision["action"], decision["delta"], decision["evidence"]["improvement"]) == (
+        "Promote",
+        -8,
+        8,
+    )
 
 
 def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_keys(registry):
@@ -60,20 +64,20 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     registry.add("worse", ranks=WEAK + 2, minutes=2)
     listing = registry.read()
     for name, verdict in (("noise", "undecided"), ("worse", "fail")):
-        found = decide(listing, "ndcg@3", run=find_run(listing, name))
-        assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", verdict)
+        decision = decide(listing, "ndcg@3", run=find_run(listing, name))
+        assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", verdict)
     registry.add("new", ranks=STRONG, minutes=3)
     listing = registry.read()
-    found = decide(listing, "NDCG@3")
-    evidence = found["evidence"]
-    assert (found["action"], evidence["basis"], evidence["n"]) == (
+    decision = decide(listing, "NDCG@3")
+    evidence = decision["evidence"]
+    assert (decision["action"], evidence["basis"], evidence["n"]) == (
         "Promote",
         "paired_randomisation",
         200,
     )
     assert 0 < evidence["low"] < evidence["improvement"] < evidence["high"]
     assert "best of 4 runs" in " ".join(evidence["notes"])
-    report = found
+    report = decision
     first, second = (write_report(listing.root, "decision", report) for _ in range(2))
     assert first != second and first.parent.name == "_decisions"
     stored = json.loads(first.read_text())
@@ -83,7 +87,7 @@ def test_a_decision_rests_on_its_interval_and_is_reported_with_the_documented_ke
     )
     assert stored["action"] == "Promote" and stored["active"]["runId"] == "old"
     assert first.with_suffix(".md").read_text().startswith("# decision: original:ndcg@3")
-    apply_decision(listing, found)
+    apply_decision(listing, decision)
     assert active_promotion(listing.root, "ndcg@3")["decision"]["low"] == evidence["low"]
 
 
@@ -110,8 +114,8 @@ def test_other_data_is_incomparable_unless_forced_and_then_for_good(registry):
     new = find_run(listing, "new")
     # By itself the better run on other data is not even a candidate.
     assert decide(listing, "ndcg@3")["evidence"]["basis"] == "same_run"
-    found = decide(listing, "ndcg@3", run=new)
-    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "incomparable")
+    decision = decide(listing, "ndcg@3", run=new)
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "incomparable")
     assert decided(registry, force=True, original=True)["action"] == "Promote"
     promote(listing, new, "ndcg@3", "again")
     rollback(listing.root, "ndcg@3", "back")
@@ -122,8 +126,8 @@ def test_other_queries_are_incomparable_unless_forced(registry):
     registry.add("old", ranks=WEAK)
     decided(registry)
     registry.add("new", ranks=STRONG[:150], minutes=1)
-    found = decide(registry.read(), "ndcg@3")["evidence"]
-    assert found["verdict"] == "incomparable" and "50 queries" in " ".join(found["notes"])
+    evidence = decide(registry.read(), "ndcg@3")["evidence"]
+    assert evidence["verdict"] == "incomparable" and "50 queries" in " ".join(evidence["notes"])
     forced = decided(registry, force=True)["evidence"]
     assert forced["n"] == 150 and forced["incomparable"] is True
     assert active_promotion(registry.layout.root, "ndcg@3")["incomparable"] is True
@@ -145,7 +149,8 @@ def test_runs_below_repo_compete_only_when_asked(registry):
 def test_two_decisions_at_once_do_not_both_count(registry):
     registry.add("one", 0.5)
     listing = registry.read()
-    first, second = decide(listing, "ndcg@3"), decide(listing, "ndcg@3")
+    first = decide(listing, "ndcg@3")
+    second = decide(listing, "ndcg@3")
     apply_decision(listing, first)
     with pytest.raises(InputError, match="decide again"):
         apply_decision(listing, second)
@@ -155,8 +160,8 @@ def test_two_decisions_at_once_do_not_both_count(registry):
 def test_what_cannot_be_decided(registry):
     registry.add("failed", 0.9, success=False)
     listing = registry.read()
-    found = decide(listing, "ndcg@3", run=listing.runs[0])
-    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "fail")
+    decision = decide(listing, "ndcg@3", run=listing.runs[0])
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "fail")
     for eps in (-1e-9, float("nan")):
         with pytest.raises(InputError, match="eps"):
             decide(listing, "ndcg@3", eps=eps)
@@ -168,14 +173,15 @@ def test_rows_that_are_all_the_same_are_neither_better_nor_worse(registry):
     registry.add("old", ranks=WEAK)
     registry.add("new", ranks=WEAK, minutes=1)
     listing = registry.read()
-    old, new = find_run(listing, "old"), find_run(listing, "new")
+    old = find_run(listing, "old")
+    new = find_run(listing, "new")
     promote(listing, old, "map@1", "first")
-    found = decide(listing, "map@1", run=new)
-    assert (found["action"], found["evidence"]["verdict"]) == ("KeepActive", "same")
-    assert apply_decision(listing, found) is None
-    settle(found["evidence"]["verdict"], "equal")
-    assert "no row differs" in found["evidence"]["notes"]
-    assert (found["evidence"]["low"], found["evidence"]["high"]) == (None, None)
+    decision = decide(listing, "map@1", run=new)
+    assert (decision["action"], decision["evidence"]["verdict"]) == ("KeepActive", "same")
+    assert apply_decision(listing, decision) is None
+    settle(decision["evidence"]["verdict"], "equal")
+    assert "no row differs" in decision["evidence"]["notes"]
+    assert (decision["evidence"]["low"], decision["evidence"]["high"]) == (None, None)
     gate = apply_gate(listing, new, old, {"map@1": 0.0})
     assert gate["passed"] and "map@1: no row differs" in gate["notes"]
 
@@ -220,17 +226,19 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
         write_run(tmp_path / name, scores, groups)
         for name, scores in (("new", after), ("old", before))
     ]
-    found = compare_runs(*grouped, METRIC)
+    comparison = compare_runs(*grouped, METRIC)
     # Equal sizes: the same test on the twelve means of the groups.
     means = pd.Series(after - before).groupby(groups).mean().to_numpy()
     signs = np.array(list(itertools.product((1, -1), repeat=12)))
     expected = np.mean(np.abs(signs @ means) >= abs(means.sum()) - 1e-12)
-    assert found["p_value"] == pytest.approx(expected, abs=1e-9)
-    assert (found["n"], found["groups"]) == (60, 12)
-    assert found["mde"] == pytest.approx(minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4)
+    assert comparison["p_value"] == pytest.approx(expected, abs=1e-9)
+    assert (comparison["n"], comparison["groups"]) == (60, 12)
+    assert comparison["mde"] == pytest.approx(
+        minimal_detectable_effect(means.std(ddof=1), 12), rel=1e-4
+    )
     # A run whose rows name no groups takes those of the other one.
     write_run(tmp_path / "old", before)
-    assert compare_runs(*grouped, METRIC)["p_value"] == found["p_value"]
+    assert compare_runs(*grouped, METRIC)["p_value"] == comparison["p_value"]
     write_run(tmp_path / "old", before, groups[::-1] // 2)
     with pytest.raises(Incomparable, match="different groups"):
         compare_runs(*grouped, METRIC)
@@ -238,8 +246,9 @@ def test_the_groups_of_the_rows_reach_interval_and_p_value(tmp_path):
 
 @pytest.mark.parametrize("gain", [0.3, np.linspace(0.2, 0.4, 100)])
 def test_few_groups_decide_nothing(tmp_path, casebook, gain):
-    """The interval by question of five groups lies above 0, but says nothing about new groups: no promotion."""
-    groups, before = np.repeat(np.arange(5), 20), np.linspace(0.1, 0.5, 100)
+    """The interval by question of five groups lies above 0, but not of new groups: no promotion."""
+    groups = np.repeat(np.arange(5), 20)
+    before = np.linspace(0.1, 0.5, 100)
     write_run(tmp_path / "new", before + gain, groups)
     write_run(tmp_path / "old", before, groups)
     root = ("-m", METRIC, "--runs-root", tmp_path)
@@ -260,7 +269,8 @@ def test_few_groups_decide_nothing(tmp_path, casebook, gain):
 def test_runs_that_differ_by_the_same_everywhere_are_decided_without_an_interval(
     tmp_path, casebook
 ):
-    groups, before = np.repeat(np.arange(6), 20), np.linspace(0.1, 0.5, 120)
+    groups = np.repeat(np.arange(6), 20)
+    before = np.linspace(0.1, 0.5, 120)
     write_run(tmp_path / "new", before + 0.25, groups)
     write_run(tmp_path / "old", before, groups)
     root = ("-m", METRIC, "--runs-root", tmp_path)
@@ -272,21 +282,28 @@ def test_runs_that_differ_by_the_same_everywhere_are_decided_without_an_interval
 
 
 def test_flips_are_the_queries_that_changed(registry):
-    a, b = registry.add("a", ranks=[1, 2, 4, 1]), registry.add("b", ranks=[1, 1, 1, 9])
-    found = compare_runs(b, a, "map@1")
-    flips = found["flips"].set_index("query_id")["change"].to_dict()
+    a = registry.add("a", ranks=[1, 2, 4, 1])
+    b = registry.add("b", ranks=[1, 1, 1, 9])
+    comparison = compare_runs(b, a, "map@1")
+    flips = comparison["flips"].set_index("query_id")["change"].to_dict()
     assert flips == {"q3": "lost", "q2": "gained", "q1": "gained", "q0": "unchanged"}
     assert list(flips) == ["q3", "q2", "q1", "q0"]
-    assert (found["gained"], found["unchanged"], found["lost"], found["n"]) == (2, 1, 1, 4)
-    assert found["difference"] == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
-    assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(-found["difference"])
+    assert (comparison["gained"], comparison["unchanged"], comparison["lost"], comparison["n"]) == (
+        2,
+        1,
+        1,
+        4,
+    )
+    assert comparison["difference"] == pytest.approx((0.5 + 0.75 - 8 / 9) / 4)
+    assert compare_runs(a, b, "map@1")["difference"] == pytest.approx(-comparison["difference"])
 
 
 def test_a_gate_tolerates_its_margin_and_fails_on_what_is_missing(registry):
     for name, ranks in (("old", WEAK), ("same", WEAK), ("worse", WEAK + 2), ("noise", HALF)):
         registry.add(name, ranks=ranks)
     listing = registry.read()
-    old, gate = find_run(listing, "old"), {"ndcg@3": 0.005, "map@1": 0.005}
+    old = find_run(listing, "old")
+    gate = {"ndcg@3": 0.005, "map@1": 0.005}
     verdicts = [
         apply_gate(listing, find_run(listing, n), old, gate)["verdict"]
         for n in ("same", "worse", "noise")

@@ -58,7 +58,8 @@ DAMAGE = {"gone": lambda path: path.unlink(), "altered": permuted}
 def test_no_verdict_without_its_rows(registry, two, damage, side):
     DAMAGE[damage](two[side] / ROWS)
     listing = registry.read()
-    old, new = find_run(listing, "old"), find_run(listing, "new")
+    old = find_run(listing, "old")
+    new = find_run(listing, "new")
     uses = {
         "gate": lambda: apply_gate(listing, new, old, {"ndcg@3": 0.005}),
         "compare": lambda: compare_runs(two[1], two[0], "ndcg@3"),

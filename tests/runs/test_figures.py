@@ -38,8 +38,8 @@ def test_numbers_of_another_time_are_not_used(run):
     path, numbers = _numbers(run)
     numbers["query_length"]["smoke"]["full, long"]["nDCG@10"]["value"] += 0.01
     path.write_text(json.dumps(numbers))
-    found = reported_number(run, METRIC)
-    assert found["n"] is None and "has no column and system" in found["reason"]
+    number = reported_number(run, METRIC)
+    assert number["n"] is None and "has no column and system" in number["reason"]
 
 
 def test_damaged_numbers_are_named(run):

@@ -100,24 +100,28 @@ def test_a_headline_agrees_with_the_contrast_that_it_rests_on():
     scores = pd.DataFrame({"b": rng.random(60)})
     scores["a"] = scores["b"] + rng.normal(0.1, 0.1, 60)
     row = contrasts(scores, [("a", "b")], np.repeat(range(20), 3)).iloc[0]
-    found = Headline.of(
+    headline = Headline.of(
         row, "Better?", dataset="smoke", measure="nDCG@10", cluster="cases", unit="questions"
     )
-    assert (found.value, found.low, found.high) == (row["difference"], row["low"], row["high"])
-    assert row["verdict"] == "better" and found.verdict == "helps"
+    assert (headline.value, headline.low, headline.high) == (
+        row["difference"],
+        row["low"],
+        row["high"],
+    )
+    assert row["verdict"] == "better" and headline.verdict == "helps"
     assert (
-        found.sentence.startswith(f"Yes: {row['difference']:+.3f} [")
-        and "(60 questions in 20 cases)" in found.sentence
+        headline.sentence.startswith(f"Yes: {row['difference']:+.3f} [")
+        and "(60 questions in 20 cases)" in headline.sentence
     )
 
 
 def test_a_value_is_taken_relative_to_the_one_that_means_nothing_and_printed_as_itself():
     wins = pd.DataFrame({"a": [1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1]})
     row = estimates(wins).iloc[0]
-    found = Headline.of(
+    headline = Headline.of(
         row, "Preferred?", null=0.5, dataset="votes", measure="win rate", against=None, unit="votes"
     )
-    assert found.value == pytest.approx(10 / 12 - 0.5) and found.low == pytest.approx(
+    assert headline.value == pytest.approx(10 / 12 - 0.5) and headline.low == pytest.approx(
         row["low"] - 0.5
     )
-    assert found.effect.startswith("0.833 [") and "against" not in found.sentence
+    assert headline.effect.startswith("0.833 [") and "against" not in headline.sentence

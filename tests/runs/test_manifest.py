@@ -17,7 +17,10 @@ def ingest(tmp_path):
 
     def write(chunks=CHUNKS, shape=None, **fields):
         return write_manifest(
-            *(tmp_path, "policies", "refs", chunks),
+            tmp_path,
+            "policies",
+            "refs",
+            chunks,
             vectors=np.zeros(shape or (len(chunks), 8)),
             provider="minilm",
             input_root="samples",
@@ -55,7 +58,8 @@ def test_counts_lineage_and_hashes(ingest, tmp_path):
 
 
 def test_equal_ingests_have_one_id_and_others_not(ingest):
-    ids = [found["id"] for found in (ingest(), ingest(), ingest(CHUNKS[:2]), ingest(shape=(3, 4)))]
+    manifests = [ingest(), ingest(), ingest(CHUNKS[:2]), ingest(shape=(3, 4))]
+    ids = [manifest["id"] for manifest in manifests]
     assert ids[0] == ids[1] and len(set(ids)) == 3
     assert ingest()["corpusSha256"] != ingest(CHUNKS[:2])["corpusSha256"]
 

@@ -90,7 +90,8 @@ def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results
         rows
         == outputs.table("t", frame).read_text()
         == (
-            "query_id,system,nDCG@10\n'=1+1,'=cmd|s,-0.500000\n'@q,'=cmd|s,-0.500000\nNA,'=cmd|s,-0.500000\n"
+            "query_id,system,nDCG@10\n'=1+1,'=cmd|s,-0.500000\n"
+            "'@q,'=cmd|s,-0.500000\nNA,'=cmd|s,-0.500000\n"
         )
     )
     metrics = {"smoke.=cmd|s.ndcg@10": -0.5}
@@ -99,5 +100,5 @@ def test_rows_and_tables_hold_no_formula_and_pairing_finds_the_ids_again(results
     record |= {"StartedAtUtc": "2026-01-01T00:00:00Z", "Success": True}
     record |= {"CompletedAtUtc": "2026-01-01T00:00:01Z"}
     write_json(results / "mine" / "runs" / "made" / "run.json", record)
-    found = query_scores(results / "mine" / "runs" / "made", "smoke.=cmd|s.ndcg@10")
-    assert sorted(found.index) == ["=1+1", "@q", "NA"]
+    rows = query_scores(results / "mine" / "runs" / "made", "smoke.=cmd|s.ndcg@10")
+    assert sorted(rows.index) == ["=1+1", "@q", "NA"]

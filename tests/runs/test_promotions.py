@@ -127,7 +127,8 @@ def test_verify_finds_every_change_of_the_log(three, how):
 
 def assert_nothing_is_added(registry, path):
     """Promote, roll back and decide: each is refused with one line, nothing changes."""
-    listing, before = registry.read(), path.exists() and path.read_bytes()
+    listing = registry.read()
+    before = path.exists() and path.read_bytes()
     high = find_run(listing, "high")
     for attempt in (
         lambda: promote(listing, high, "ndcg@3", WHY),
@@ -174,7 +175,8 @@ def test_the_head_may_be_behind_by_the_one_line_that_was_being_written(three):
 @pytest.mark.parametrize("dies_at", ["head", "pointer"])
 def test_a_writer_killed_between_its_writes_loses_nothing(three, monkeypatch, dies_at):
     root = promote_all(three, "low")
-    real, dies = promotions.write_json, "_heads" if dies_at == "head" else "_active"
+    real = promotions.write_json
+    dies = "_heads" if dies_at == "head" else "_active"
 
     def die(path, value):
         if dies in path.parts:

@@ -33,7 +33,7 @@ def add_report(results, name, day, **labels):
 
 @pytest.fixture
 def chapter(results, capsys):
-    """Give a function that executes the chapter in the results of this test; a warning is an error."""
+    """Give a function that executes the chapter in this test's results; a warning is an error."""
 
     def execute():
         names = {}

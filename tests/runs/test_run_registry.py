@@ -166,7 +166,8 @@ def test_names_that_differ_in_case_only_are_refused(registry_of):
 
 
 def test_a_tenant_never_reads_another_ones_runs(registry_of, registry, results, tmp_path):
-    a, b = registry_of(tenant="a"), registry_of(tenant="b")
+    a = registry_of(tenant="a")
+    b = registry_of(tenant="b")
     secret = a.add("secret", 0.9)
     b.add("own", 0.1)
     registry.add("shared", 0.5)

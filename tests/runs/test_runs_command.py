@@ -14,8 +14,18 @@ from casebook.runs.registry import locate
 
 WEAK = np.random.default_rng(0).integers(1, 8, 100)
 EACH = (
-    *("list", "compare", "best", "active", "history", "verify", "decide", "promote"),
-    *("rollback", "matrix", "rerun", "export"),
+    "list",
+    "compare",
+    "best",
+    "active",
+    "history",
+    "verify",
+    "decide",
+    "promote",
+    "rollback",
+    "matrix",
+    "rerun",
+    "export",
 )
 
 
@@ -188,11 +198,16 @@ def test_one_level_too_high_is_not_the_registry(casebook, add):
     assert casebook("runs", "verify", *below)[1] == "1 entries, the chain holds\n"
     above = ["--runs-root", own.parent]
     for command in (
-        *(["verify"], ["active"], ["history"], ["decide", "--apply"], ["decide"]),
-        *(["promote", "--reason", "x"], ["rollback", "--reason", "x"]),
+        ["verify"],
+        ["active"],
+        ["history"],
+        ["decide", "--apply"],
+        ["decide"],
+        ["promote", "--reason", "x"],
+        ["rollback", "--reason", "x"],
     ):
-        for place in (above, []):  # [] is all of the results
-            code, out, err = casebook("runs", *command, *place)
+        for root in (above, []):  # [] is all of the results
+            code, out, err = casebook("runs", *command, *root)
             assert (code, out) == (1, ""), command
             assert f"--runs-root {own}" in err and err.count("\n") == 1
     assert {path.name for path in own.parent.iterdir()} == {"runs"}
@@ -244,7 +259,8 @@ def test_a_recorded_run_is_repeated(casebook, add):
 
 def test_a_ranking_is_exported_under_the_name_of_its_system(casebook, add, tmp_path):
     add("one", WEAK)
-    out, ranking = tmp_path / "out.trec", tmp_path / "run.txt"
+    out = tmp_path / "out.trec"
+    ranking = tmp_path / "run.txt"
     ranking.write_text("q1 Q0 d1 1 2.0 a\n")
     arguments = ["runs", "export", "one", "--ranking", ranking, "--out"]
     assert casebook(*arguments, out)[0] == 0

@@ -95,7 +95,7 @@ def _changed(run, record, inputs, cell):
     """Name the inputs that are not those of the record, and the outputs that were altered."""
     recorded = record.labels["Inputs"]
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
-    altered = evidence.faults(record_path(run, cell).parent, record)
+    altered = evidence.output_faults(record_path(run, cell).parent, record)
     return (*changed, *(name.removeprefix("../../") for name in altered))
 
 
