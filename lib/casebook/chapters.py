@@ -442,7 +442,7 @@ class FactcheckConfusion(Chapter):
         self._with_corpus("claims")
         self._needs("noise_rates", "ablation")
         if self.claims is None and self.dataset != "factcheck_claims":
-            plugin("casebook.factcheck.study:check_parameters")(vars(self))
+            plugin("casebook.factcheck.study:check_dataset_settings")(vars(self))
         return self
 
     def read(self):

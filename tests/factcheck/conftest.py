@@ -4,7 +4,7 @@ import pytest
 
 from casebook.factcheck.claims import SubClaim
 from casebook.factcheck.study import OwnClaims
-from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide
+from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide_claim
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +43,7 @@ def checked():
             for n, (part, level, stance) in enumerate(pairs, 1)
         ]  # fmt: skip
         parts = tuple(SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1))
-        judged, verdict, confidence = decide([part.id for part in parts], evidence, rule)
+        judged, verdict, confidence = decide_claim([part.id for part in parts], evidence, rule)
         return VerdictResult(
             "c",
             "Claim.",
