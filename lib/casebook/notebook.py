@@ -99,13 +99,28 @@ class Chapter:
         """
         display(self.outputs.figure(name, figure, caption, frame, alt, timed))
 
-    def show(self, name, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
+    def show(
+        self,
+        name,
+        frame,
+        caption,
+        *,
+        columns=None,
+        titles=None,
+        digits=3,
+        formats=None,
+        timed=False,
+    ):
         """Keep a frame as it is, and show it, or some of its columns, under readers' names.
 
         A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and ``<value> high``) is one
         column. Names of systems and titles of columns are readers' names; ``titles`` adds to those of the chapters.
+        A frame of measured times (``timed``) is kept apart from what reruns must reproduce.
         """
-        self.outputs.table(name, frame)
+        if timed:
+            self.outputs.timing(name, frame)
+        else:
+            self.outputs.table(name, frame)
         self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
 
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
@@ -144,6 +159,7 @@ class Chapter:
         *,
         rows=None,
         items=None,
+        tables=None,
         estimates=None,
         contrasts=None,
         numbers=None,
@@ -158,6 +174,8 @@ class Chapter:
             Scores of every unit.
         items : dict, optional
             Single questions or claims, for a page of their own.
+        tables : dict, optional
+            Name to a frame that readers can download, where `display` shows it in another form.
         estimates, contrasts : pandas.DataFrame, optional
             Frames of `casebook.estimates` and `casebook.contrasts` of one ``measure``.
         numbers : dict, optional
@@ -172,6 +190,8 @@ class Chapter:
             self.outputs.rows(rows)
         if items is not None:
             self.outputs.items(items)
+        for name, table in (tables or {}).items():
+            self.outputs.table(name, table)
         if estimates is not None:
             numbers = {
                 row["system"]: {measure: number(row)} for row in estimates.to_dict("records")
