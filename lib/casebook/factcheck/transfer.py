@@ -12,7 +12,7 @@ from casebook.factcheck import verdict as rules
 from casebook.factcheck.ablation import ACCURACY_MARGIN
 from casebook.factcheck.claims import content, read_claims, sentence_spans, shipped_documents
 from casebook.factcheck.pipeline import EvidenceBase, Passage
-from casebook.factcheck.score import compare_verdicts, is_right
+from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NOT_SUPPORTED,
@@ -182,26 +182,7 @@ def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0):
     answers[MAJORITY] = pd.DataFrame({"verdict": [most] * len(gold), "support": UNDECIDED_SUPPORT})
     p = claim_only(gold["claim"], supported, groups, folds, seed)
     answers[CLAIM_ONLY] = pd.DataFrame({"verdict": verdicts_of(p), "support": p})
-    key = gold["dataset"].iloc[0]
-    rows = []
-    for name, table in answers.items():
-        scores = score_predictions(
-            gold["label"], table["verdict"], clusters=clusters, n_resamples=n_resamples, seed=seed
-        )
-        abstained = bootstrap_mean(
-            (table["verdict"] == INSUFFICIENT_EVIDENCE).astype(float),
-            clusters=clusters,
-            n_resamples=n_resamples,
-            seed=seed,
-        )
-        row = {"dataset": key, "system": name, "n": len(gold), "groups": gold["group"].nunique()}
-        row |= bounded("accuracy", scores["accuracy"])
-        row |= bounded("macro F1", scores["f1_macro"])
-        row |= bounded("AUROC", auroc(supported, table["support"], clusters=clusters))
-        row |= bounded("abstained", abstained)
-        rows.append(row)
-    systems = pd.DataFrame(rows)
-    systems = systems.astype(dict.fromkeys(systems.columns[4:], float))
+    systems = _scores_of_answers(gold, answers, clusters, n_resamples, seed)
     right = {name: is_right(gold["label"], table["verdict"]) for name, table in answers.items()}
     comparisons = []
     for name in judges:
@@ -213,10 +194,36 @@ def evaluate_judges(gold, judges, *, folds=5, n_resamples=10_000, seed=0):
             n_resamples=n_resamples,
             seed=seed,
         )
-        table.insert(0, "dataset", key)
-        table.insert(1, "system", name)
+        table.insert(0, "system", name)
         comparisons.append(table)
-    return systems, pd.concat(comparisons, ignore_index=True)
+    comparisons = pd.concat(comparisons, ignore_index=True)
+    for frame in (systems, comparisons):
+        frame.insert(0, "dataset", gold["dataset"].iloc[0])
+    return systems, comparisons
+
+
+def _scores_of_answers(gold, answers, clusters, n_resamples, seed):
+    """Accuracy, macro F1, AUROC and abstentions of every system, with intervals."""
+    supported = gold["label"] == SUPPORTED
+    rows = []
+    for name, table in answers.items():
+        scores = score_predictions(
+            gold["label"], table["verdict"], clusters=clusters, n_resamples=n_resamples, seed=seed
+        )
+        abstained = bootstrap_mean(
+            (table["verdict"] == INSUFFICIENT_EVIDENCE).astype(float),
+            clusters=clusters,
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+        row = {"system": name, "n": len(gold), "groups": gold["group"].nunique()}
+        row |= bounded("accuracy", scores["accuracy"])
+        row |= bounded("macro F1", scores["f1_macro"])
+        row |= bounded("AUROC", auroc(supported, table["support"], clusters=clusters))
+        row |= bounded("abstained", abstained)
+        rows.append(row)
+    systems = pd.DataFrame(rows)
+    return systems.astype(dict.fromkeys(systems.columns[3:], float))
 
 
 def verdicts_of(p):
@@ -264,7 +271,8 @@ def run_transfer(study, *, sets=(), folds=5, n_resamples=10_000, seed=0):
         systems.append(table)
         comparisons.append(contrasts)
     if not systems:
-        return pd.DataFrame(), pd.DataFrame(), missing
+        empty = pd.DataFrame(columns=["dataset", "system", *COMPARISON_COLUMNS])
+        return empty, empty, missing
     return (
         pd.concat(systems, ignore_index=True),
         pd.concat(comparisons, ignore_index=True),
