@@ -186,7 +186,7 @@ def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
 
 
 def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
-    """Weights of one part count relative to each other, and only those of passages that take a side."""
+    """Weights of one part count relative to each other, and only where passages take a side."""
     equal = replace(Rule(), weights=EQUAL_WEIGHTS)
     for evidence, differs in (
         ([("low", SUPPORTS), ("low", REFUTES)], False),

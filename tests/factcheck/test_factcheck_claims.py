@@ -99,7 +99,9 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 def test_spellings_missing_labels_and_unread_fields(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text(
-        '{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n'
+        '{"claim": "a", "label": "REFUTES"}\n'
+        '{"claim": "b", "label": NaN}\n'
+        '{"claim": "c", "label": ""}\n'
     )
     assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
         "NOT_SUPPORTED",

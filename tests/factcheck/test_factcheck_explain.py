@@ -165,7 +165,7 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
 
 
 def test_passages_that_were_read_together_speak_together():
-    """Neither sentence alone holds the whole claim; a judge of single passages says what each says."""
+    """No sentence alone holds the whole claim; a judge of single passages says what each says."""
     documents = pd.DataFrame(
         {
             "doc_id": ["a", "b"],

@@ -51,7 +51,10 @@ def test_evidence_of_held_out_claims_stands_where_it_says(own):
 
 @pytest.mark.parametrize("half", ["dev", "held out"])
 def test_each_part_of_a_claim_needs_its_own_support(half):
-    """Two-part claims on an invented garden, half of them with one exchanged name; `dev` was in sight of the rules."""
+    """Two-part claims on an invented garden, half of them with one exchanged name.
+
+    `dev` was in sight of the rules.
+    """
     documents = pd.DataFrame(GARDEN)
     checker = FactChecker(
         EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge()

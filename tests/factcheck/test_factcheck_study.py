@@ -1,4 +1,4 @@
-"""The chapter's studies on real sets and on verdicts made by hand, judges on strange claims, single claims."""
+"""The chapter's studies on real sets and on verdicts made by hand, and single claims."""
 
 import ast
 import importlib.util
@@ -130,7 +130,10 @@ RECIPES = {
 
 @pytest.fixture
 def recipes(tmp_path):
-    """A folder of recipes and a function that writes claims about them: of each true one a twin with another number."""
+    """A folder of recipes and a function that writes claims about them.
+
+    Of each true claim there is a twin with another number.
+    """
     for name, text in RECIPES.items():
         (tmp_path / name).write_text(text)
     true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
@@ -262,7 +265,7 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
-    # The page of all sets tells the same of the claim-only model: one population, one model, one number.
+    # The page of all sets says the same of the claim-only model: one population, one number.
     table, _ = transfer.evaluate_judges(
         transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_resamples=50
     )
@@ -285,7 +288,7 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
 def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is_negated(
     monkeypatch, told_by
 ):
-    """Lengths and shared words are alike; one or two negations in the question, or some in the clause, decide."""
+    """Lengths and shared words are alike; negations in the question or in the clause decide."""
     rng = np.random.default_rng(0)
     asked, inside = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
     if told_by == "clause":

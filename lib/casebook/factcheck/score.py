@@ -105,7 +105,7 @@ def score_files(
     >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
-    frame = read_labels(gold)
+    frame = read_verdict_labels(gold)
     columns = [name for name in frame if name not in RESERVED_COLUMNS]
     for name in (*groups, cluster or "id"):
         if name not in columns:
@@ -120,10 +120,10 @@ def score_files(
             "meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
-    rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
+    rows, account = join_labels(frame, read_verdict_labels(predicted), (gold, predicted))
     baselines = None
     if baseline is not None:
-        claim_only, _ = join_labels(frame, read_labels(baseline), (gold, baseline))
+        claim_only, _ = join_labels(frame, read_verdict_labels(baseline), (gold, baseline))
         baselines = {"claim_only": claim_only["predicted"]}
     return score_joined(
         rows,
@@ -145,7 +145,7 @@ class LabelRecord(BaseModel):
     label: str | bool | int | float | None
 
 
-def read_labels(path):
+def read_verdict_labels(path):
     """Read a file of labels: ``id`` as text, ``label``, other fields, and ``row`` of the file."""
     rows = []
     for number, record in read_records(path)[0]:

@@ -71,7 +71,7 @@ MEASURE_NAMES = yaml_table("names")["measures"]
 QUESTION = "Is {} right more often than the better of claim-only model and majority class?"
 TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
 #: Characters of a passage on the page of single claims: usually, and where room is short.
-OPENINGS = (500, 160)
+PASSAGE_LENGTHS = (500, 160)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,19 +262,19 @@ def run_study(
             "your own claims need the folder to check them against: give claims and corpus"
         )
     if dataset == OWN_CLAIMS or claims is not None:
-        own = OwnClaims(claims, corpus, stance, decomposition)
+        checked = CheckedClaims(claims, corpus, stance, decomposition)
         tables = None
         if ablation:
             tables = ablate(
-                own.checker,
-                own.test,
+                checked.checker,
+                checked.test,
                 noise_rates=noise_rates,
                 noise_seeds=range(seed, seed + 3),
-                memo=own.memo,
+                memo=checked.memo,
                 n_resamples=n_resamples,
                 seed=seed,
             )
-        return _collection_study(own, tables, folds, seed)
+        return _collection_study(checked, tables, folds, seed)
     check_choice("dataset", dataset, (OWN_CLAIMS, *BUILDERS))
     build, kind = BUILDERS[dataset]
     return build(load(dataset, kind=kind), folds, seed)
@@ -308,7 +308,7 @@ def touches(passage, other):
 # --- claims over a collection: ours, or a user's own
 
 
-class OwnClaims:
+class CheckedClaims:
     """Held-out claims over a collection, a judge that never saw it, and its results."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules"):
@@ -365,7 +365,7 @@ class OwnClaims:
         return table["verdict"].tolist()
 
     def passages_of_another_group(self, seed):
-        """For every claim, the passages that the pipeline retrieved for a claim of another group."""
+        """For every claim, the passages that were retrieved for a claim of another group."""
         passages = []
         for result in self.results:
             spans = [
@@ -377,68 +377,73 @@ class OwnClaims:
         return [passages[row] for row in order]
 
 
-def _collection_study(own, ablation, folds, seed):
-    """Claims over a collection: ours, where everything is fitted on others, or a user's own."""
-    documented = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    claims = pd.DataFrame(own.test)
+def _collection_study(checked, ablation, folds, seed):
+    """Claims over a collection: ours, where everything is fitted on others, or a user's."""
+    documented = FactChecker(checked.base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    claims = pd.DataFrame(checked.test)
     rows = claims[["id", "label", "group", "category", "hops"]].astype(str)
     rows = rows.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
     policy = TWO_CLASS_POLICY
     if INSUFFICIENT in set(rows["label"]):
         policy = policy | {"nei": "three_class"}
-    facts = {"training claims": len(own.train)} if own.train else {}
+    facts = {"training claims": len(checked.train)} if checked.train else {}
     facts |= {
-        "claims that name their gold evidence": sum(bool(claim.atoms) for claim in own.test),
-        "documents": len(own.base),
+        "claims that name their gold evidence": sum(bool(claim.atoms) for claim in checked.test),
+        "documents": len(checked.base),
         "documents that pass the documented gate": documented.passing,
     }
-    fitted_to = "fitted on our training claims" if own.train else "out of fold"
+    fitted_to = "fitted on our training claims" if checked.train else "out of fold"
     titles = {CLAIM_ONLY: f"Claim-only model, {fitted_to}"}
-    if own.stance != "public":
+    if checked.stance != "public":
         titles[DEFAULT_JUDGE] = "Judge of this run"
     return VerdictStudy(
-        own.name,
+        checked.name,
         rows,
-        _collection_verdicts(own, documented, folds, seed),
+        _collection_verdicts(checked, documented, folds, seed),
         policy,
         blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=tuple(name for name in ("category", "hops") if len(set(rows[name])) > 1),
-        confidence={PIPELINE: _confidence_of_results(own.results)},
+        confidence={PIPELINE: _confidence_of_results(checked.results)},
         ablation=ablation,
         facts=facts,
         titles=titles,
-        unread=_unread({PIPELINE: own.checker, DOCUMENTED_PIPELINE: documented}),
-        pipeline=own,
+        unread=_unread({PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}),
+        pipeline=checked,
         texts=claims["text"].tolist(),
-        decisive=[_decisive_passages(claim) for claim in own.test],
-        cited=[_cited_passages(result) for result in own.results],
+        decisive=[_decisive_passages(claim) for claim in checked.test],
+        cited=[_cited_passages(result) for result in checked.results],
     )
 
 
-def _collection_verdicts(own, documented, folds, seed):
+def _collection_verdicts(checked, documented, folds, seed):
     """Verdicts of the pipeline, of its variants and of the controls."""
-    verdicts = {PIPELINE: field_of_results(own.results, "verdict").tolist()}
-    sided = [claim for claim in own.test if claim.label in (SUPPORTED, NOT_SUPPORTED)]
+    verdicts = {PIPELINE: _verdicts_of_results(checked.results)}
+    sided = [claim for claim in checked.test if claim.label in (SUPPORTED, NOT_SUPPORTED)]
     # A claim whose gold evidence is not named cannot be judged by it.
     if sided and all(claim.atoms for claim in sided):
-        gold = [own.base.deciding(claim) for claim in own.test]
-        verdicts[GOLD_EVIDENCE] = own.verdicts_on(gold)
-    if own.train:
-        results = own.check(own.fitted, own.config)
-        verdicts[FITTED_ON_OWN] = field_of_results(results, "verdict").tolist()
-    results = documented.check_all(own.test)
-    verdicts[DOCUMENTED_PIPELINE] = field_of_results(results, "verdict").tolist()
-    verdicts[SHUFFLED_EVIDENCE] = own.verdicts_on(own.passages_of_another_group(seed))
-    texts = [claim.text for claim in own.test]
-    if own.train:
+        gold = [checked.base.deciding(claim) for claim in checked.test]
+        verdicts[GOLD_EVIDENCE] = checked.verdicts_on(gold)
+    if checked.train:
+        results = checked.check(checked.fitted, checked.config)
+        verdicts[FITTED_ON_OWN] = _verdicts_of_results(results)
+    verdicts[DOCUMENTED_PIPELINE] = _verdicts_of_results(documented.check_all(checked.test))
+    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_of_another_group(seed))
+    texts = [claim.text for claim in checked.test]
+    if checked.train:
         model = transfer.words_model().fit(
-            [claim.text for claim in own.train], [claim.label for claim in own.train]
+            [claim.text for claim in checked.train], [claim.label for claim in checked.train]
         )
         verdicts[CLAIM_ONLY] = model.predict(texts).tolist()
     else:
-        labels = [claim.label for claim in own.test]
-        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(texts, labels, own.groups, folds, seed)
+        labels = [claim.label for claim in checked.test]
+        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(
+            texts, labels, checked.groups, folds, seed
+        )
     return verdicts
+
+
+def _verdicts_of_results(results):
+    return [result.verdict for result in results]
 
 
 def _confidence_of_results(results):
@@ -502,7 +507,7 @@ def _verdicts(probabilities):
     return {system: verdicts_of(p).tolist() for system, p in probabilities.items()}
 
 
-def _confidence(probabilities):
+def _confidences(probabilities):
     """Probability that the verdicts are right, of systems that state that of SUPPORTED."""
     return {system: np.maximum(p, 1 - p).tolist() for system, p in probabilities.items()}
 
@@ -528,7 +533,7 @@ def _contracts(dataset, folds, seed):
         SHUFFLED_CLAUSE: given_shuffled,
         CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
     }
-    ranks = [_rank_of_clause(row, ranking) for row, ranking in zip(gold, rankings, strict=True)]
+    ranks = list(map(_rank_of_clause, gold, rankings))
     return VerdictStudy(
         dataset.name,
         pd.DataFrame(
@@ -541,7 +546,7 @@ def _contracts(dataset, folds, seed):
         ),
         _verdicts(probabilities),
         TWO_CLASS_POLICY,
-        confidence=_confidence(probabilities),
+        confidence=_confidences(probabilities),
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
         titles={
@@ -572,14 +577,19 @@ def _clause_features(base, questions, rows):
     """Features of every question and the three nearest sentences of its clause."""
     table = []
     for question, row in zip(questions, rows, strict=True):
-        passages = []
+        texts = [""]
         if row is not None:
             passages = base.extract(row, question, 3) or [base.whole(row)]
-        texts = [passage.text for passage in passages] or [""]
-        features = [passage_features(question, text, "", base.rarity) for text in texts]
+            texts = [passage.text for passage in passages]
         negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
-        table.append(np.concatenate([np.mean(features, axis=0), np.max(features, axis=0), negated]))
-    return np.vstack(table)
+        table.append([*_pooled_features(question, texts, base.rarity), *negated])
+    return np.array(table)
+
+
+def _pooled_features(claim, texts, rarity=None):
+    """Mean and maximum of the features of a claim's passages."""
+    table = np.array([passage_features(claim, text, rarity=rarity) for text in texts])
+    return np.concatenate([table.mean(axis=0), table.max(axis=0)])
 
 
 def _gold_evidence(dataset, folds, seed):
@@ -610,7 +620,7 @@ def _gold_evidence(dataset, folds, seed):
         gold[["id", "label", "group"]].assign(category=categories.tolist()),
         _verdicts(probabilities),
         TWO_CLASS_POLICY,
-        confidence=_confidence(probabilities),
+        confidence=_confidences(probabilities),
         blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=("category",),
         titles={
@@ -632,9 +642,8 @@ def _evidence_features(claims, evidence):
     """Mean, maximum and joint features of a claim's passages, one row each."""
     rows = []
     for claim, texts in zip(claims, evidence, strict=True):
-        table = np.array([passage_features(claim, text) for text in texts])
         joint = passage_features(claim, " ".join(texts))
-        rows.append(np.concatenate([table.mean(axis=0), table.max(axis=0), joint]))
+        rows.append(np.concatenate([_pooled_features(claim, texts), joint]))
     return np.array(rows)
 
 
@@ -746,7 +755,7 @@ def claim_items(study, most_bytes=MOST_BYTES):
     def urgency(row):
         return items[row]["right"][0] is not False, not items[row]["missed"], row
 
-    return fitting(collect, sorted(range(len(items)), key=urgency), OPENINGS, most_bytes)
+    return fitting(collect, sorted(range(len(items)), key=urgency), PASSAGE_LENGTHS, most_bytes)
 
 
 def _with_numbered_passages(item, passages):
