@@ -270,17 +270,13 @@ def quality(result, explanation, rule, seed=0):
     }
     if influence.sum() > 0:
         measures["influence_coverage"] = float(influence[cited].sum() / influence.sum())
-    tests = {"deletion": changes, "insertion": stays}
-    if not cited:
-        for name in tests:
-            measures |= {name: None, f"{name}_random": None}
-        return measures
     rng = np.random.Generator(stream(seed, f"explanation {result.claim_id}"))
     random_sets = [
-        rng.choice(len(evidence), len(cited), replace=False).tolist() for _ in range(N_RANDOM_SETS)
+        rng.choice(len(evidence), len(cited), replace=False).tolist()
+        for _ in range(N_RANDOM_SETS if cited else 0)
     ]
-    for name, test in tests.items():
-        measures[name] = test(cited)
+    for name, test in {"deletion": changes, "insertion": stays}.items():
+        measures[name] = test(cited) if cited else None
         measures[f"{name}_random"] = _mean_or_none([test(positions) for positions in random_sets])
     return measures
 

@@ -472,8 +472,8 @@ class FactChecker:
     def _check(self, stages, claim, claim_id):
         config = self.config
         rule = config.rule
-        key = ("decomposition", config.decomposition, claim)
-        parts = stages.run(key, self._decompose, claim)
+        key = (config.decomposition, claim)
+        parts = stages.run("decomposition", self._decompose, claim, key=key)
         verifiable = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
         dropped = tuple(part for part in parts if part not in verifiable)
         result = VerdictResult(
@@ -499,7 +499,7 @@ class FactChecker:
             queries += part_queries
             evidence += self._evidence(stages, part, part_queries, number)
         subverdicts, verdict, confidence = stages.run(
-            ("verdict",), rules.decide_claim, result.parts, evidence, rule
+            "verdict", rules.decide_claim, result.parts, evidence, rule
         )
         reason = None
         if verdict == INSUFFICIENT_EVIDENCE:
@@ -519,14 +519,15 @@ class FactChecker:
     def _queries(self, stages, part):
         parity = self.config.parity
         write = documented_queries if parity else search_queries
-        return stages.run(("queries", parity, part), write, part, MOST_QUERIES)[: self.config.k]
+        queries = stages.run("queries", write, part, MOST_QUERIES, key=(parity, part))
+        return queries[: self.config.k]
 
     def _evidence(self, stages, part, queries, first_number):
         """Search, rate, extract and judge for one part."""
         passages = self._passages(stages, part, queries)
         # Passages are judged together: what one says can depend on the others.
-        key = ("stance", part.text, tuple(passages))
-        stances = stages.run(key, self.stance.judge, part.text, passages)
+        key = (part.text, tuple(passages))
+        stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
         evidence = []
         for passage, (stance, probability) in zip(passages, stances, strict=True):
             number = first_number + len(evidence)
@@ -556,16 +557,16 @@ class FactChecker:
         """What the documents that were retrieved for a part say of it."""
         config = self.config
         base = self.base
-        rankings = [stages.run(("search", query), base.search, query) for query in queries]
+        rankings = [stages.run("search", base.search, query, key=query) for query in queries]
         rows = fuse_queries(rankings, config.documents or len(base))
         if not config.three_stage:
             return [base.whole(row) for row in rows]
-        rows = stages.run(("credibility",), self._rows_that_pass, rows)
+        rows = stages.run("credibility", self._rows_that_pass, rows)
         extract = base.extract_documented if config.parity else base.extract
         passages = []
         for row in rows:
-            key = ("extraction", config.parity, config.passages, row, part.text)
-            passages += stages.run(key, extract, row, part.text, config.passages)
+            key = (config.parity, config.passages, row, part.text)
+            passages += stages.run("extraction", extract, row, part.text, config.passages, key=key)
         return passages
 
     def _rating(self, row):
@@ -590,18 +591,15 @@ class _StageClock:
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self.current = STAGES[0]
 
-    def run(self, key, function, *arguments):
-        """Give what a stage computes.
-
-        The key is the name of the stage, and what it depends on if its result is remembered.
-        """
-        self.current = key[0]
-        if key not in self.memo or len(key) == 1:
+    def run(self, stage, function, *arguments, key=None):
+        """Give what a stage computes; with a key, it is computed once for all configurations."""
+        self.current = stage
+        if (stage, key) not in self.memo or key is None:
             start = perf_counter()
             result = function(*arguments)
-            self.memo[key] = result, perf_counter() - start
-        result, seconds = self.memo[key]
-        self.seconds[self.current] += seconds
+            self.memo[stage, key] = result, perf_counter() - start
+        result, seconds = self.memo[stage, key]
+        self.seconds[stage] += seconds
         return result
 
 
