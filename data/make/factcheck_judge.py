@@ -19,9 +19,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from casebook.data import load
-from casebook.factcheck.claims import FOLDER, read_claims, sentences
+from casebook.factcheck.claims import FACTCHECK_DATA, read_claims, sentence_spans
 from casebook.factcheck.stance import SIGNS, joint_features, judge_table
-from casebook.factcheck.transfer import OWN, gold_claims
+from casebook.factcheck.transfer import OWN_CLAIMS, gold_claims
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
 PUBLIC = ("feverous_s", "climate_fever_claims", "consumer_contracts_qa")
@@ -71,7 +71,7 @@ def twins(pairs, seed=0):
             true = text[0].upper() + text[1:]
             false = twin(true, rng, swaps)
             if false:
-                parts = [texts[doc][a:b] for doc in cited for a, b in sentences(texts[doc])]
+                parts = [texts[doc][a:b] for doc in cited for a, b in sentence_spans(texts[doc])]
                 rows += [(true, parts, True), (false, parts, False)]
     return rows
 
@@ -86,7 +86,7 @@ def sets(pairs):
     """Give features and labels of every set, by name."""
     train = {claim.id for claim in read_claims(split="train")}
     found = {}
-    for key in (*PUBLIC, OWN):
+    for key in (*PUBLIC, OWN_CLAIMS):
         gold = gold_claims(key)
         rows = [
             (
@@ -95,7 +95,7 @@ def sets(pairs):
                 row.label == "SUPPORTED",
             )
             for row, passages in zip(gold.itertuples(), gold["evidence"], strict=True)
-            if key != OWN or row.id in train
+            if key != OWN_CLAIMS or row.id in train
         ]
         found[key] = described(rows)
     found[TWINS] = described(twins(pairs))
@@ -157,7 +157,7 @@ def main():
     pairs = judge_table()["opposites"]
     text = as_text(*learnt(pairs))
     if "--write" in sys.argv:
-        path = FOLDER / "judge.yml"
+        path = FACTCHECK_DATA / "judge.yml"
         path.write_text(
             path.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8"
         )

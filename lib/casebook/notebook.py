@@ -99,13 +99,28 @@ class Chapter:
         """
         display(self.outputs.figure(name, figure, caption, frame, alt, timed))
 
-    def show(self, name, frame, caption, *, columns=None, titles=None, digits=3, formats=None):
+    def show(
+        self,
+        name,
+        frame,
+        caption,
+        *,
+        columns=None,
+        titles=None,
+        digits=3,
+        formats=None,
+        timed=False,
+    ):
         """Keep a frame as it is, and show it, or some of its columns, under readers' names.
 
         A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and ``<value> high``) is one
         column. Names of systems and titles of columns are readers' names; ``titles`` adds to those of the chapters.
+        A frame of measured times (``timed``) is kept apart from what reruns must reproduce.
         """
-        self.outputs.table(name, frame)
+        if timed:
+            self.outputs.timing(name, frame)
+        else:
+            self.outputs.table(name, frame)
         self.display(frame, caption, columns=columns, titles=titles, digits=digits, formats=formats)
 
     def display(self, frame, caption, *, columns=None, titles=None, digits=3, formats=None):

@@ -3,13 +3,13 @@
 import pytest
 
 from casebook.factcheck.claims import SubClaim
-from casebook.factcheck.study import OwnClaims
-from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide
+from casebook.factcheck.study import CheckedClaims
+from casebook.factcheck.verdict import REFUTES, SUPPORTS, Evidence, VerdictResult, decide_claim
 
 
 @pytest.fixture(scope="session")
 def own():
-    return OwnClaims()
+    return CheckedClaims()
 
 
 @pytest.fixture(scope="session")
@@ -37,13 +37,13 @@ def checked():
         pairs = [(part, *pair) for part, group in enumerate(groups, 1) for pair in group]
         evidence = [
             Evidence(
-                f"EV{n}", f"SC{part}", f"d{n}", "A source", "", "x" * length, 0, length, scores[level], level, stance,
-                sided.get(stance),
+                f"EV{n}", f"SC{part}", f"d{n}", "A source", "", "x" * length, 0, length,
+                scores[level], level, stance, sided.get(stance),
             )
             for n, (part, level, stance) in enumerate(pairs, 1)
         ]  # fmt: skip
         parts = tuple(SubClaim(f"SC{n}", f"Part {n}.") for n in range(1, len(groups) + 1))
-        judged, verdict, confidence = decide([part.id for part in parts], evidence, rule)
+        judged, verdict, confidence = decide_claim([part.id for part in parts], evidence, rule)
         return VerdictResult(
             "c",
             "Claim.",

@@ -15,7 +15,7 @@ from casebook.factcheck.claims import (
     decompose_documented,
     documented_verifiability,
     logical_form,
-    split,
+    split_claim,
     undivided,
     verifiability,
 )
@@ -26,7 +26,7 @@ CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 
 @pytest.mark.parametrize(("claim", "parts"), CASES["parts"].items())
 def test_connectors_part_clauses_and_predicates_but_not_lists(claim, parts):
-    assert split(claim) == parts
+    assert split_claim(claim) == parts
 
 
 @pytest.mark.parametrize(("text", "ours", "documented"), CASES["verifiability"])
@@ -74,7 +74,7 @@ def test_bad_claims_are_refused_not_cut(claim, message):
 @given(st.text(min_size=1, max_size=200))
 def test_any_text_keeps_its_letters(text):
     if text.strip():
-        joined = " ".join(split(" ".join(text.split()))).lower()
+        joined = " ".join(split_claim(" ".join(text.split()))).lower()
         letters = {c.lower() for c in text if c.isascii() and c.isalpha()}
         assert letters <= set(joined) | set("and but while whereas yet")
 
@@ -100,7 +100,8 @@ GRAMMAR_WORDS += ["and", "but", "while", ",", ";", "not", "which", "If", "also",
 @given(st.lists(st.sampled_from(GRAMMAR_WORDS), min_size=1, max_size=14))
 def test_no_order_of_verbs_and_connectors_is_too_hard(tokens):
     assert all(
-        part.strip(" .,;") or not " ".join(tokens).strip(" .,;") for part in split(" ".join(tokens))
+        part.strip(" .,;") or not " ".join(tokens).strip(" .,;")
+        for part in split_claim(" ".join(tokens))
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import ablation
-from casebook.factcheck.ablation import CELL_NAMES, CELLS, FACTORS
+from casebook.factcheck.ablation import CELL_NAMES, FACTORIAL_CELLS, FACTORS
 from casebook.factcheck.claims import VERIFIABLE, decompose, yaml_table
 from casebook.factcheck.pipeline import FactChecker
 from casebook.factcheck.stance import ModelStance
@@ -35,7 +35,7 @@ def answers(rows, seed):
 
 
 def test_shapley_by_all_orders(values):
-    worth = dict(zip(CELLS, values, strict=True))
+    worth = dict(zip(FACTORIAL_CELLS, values, strict=True))
     found = ablation.effect_weights().T @ values
     for place, name in enumerate(FACTORS):
         total = 0.0
@@ -50,7 +50,7 @@ def test_shapley_by_all_orders(values):
 
 
 def test_main_effects_and_interactions_by_least_squares(values):
-    signs = np.where(np.array(CELLS), 1.0, -1.0)
+    signs = np.where(np.array(FACTORIAL_CELLS), 1.0, -1.0)
     subsets = [c for size in range(5) for c in itertools.combinations(range(4), size)]
     columns = [np.prod(signs[:, list(subset)], axis=1) for subset in subsets]
     by_subset = dict(
@@ -61,7 +61,9 @@ def test_main_effects_and_interactions_by_least_squares(values):
         # A change from -1 to 1 is twice the coefficient.
         assert found[f"main: {name}"] == pytest.approx(2 * by_subset[(place,)])
         reduced = tuple(n != place for n in range(4))
-        assert found[f"without: {name}"] == pytest.approx(values[-1] - values[CELLS.index(reduced)])
+        assert found[f"without: {name}"] == pytest.approx(
+            values[-1] - values[FACTORIAL_CELLS.index(reduced)]
+        )
     for pair in itertools.combinations(range(4), 2):
         assert found[f"interaction: {FACTORS[pair[0]]} x {FACTORS[pair[1]]}"] == pytest.approx(
             2 * by_subset[pair]
@@ -79,13 +81,13 @@ def test_resamples_reach_the_tests_of_the_report():
     configs |= {"no credibility": "decomposition+diversity+three-stage", "no gate": FULL}
     configs |= {"no 3-stage": "decomposition+diversity+weighting"}
     wide = pd.DataFrame({name: right[cell] for name, cell in configs.items()})
-    left_out = ablation.parts(wide, None, n_resamples=199, seed=1)
-    for table in (ablation.effects(right, n_resamples=199, seed=1), left_out):
+    left_out = ablation.part_contrasts(wide, None, n_resamples=199, seed=1)
+    for table in (ablation.factorial_effects(right, n_resamples=199, seed=1), left_out):
         p = table["p"].to_numpy() * 200
         assert np.allclose(p, p.round())
     by_part, told = (
         left_out.set_index("against"),
-        ablation.reported(left_out).set_index("configuration"),
+        ablation.reported_impacts(left_out).set_index("configuration"),
     )
     row = by_part.loc["without query diversity"]
     assert row["difference"] == pytest.approx(right[FULL].mean() - right[configs["k=1"]].mean())
@@ -106,14 +108,14 @@ def test_shared_work_changes_nothing_and_weights_cannot_matter_without_a_second_
     pd.testing.assert_frame_equal(shared.drop(columns="seconds"), alone.drop(columns="seconds"))
     right = ablation.right_table(shared)
     assert list(right) == list(CELL_NAMES) and right.index.tolist() == [claim.id for claim in some]
-    for name, cell in zip(CELL_NAMES, CELLS, strict=True):
-        twin = CELL_NAMES[CELLS.index((*cell[:2], not cell[2], cell[3]))]
+    for name, cell in zip(CELL_NAMES, FACTORIAL_CELLS, strict=True):
+        twin = CELL_NAMES[FACTORIAL_CELLS.index((*cell[:2], not cell[2], cell[3]))]
         assert (right[name] == right[twin]).all()
 
 
 def test_under_planted_noise_weights_decide_and_all_configurations_have_costs(base, stance, some):
     report = ablation.ablate(
-        FactChecker(base, stance), some, rates=(0.0, 1.0), seeds=(0,), n_resamples=1_000
+        FactChecker(base, stance), some, noise_rates=(0.0, 1.0), noise_seeds=(0,), n_resamples=1_000
     )
     main = report["effects"].query("kind == 'main' and effect == 'weighting'").set_index("rate")
     assert main.loc[1.0, "low"] > 0 and main.loc[0.0, "verdict"] == NOT_MEASURED
@@ -184,7 +186,7 @@ def test_where_no_claim_can_be_checked_no_part_is_measured(base, some):
 
 
 def test_inputs_of_a_verdict_are_compared_by_what_they_weigh(checked):
-    """Weights of one part count relative to each other, and only those of passages that take a side."""
+    """Weights of one part count relative to each other, and only where passages take a side."""
     equal = replace(Rule(), weights=EQUAL_WEIGHTS)
     for evidence, differs in (
         ([("low", SUPPORTS), ("low", REFUTES)], False),
@@ -205,7 +207,7 @@ def test_crashes_count_as_wrong_and_are_shown(base, some):
     rows = ablation.run_configs(
         {"full": ablation.documented_configs()["full"]}, base, ModelStance(Silent()), some
     )
-    assert ablation.costs(rows).loc["full", "crashed"] > 0
+    assert ablation.configuration_costs(rows).loc["full", "crashed"] > 0
     assert not rows.loc[rows["verdict"].isna(), "right"].any()
 
 

@@ -11,13 +11,13 @@ from casebook.data import load
 from casebook.errors import InputError, MeasureNote
 from casebook.factcheck.claims import (
     claims_of_answers,
-    names,
-    numbers,
+    proper_names,
     read_claims,
     read_plain,
-    sentences,
+    sentence_spans,
+    stated_numbers,
 )
-from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
@@ -33,7 +33,7 @@ def test_own_claims_are_balanced_split_by_source_and_labelled_by_their_atoms(own
         )
         labels = {atom.label for atom in claim.atoms}
         expected = NOT_SUPPORTED if NOT_SUPPORTED in labels else SUPPORTED
-        assert claim.label == (expected if labels else INSUFFICIENT)
+        assert claim.label == (expected if labels else INSUFFICIENT_EVIDENCE)
     assert len(claims) == 196 and {claim.hops for claim in claims} == {0, 1, 2, 3}
     assert all(
         counts[split, SUPPORTED] == counts[split, NOT_SUPPORTED] for split in ("train", "test")
@@ -99,7 +99,9 @@ def test_evidence_is_looked_up_in_its_document(tmp_path):
 def test_spellings_missing_labels_and_unread_fields(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text(
-        '{"claim": "a", "label": "REFUTES"}\n{"claim": "b", "label": NaN}\n{"claim": "c", "label": ""}\n'
+        '{"claim": "a", "label": "REFUTES"}\n'
+        '{"claim": "b", "label": NaN}\n'
+        '{"claim": "c", "label": ""}\n'
     )
     assert [claim.label for claim in read_plain(path, spellings={"REFUTES": "NOT_SUPPORTED"})] == [
         "NOT_SUPPORTED",
@@ -146,20 +148,22 @@ def test_statements_of_answers_are_claims():
 
 
 def test_numbers_with_units():
-    found = [(n.value, n.unit) for n in numbers("two years, 2.5 per cent, GBP 1,500, ninety days")]
+    found = [
+        (n.value, n.unit) for n in stated_numbers("two years, 2.5 per cent, GBP 1,500, ninety days")
+    ]
     assert found == [(2, "year"), (2.5, "cent"), (1500, "gbp"), (90, "day")]
-    assert [n.value for n in numbers("on 1.2.2020 at 10%")] == [10]
+    assert [n.value for n in stated_numbers("on 1.2.2020 at 10%")] == [10]
 
 
 def test_names_leave_out_what_only_opens_a_sentence():
     text = "The Bank of Leeds pays. Money is lost in Leeds. Under Vale Direct EUR 5 is due."
-    assert names(text) == ("Bank of Leeds", "Leeds", "Vale Direct EUR")
-    assert names("Money. It pays") == ()
+    assert proper_names(text) == ("Bank of Leeds", "Leeds", "Vale Direct EUR")
+    assert proper_names("Money. It pays") == ()
 
 
 def test_sentences_are_spans_of_the_text():
     text = "Cl. 4 applies at 8 a.m. on Mondays.\n\nIt costs 2.5 euros. Done."
-    pieces = [text[a:b] for a, b in sentences(text)]
+    pieces = [text[a:b] for a, b in sentence_spans(text)]
     assert pieces[-1] == "Done." and "\n" not in "".join(pieces)
     assert "".join("".join(pieces).split()) == "".join(text.split())
-    assert sentences("  ") == ()
+    assert sentence_spans("  ") == ()

@@ -9,37 +9,39 @@ from hypothesis import strategies as st
 
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.explain import (
-    conflicts,
+    conflicting_parts,
     documented_quality,
-    explain,
     explain_documented,
+    explain_verdict,
     minimal_removal,
     quality,
     quality_rows,
     quality_table,
 )
-from casebook.factcheck.pipeline import EvidenceBase, FactChecker, PipelineConfig
+from casebook.factcheck.pipeline import CheckerConfig, EvidenceBase, FactChecker
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import (
-    DOCUMENTED,
+    DOCUMENTED_RULE,
     EQUAL_WEIGHTS,
     NOT_SUPPORTED,
     REFUTES,
     SUPPORTS,
     Rule,
-    decide,
+    decide_claim,
 )
 
-RULES = (Rule(), Rule(per_item=True), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED)
+RULES = (Rule(), Rule(per_item=True), Rule(weights=EQUAL_WEIGHTS), DOCUMENTED_RULE)
 THREE = [("high", SUPPORTS), ("medium", SUPPORTS), ("low", SUPPORTS)]
-pair = st.tuples(st.sampled_from(rules.LEVELS), st.sampled_from(rules.STANCES))
+pair = st.tuples(
+    st.sampled_from(list(rules.LEVEL_WEIGHTS)), st.sampled_from(rules.EVIDENCE_STANCES)
+)
 
 
 def fewest_by_trying_all(result, rule):
     for number in range(len(result.evidence) + 1):
         for gone in itertools.combinations(result.evidence, number):
             left = [item for item in result.evidence if item not in gone]
-            if decide(result.parts, left, rule)[1] != result.verdict:
+            if decide_claim(result.parts, left, rule)[1] != result.verdict:
                 return number
     return None
 
@@ -54,52 +56,61 @@ def test_removal_is_as_small_as_trying_all_sets_finds(checked, groups, rule):
     else:
         assert len(found.ids) == expected
         left = [item for item in result.evidence if item.id not in found.ids]
-        assert decide(result.parts, left, rule)[1] == found.after != result.verdict
+        assert decide_claim(result.parts, left, rule)[1] == found.after != result.verdict
 
 
 def test_conflict_by_stance_and_by_level(checked):
     by_level = checked([[("high", SUPPORTS), ("low", SUPPORTS)]], Rule())
     by_stance = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
-    assert (conflicts(by_level), explain_documented(by_level)["conflicts"]) == ((), ("SC1",))
-    assert (conflicts(by_stance), explain_documented(by_stance)["conflicts"]) == (("SC1",), ())
+    assert (conflicting_parts(by_level), explain_documented(by_level)["conflicts"]) == (
+        (),
+        ("SC1",),
+    )
+    assert (conflicting_parts(by_stance), explain_documented(by_stance)["conflicts"]) == (
+        ("SC1",),
+        (),
+    )
 
 
 def test_what_is_said_and_cited(checked):
     items = [("low", SUPPORTS), ("high", SUPPORTS), ("medium", SUPPORTS), ("high", rules.NEUTRAL)]
-    told = explain(checked([items], Rule()), Rule())
+    told = explain_verdict(checked([items], Rule()), Rule())
     assert [item.id for item in told.cited] == ["EV2", "EV3"]
     assert (
         told.text.startswith("The claim is supported.") and "Without EV2, EV3, EV1 the" in told.text
     )
     refuted = checked([[("high", REFUTES)], [("high", SUPPORTS)]], Rule())
-    assert [item.id for item in explain(refuted, Rule()).cited] == ["EV1"]
-    assert "The claim is refuted" in explain(refuted, Rule()).text
+    assert [item.id for item in explain_verdict(refuted, Rule()).cited] == ["EV1"]
+    assert "The claim is refuted" in explain_verdict(refuted, Rule()).text
     assert (
         "is not supported"
-        in explain(checked([[("high", rules.NEUTRAL)]], DOCUMENTED), DOCUMENTED).text
+        in explain_verdict(
+            checked([[("high", rules.NEUTRAL)]], DOCUMENTED_RULE), DOCUMENTED_RULE
+        ).text
     )
     mixed = checked([[("high", SUPPORTS), ("high", REFUTES)]], Rule())
     assert (
-        mixed.verdict == rules.INSUFFICIENT and "in conflict on SC1" in explain(mixed, Rule()).text
+        mixed.verdict == rules.INSUFFICIENT_EVIDENCE
+        and "in conflict on SC1" in explain_verdict(mixed, Rule()).text
     )
-    assert [item.id for item in explain(mixed, Rule()).cited] == ["EV1", "EV2"]
+    assert [item.id for item in explain_verdict(mixed, Rule()).cited] == ["EV1", "EV2"]
 
 
 def test_documented_importance_and_counterfactual(checked):
-    found = explain_documented(checked([THREE], DOCUMENTED))
+    found = explain_documented(checked([THREE], DOCUMENTED_RULE))
     raw = [0.45 + 0.072 + 0.2, 0.3 + 0.072 + 0.1, 0.15 + 0.072 + 0.1]
     assert list(found["importance"].values()) == pytest.approx([value / sum(raw) for value in raw])
     assert (found["critical"], found["counterfactual"]) == (["EV1", "EV2", "EV3"], 2)
     # In truth all three must go: what is left always supports.
-    assert len(minimal_removal(checked([THREE], DOCUMENTED), DOCUMENTED).ids) == 3
+    assert len(minimal_removal(checked([THREE], DOCUMENTED_RULE), DOCUMENTED_RULE).ids) == 3
     assert (
-        explain_documented(checked([[("high", rules.NEUTRAL)]], DOCUMENTED))["counterfactual"]
+        explain_documented(checked([[("high", rules.NEUTRAL)]], DOCUMENTED_RULE))["counterfactual"]
         is None
     )
 
 
 def test_documented_quality_golden_values(checked):
-    one = checked([THREE], DOCUMENTED)
+    one = checked([THREE], DOCUMENTED_RULE)
     ids = explain_documented(one)["importance"]
     found = documented_quality(ids, one.evidence, ["SC1"], "y" * 536)
     assert found == {
@@ -109,7 +120,7 @@ def test_documented_quality_golden_values(checked):
         "overall": pytest.approx(0.845, abs=5e-4),
     }
     # Ids restart in every sub-claim, as documented: half of them collide.
-    two = checked([THREE, THREE], DOCUMENTED).evidence
+    two = checked([THREE, THREE], DOCUMENTED_RULE).evidence
     found = documented_quality(["EV1", "EV2", "EV3"] * 2, two, ["SC1", "SC2"], "")
     assert (found["coverage"], found["soundness"]) == (0.5, 1.0)
     assert documented_quality(ids, one.evidence, ["SC1", "SC2"], "")["soundness"] == 0.5
@@ -121,28 +132,28 @@ def test_quality_of_an_explanation_that_decides(checked):
     rule = Rule()
     result = checked([[("high", REFUTES), ("low", SUPPORTS)]], rule)
     assert result.verdict == NOT_SUPPORTED
-    found = quality(result, explain(result, rule), rule)
+    found = quality(result, explain_verdict(result, rule), rule)
     assert (found["coverage"], found["soundness"]) == (1.0, 1.0)
     assert found["influence_coverage"] == pytest.approx((1 - 0.3 / 1.3) / 1)
     assert (found["deletion"], found["insertion"]) == (True, True)
     assert 0 < found["deletion_random"] < 1
     alone = checked([[("high", REFUTES)]], rule)  # without its last item a part has no score
-    assert quality(alone, explain(alone, rule), rule)["influence_coverage"] == 1
+    assert quality(alone, explain_verdict(alone, rule), rule)["influence_coverage"] == 1
     agreed, nothing = checked([[("high", SUPPORTS)] * 3], rule), checked([[]], rule)
-    assert quality(agreed, explain(agreed, rule), rule)["influence_coverage"] is None
-    assert quality(nothing, explain(nothing, rule), rule)["deletion"] is None
+    assert quality(agreed, explain_verdict(agreed, rule), rule)["influence_coverage"] is None
+    assert quality(nothing, explain_verdict(nothing, rule), rule)["deletion"] is None
 
 
 def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(own):
     rule, results = own.config.rule, own.results[:40]
     result = next(result for result in results if result.verdict == NOT_SUPPORTED)
-    told = explain(result, rule)
+    told = explain_verdict(result, rule)
     assert told.cited and told.removal.after in told.text
     assert all(
         f"characters {e.start} to {e.end}" in told.text and e.passage in told.text
         for e in told.cited
     )
-    crashed = own.check(object(), PipelineConfig())[:1]  # no judge
+    crashed = own.check(object(), CheckerConfig())[:1]  # no judge
     rows = quality_rows([*results, *crashed], rule)
     assert crashed[0].error and len(rows) == len(results)
     groups = dict(zip([claim.id for claim in own.test], own.groups, strict=True))
@@ -154,7 +165,7 @@ def test_explanations_of_real_claims_quote_their_evidence_and_beat_random_ones(o
 
 
 def test_passages_that_were_read_together_speak_together():
-    """Neither sentence alone holds the whole claim; a judge of single passages says what each says."""
+    """No sentence alone holds the whole claim; a judge of single passages says what each says."""
     documents = pd.DataFrame(
         {
             "doc_id": ["a", "b"],
@@ -177,5 +188,5 @@ def test_passages_that_were_read_together_speak_together():
         1,
         1,
     ]
-    assert "and 1 more passage together support it" in explain(joint, Rule()).text
-    assert "together" not in explain(single, Rule()).text
+    assert "and 1 more passage together support it" in explain_verdict(joint, Rule()).text
+    assert "together" not in explain_verdict(single, Rule()).text

@@ -10,11 +10,11 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
-from casebook.factcheck.claims import FOLDER, Claim, SubClaim, decompose
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, EvidenceBase, FactChecker, PipelineConfig
+from casebook.factcheck.claims import FACTCHECK_DATA, Claim, SubClaim, decompose
+from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, EvidenceBase, FactChecker
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance, PublicJudge
-from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
 from casebook.readers import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
@@ -22,7 +22,7 @@ GARDEN = read_yaml(Path(__file__).with_name("garden.yml"))
 
 
 def test_evidence_of_held_out_claims_stands_where_it_says(own):
-    results = own.check(own.fitted, PipelineConfig())
+    results = own.check(own.fitted, CheckerConfig())
     right = [result.verdict == claim.label for result, claim in zip(results, own.test, strict=True)]
     pairs = [
         (result, claim) for result, claim in zip(results, own.test, strict=True) if claim.atoms
@@ -51,7 +51,10 @@ def test_evidence_of_held_out_claims_stands_where_it_says(own):
 
 @pytest.mark.parametrize("half", ["dev", "held out"])
 def test_each_part_of_a_claim_needs_its_own_support(half):
-    """Two-part claims on an invented garden, half of them with one exchanged name; `dev` was in sight of the rules."""
+    """Two-part claims on an invented garden, half of them with one exchanged name.
+
+    `dev` was in sight of the rules.
+    """
     documents = pd.DataFrame(GARDEN)
     checker = FactChecker(
         EvidenceBase(documents[["id", "text"]].rename(columns={"id": "doc_id"})), PublicJudge()
@@ -97,12 +100,12 @@ def test_unverifiable_claims_end_early(base, stance):
     checker = FactChecker(base, stance)
     result = checker.check("This is the best policy.")
     assert (result.verdict, result.reason, result.queries) == (
-        INSUFFICIENT,
+        INSUFFICIENT_EVIDENCE,
         "no_verifiable_part",
         (),
     )
     mixed = checker.check("The excess is 400 and the policy is the best.")
-    assert (mixed.verdict, len(mixed.dropped)) == (INSUFFICIENT, 1)
+    assert (mixed.verdict, len(mixed.dropped)) == (INSUFFICIENT_EVIDENCE, 1)
     documented = FactChecker(base, PlaceholderStance(), DOCUMENTED_CONFIG).check(
         "This is the best policy."
     )
@@ -130,7 +133,7 @@ def test_crashes_are_outcomes_named_and_counted(base, stance):
 
 
 def test_whole_documents_pass_no_gate(base, stance):
-    config = PipelineConfig(three_stage=False, gate="high", documents=1)
+    config = CheckerConfig(three_stage=False, gate="high", documents=1)
     result = FactChecker(base, stance, config).check("Theft must be reported within 24 hours.")
     (item,) = result.evidence
     assert item.start == 0 and item.end == len(item.passage) > 100
@@ -144,11 +147,11 @@ def test_whole_documents_pass_no_gate(base, stance):
             lambda: EvidenceBase(pd.DataFrame({"doc_id": ["a", "a"], "text": ["a", "a"]})),
             "'a' occurs twice",
         ),
-        (lambda: PipelineConfig(k=0), "got 0"),
-        (lambda: PipelineConfig(k=6), "1 to 5, got 6"),
-        (lambda: PipelineConfig(gate="x"), "gate 'x'"),
+        (lambda: CheckerConfig(k=0), "got 0"),
+        (lambda: CheckerConfig(k=6), "1 to 5, got 6"),
+        (lambda: CheckerConfig(gate="x"), "gate 'x'"),
         (
-            lambda: FactChecker(None, None, PipelineConfig(decomposition="magic")),
+            lambda: FactChecker(None, None, CheckerConfig(decomposition="magic")),
             "unknown decomposition 'magic'",
         ),
     ],
@@ -195,13 +198,13 @@ PART = decompose("Under Vale Direct, theft must be reported within 24 hours.")[0
 
 
 def test_queries_are_distinct_diverse_and_a_prefix_of_the_longer_list():
-    five = list(pipeline.queries(PART, 5))
+    five = list(pipeline.search_queries(PART, 5))
     sides = ["Vale Direct theft reported", "theft reported hours", "reported hours", "Vale Direct"]
     assert five == ["Under Vale Direct, theft must be reported within 24 hours.", *sides]
-    assert all(list(pipeline.queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
+    assert all(list(pipeline.search_queries(PART, k)) == five[:k] for k in (1, 2, 3, 4))
     ours, theirs = (
         pipeline.diversity(write(PART, 3))
-        for write in (pipeline.queries, pipeline.documented_queries)
+        for write in (pipeline.search_queries, pipeline.documented_queries)
     )
     assert ours > 2 * theirs and pipeline.diversity(["alpha"]) is None
 
@@ -257,6 +260,6 @@ def test_kind_beats_address():
 )
 def test_a_wrong_rating_table_is_named(tmp_path, change, problem):
     path = tmp_path / "table.yml"
-    path.write_text(change((FOLDER / "credibility.yml").read_text()))
+    path.write_text(change((FACTCHECK_DATA / "credibility.yml").read_text()))
     with pytest.raises(InputError, match=problem):
-        pipeline.read_ratings(path)
+        pipeline.read_rating_table(path)

@@ -1,4 +1,4 @@
-"""Scores of verdicts, their join by id and the command that prints them; what checking costs; the documented log."""
+"""Scores of verdicts, their join by id, the command that prints them; costs; documented log."""
 
 import functools
 import json
@@ -257,7 +257,7 @@ def test_a_log_and_costs_where_something_is_missing(checked):
         scoring.documented_performance(results),
         scoring.documented_performance_in_code(results),
     )
-    # Three claims took 3, 9 and 3 seconds, of which the verdict took a third; the fourth crashed at once.
+    # Three claims took 3, 9 and 3 seconds, of which the verdict took a third; the fourth crashed.
     assert (document["mean_processing_time"], document["total_processing_time"]) == (15 / 4, 15)
     assert (in_code["mean_processing_time"], in_code["total_processing_time"]) == (5 / 4, 5)
     # 1 of 1, 1 of 4 and 0 of 0 passages are highly credible.

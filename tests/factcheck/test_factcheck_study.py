@@ -1,4 +1,4 @@
-"""The chapter's studies on real sets and on verdicts made by hand, judges on strange claims, single claims."""
+"""The chapter's studies on real sets and on verdicts made by hand, and single claims."""
 
 import ast
 import importlib.util
@@ -18,8 +18,8 @@ from casebook.errors import InputError
 from casebook.factcheck import transfer
 from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
-from casebook.factcheck.study import WRONG, VerdictStudy, drill_down, run_study
-from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN
+from casebook.factcheck.study import TWO_CLASS_POLICY, VerdictStudy, claim_items, run_study
+from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT_JUDGE, FITTED_ON_OWN
 from casebook.runs.headlines import EFFECTS
 from casebook.runs.outputs import items_json
 from casebook.verdicts import NOT_MEASURED, VERDICTS
@@ -45,7 +45,12 @@ def toy():
     }
     stated = {"pipeline": [0.9, 0.8, 0.7, None, None, 0.6, None, None]}
     return VerdictStudy(
-        "toy", rows, verdicts, WRONG | {"nei": "three_class"}, slices=("hops",), confidence=stated
+        "toy",
+        rows,
+        verdicts,
+        TWO_CLASS_POLICY | {"nei": "three_class"},
+        slices=("hops",),
+        confidence=stated,
     )
 
 
@@ -71,7 +76,7 @@ def test_folds_keep_groups_together_and_every_table_is_predicted_out_of_fold():
     supported = rng.random(40)[groups] < 0.5
     X = np.column_stack([np.eye(40)[groups], noise])
     leaky, blind = transfer.cross_fitted(
-        features_model(), X, supported, groups, 5, 0, also=(noise @ np.zeros((3, 43)),)
+        features_model(), [X, noise @ np.zeros((3, 43))], supported, groups, 5, 0
     )
     assert abs(roc_auc_score(supported, leaky) - 0.5) < 0.15
     assert len(np.unique(blind)) <= 5
@@ -99,7 +104,7 @@ def test_our_claims(study):
     right = study.right(CLAIM_ONLY).iloc[twins].astype(bool)
     # Every true claim has a false twin: 0.5 is all that there is to know.
     assert len(twins) == 88 and 0.4 < right.mean() < 0.62
-    assert np.mean([study.found[n] for n in twins]) > 0.9
+    assert np.mean([study.evidence_found[n] for n in twins]) > 0.9
     assert study.right("pipeline").mean() > 0.75
     # What is stated is the probability of the verdict, not of support.
     stated = dict(zip(study.verdicts["pipeline"], study.confidence["pipeline"], strict=True))
@@ -125,7 +130,10 @@ RECIPES = {
 
 @pytest.fixture
 def recipes(tmp_path):
-    """A folder of recipes and a function that writes claims about them: of each true one a twin with another number."""
+    """A folder of recipes and a function that writes claims about them.
+
+    Of each true claim there is a twin with another number.
+    """
     for name, text in RECIPES.items():
         (tmp_path / name).write_text(text)
     true = {"3 eggs": "The batter needs 3 eggs.", "30 minutes": "The batter rests for 30 minutes."}
@@ -155,11 +163,11 @@ def test_a_users_claims_about_a_users_folder(recipes):
     study = run_study(**recipes(quoted=1), n_resamples=500)
     assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 2)
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
-    assert study.found[:3] == [True, True, None]
+    assert study.evidence_found[:3] == [True, True, None]
     assert study.ablation["parts"]["n"].eq(12).all()
     # Ten of the claims name no evidence: nothing can be said of a judge that is given it.
     assert FITTED_ON_OWN not in study.verdicts and "gold evidence" not in study.verdicts
-    table, _, missing = transfer.transfer(study)
+    table, _, missing = transfer.run_transfer(study)
     assert table.empty and missing == {
         "claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
     }
@@ -170,19 +178,23 @@ def test_a_users_claims_about_a_users_folder(recipes):
 def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
     study = run_study(**recipes(), ablation=False)
     assert "gold evidence" in study.verdicts
-    table, contrasts, missing = transfer.transfer(study, sets=["factcheck_claims"], n_resamples=200)
+    table, contrasts, missing = transfer.run_transfer(
+        study, sets=["factcheck_claims"], n_resamples=200
+    )
     chosen = table.drop_duplicates("dataset").set_index("dataset")["chosen on"]
     assert chosen.to_dict() == {"claims": False, "factcheck_claims": True} and not missing
-    row = table.set_index(["dataset", "system"]).loc["claims", DEFAULT]
+    row = table.set_index(["dataset", "system"]).loc["claims", DEFAULT_JUDGE]
     assert (row["n"], row["groups"], row["accuracy"]) == (12, 6, 1)
-    assert transfer.transfer(study, n_resamples=200)[0]["dataset"].unique().tolist() == ["claims"]
+    assert transfer.run_transfer(study, n_resamples=200)[0]["dataset"].unique().tolist() == [
+        "claims"
+    ]
     assert set(contrasts.loc[contrasts["dataset"] == "claims", "rival"]) == {"majority", CLAIM_ONLY}
 
 
 @pytest.mark.parametrize("label", [S, N])
 def test_claims_of_one_label_run(recipes, label):
     study = run_study(**recipes(label=lambda _: label), n_resamples=200)
-    table, _, _ = transfer.transfer(study, n_resamples=200)
+    table, _, _ = transfer.run_transfer(study, n_resamples=200)
     compared = study.comparisons(n_resamples=200)
     assert (
         set(study.verdicts[CLAIM_ONLY]) == {label}
@@ -202,7 +214,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
             return [("supports", 0.9) for _ in passages]
 
     passages = [Passage(0, 0, 5, "Eggs.", "")]
-    table = transfer.given(
+    table = transfer.judge_passages(
         Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages]
     )
     assert table["verdict"].isna().tolist() == [True, False] and table["support"].tolist() == [
@@ -253,8 +265,8 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
     assert 0.5 < scores[CLAIM_ONLY]["accuracy"].estimate < 0.63
     assert 0.4 < scores["pipeline"]["accuracy"].estimate < 0.63
-    # The page of all sets tells the same of the claim-only model: one population, one model, one number.
-    table, _ = transfer.evaluate(
+    # The page of all sets says the same of the claim-only model: one population, one number.
+    table, _ = transfer.evaluate_judges(
         transfer.gold_claims("consumer_contracts_qa"), {"x": PlaceholderStance()}, n_resamples=50
     )
     row = table.set_index("system").loc[CLAIM_ONLY]
@@ -264,9 +276,9 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     assert (
         at.eq("rank 1").mean() > 0.5
         and at.ne("never").mean() > 0.85
-        and at.eq("rank 1").tolist() == study.found
+        and at.eq("rank 1").tolist() == study.evidence_found
     )
-    found = drill_down(study)
+    found = claim_items(study)
     assert all(item["text"] for item in found["items"]) and {
         passage[3] for passage in found["passages"]
     } == {None}
@@ -276,7 +288,7 @@ def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
 def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is_negated(
     monkeypatch, told_by
 ):
-    """Lengths and shared words are alike; one or two negations in the question, or some in the clause, decide."""
+    """Lengths and shared words are alike; negations in the question or in the clause decide."""
     rng = np.random.default_rng(0)
     asked, inside = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
     if told_by == "clause":
@@ -338,12 +350,12 @@ def test_the_weights_are_what_the_script_learns(mirror, monkeypatch):
 def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
     """It decides, and beats both baselines where refuted claims say other things."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    table, contrasts, missing = transfer.transfer(
+    table, contrasts, missing = transfer.run_transfer(
         study, sets=("climate_fever_claims",), n_resamples=200
     )
     gold = transfer.gold_claims("feverous_s")
-    feverous, beside = transfer.evaluate(
-        gold, {DEFAULT: PublicJudge(left_out="feverous_s")}, n_resamples=200
+    feverous, beside = transfer.evaluate_judges(
+        gold, {DEFAULT_JUDGE: PublicJudge(left_out="feverous_s")}, n_resamples=200
     )
     feverous, climate = feverous.set_index("system"), table.set_index("system")
     assert (
@@ -351,14 +363,18 @@ def test_other_peoples_claims_with_gold_evidence(study, mirror, monkeypatch):
         and set(feverous["n"]) == {2962}
         and set(beside["verdict"]) == {"better"}
     )
-    assert feverous.loc[DEFAULT, "accuracy low"] > 0.75
-    assert feverous.loc[[DEFAULT], "AUROC low"].item() > 0.85
-    assert climate.loc[DEFAULT, "macro F1"] > climate.loc["majority", "macro F1"] + 0.05
-    assert climate.loc[DEFAULT, "accuracy"] < climate.loc["majority", "accuracy"]
+    assert feverous.loc[DEFAULT_JUDGE, "accuracy low"] > 0.75
+    assert feverous.loc[[DEFAULT_JUDGE], "AUROC low"].item() > 0.85
+    assert climate.loc[DEFAULT_JUDGE, "macro F1"] > climate.loc["majority", "macro F1"] + 0.05
+    assert climate.loc[DEFAULT_JUDGE, "accuracy"] < climate.loc["majority", "accuracy"]
     assert (
-        climate.loc[DEFAULT, "abstained"] < 0.02 and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
+        climate.loc[DEFAULT_JUDGE, "abstained"] < 0.02
+        and climate.loc[FITTED_ON_OWN, "abstained"] > 0.8
     )
-    assert contrasts.set_index(["system", "rival"]).loc[(DEFAULT, "majority"), "verdict"] == "worse"
+    assert (
+        contrasts.set_index(["system", "rival"]).loc[(DEFAULT_JUDGE, "majority"), "verdict"]
+        == "worse"
+    )
     assert not missing
 
 
@@ -367,14 +383,14 @@ def test_no_set_is_judged_by_weights_that_saw_it(study, monkeypatch):
     monkeypatch.setattr(
         "casebook.factcheck.study.PublicJudge", lambda left_out=None: asked.append(left_out)
     )
-    for key in transfer.SETS:
+    for key in transfer.FEATURE_SETS:
         study.pipeline.judges(key)
-    assert asked == list(transfer.SETS)
+    assert asked == list(transfer.FEATURE_SETS)
 
 
 def test_sets_that_are_absent_are_named(study, monkeypatch):
     monkeypatch.delenv("CASEBOOK_DATA_MIRROR", raising=False)
-    table, _, missing = transfer.transfer(
+    table, _, missing = transfer.run_transfer(
         study, sets=("feverous_s", "factcheck_claims"), n_resamples=200
     )
     assert table["dataset"].unique().tolist() == ["factcheck_claims"]
@@ -396,9 +412,9 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
     evidence = claims[["claim_id"]].assign(
         source="Lake", text=[f"The [[Lake|lake]] holds {k} boats." for k in boats]
     )
-    gold = transfer.of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
+    gold = transfer.gold_of_claim_set(ClaimSet("lakes", "all", claims, evidence, {}))
     assert gold["evidence"][0][0].text == "The lake holds 10 boats."
-    table, contrasts = transfer.evaluate(gold, {"ours": PublicJudge()}, n_resamples=200)
+    table, contrasts = transfer.evaluate_judges(gold, {"ours": PublicJudge()}, n_resamples=200)
     row = table.set_index("system").loc["ours"]
     assert (row["n"], row["groups"], row["accuracy"], row["AUROC"], row["abstained"]) == (
         40,
@@ -408,14 +424,14 @@ def test_any_set_of_claims_with_text_of_its_evidence_can_be_evaluated():
         0,
     )
     assert contrasts.set_index("rival").loc["majority", "verdict"] == "better"
-    assert transfer.of_claim_set(
+    assert transfer.gold_of_claim_set(
         ClaimSet("lakes", "all", claims, evidence.assign(text=None), {})
     ).empty
 
 
 @pytest.fixture(scope="module")
 def kept(study):
-    return drill_down(study)
+    return claim_items(study)
 
 
 def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept):
@@ -425,7 +441,7 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
             True
         ).sum()
     assert [item["missed"] for item in kept["items"]] == [
-        None if f is None else not f for f in study.found
+        None if f is None else not f for f in study.evidence_found
     ]
     texts = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.texts, strict=True))
     for document, start, end, text in kept["passages"]:
@@ -448,15 +464,15 @@ def test_items_add_up_to_the_chapters_tables_and_quote_the_documents(study, kept
 def test_a_small_budget_keeps_what_is_wrong_first_and_without_permission_ids_remain(
     study, kept, monkeypatch
 ):
-    assert items_json(kept) == items_json(drill_down(study))
-    small = drill_down(study, most_bytes=20_000)
+    assert items_json(kept) == items_json(claim_items(study))
+    small = claim_items(study, most_bytes=20_000)
     assert len(items_json(small)) <= 20_000 and small["asked"] == 100
     ids = [item["id"] for item in small["items"]]
     wrong = {item["id"] for item in kept["items"] if item["right"][0] is False}
     assert set(ids) <= wrong or wrong <= set(ids)
     assert ids == [item["id"] for item in kept["items"] if item["id"] in ids]
     monkeypatch.setattr("casebook.factcheck.study.may_show", lambda _: frozenset())
-    hidden = drill_down(study)
+    hidden = claim_items(study)
     parts = [part for item in hidden["items"] for part in item["parts"]]
     roles = [one for item in hidden["items"] for one in item["decisive"] + item["cited"]]
     assert {item["text"] for item in hidden["items"]} == {part["text"] for part in parts} == {None}

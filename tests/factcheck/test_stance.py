@@ -12,19 +12,19 @@ from sklearn.linear_model import LogisticRegression
 from casebook.errors import InputError
 from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import (
-    NAMES,
+    PASSAGE_FEATURES,
     SIGNS,
     EntailmentStance,
     ModelStance,
     PlaceholderStance,
     PublicJudge,
     exchanged,
-    features,
     fitted_stance,
     joint_features,
+    passage_features,
     training_pairs,
 )
-from casebook.factcheck.verdict import NEUTRAL, REFUTES, STANCES, SUPPORTS, overlap
+from casebook.factcheck.verdict import EVIDENCE_STANCES, NEUTRAL, REFUTES, SUPPORTS, overlap
 from casebook.readers import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
@@ -36,7 +36,7 @@ def passage(text, header="Vale Direct", row=0):
 
 
 def described(claim, text, header=""):
-    return dict(zip(NAMES, features(claim, text, header), strict=True))
+    return dict(zip(PASSAGE_FEATURES, passage_features(claim, text, header), strict=True))
 
 
 def jointly(claim, *texts):
@@ -56,7 +56,13 @@ def test_features_by_hand(claim, text, header, feature, value):
 
 def test_features_that_are_no_plain_shares_by_hand():
     rarity = {"hail": 3.0, "cover": 1.0, "": 2.0}
-    pair = dict(zip(NAMES, features("Hail is covered.", "Covered.", rarity=rarity), strict=True))
+    pair = dict(
+        zip(
+            PASSAGE_FEATURES,
+            passage_features("Hail is covered.", "Covered.", rarity=rarity),
+            strict=True,
+        )
+    )
     assert (pair["coverage"], pair["log length"]) == (
         pytest.approx(1 / 4),
         pytest.approx(np.log(2)),
@@ -122,9 +128,11 @@ def test_the_fitted_model_is_scikit_learns(own, base):
     peer = LogisticRegression(solver="newton-cholesky", tol=1e-12).fit(
         Z, [pair.stance for pair in pairs]
     )
-    expected = peer.predict_proba(Z)[:, [list(peer.classes_).index(stance) for stance in STANCES]]
+    expected = peer.predict_proba(Z)[
+        :, [list(peer.classes_).index(stance) for stance in EVIDENCE_STANCES]
+    ]
     assert np.allclose(model.probabilities(X), expected, atol=1e-8)
-    assert model.on(base).judge("Hail.", []) == []
+    assert model.with_rarity_of(base).judge("Hail.", []) == []
 
 
 def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones(own, base):
@@ -191,11 +199,11 @@ def test_models_judge_or_say_nothing():
 def test_features_do_not_depend_on_the_order_of_sets():
     """Strings hash differently in every process: a sum over a set may not show it."""
     code = """
-from casebook.factcheck.stance import features
+from casebook.factcheck.stance import passage_features
 from casebook.factcheck.claims import content
 claim = " ".join("w" + chr(97 + k % 26) + chr(99 + k // 26) for k in range(60))
 rarity = {w: (k * 0.7310585) % 1 for k, w in enumerate(sorted(content(claim)))}
-print(features(claim, claim[:90], rarity=rarity)[0])
+print(passage_features(claim, claim[:90], rarity=rarity)[0])
 """
     command = [sys.executable, "-c", code]
     seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in range(2)]

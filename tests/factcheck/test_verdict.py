@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.verdict import (
-    DOCUMENTED,
+    DOCUMENTED_RULE,
     EQUAL_WEIGHTS,
-    LEVELS,
-    STANCES,
+    EVIDENCE_STANCES,
+    LEVEL_WEIGHTS,
     Evidence,
     Rule,
-    decide,
+    decide_claim,
     judge_subclaim,
 )
 from casebook.readers import read_yaml
 
-SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = rules.VERDICTS
-SUPPORTS, REFUTES, NEUTRAL = STANCES
+SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = rules.CLAIM_VERDICTS
+SUPPORTS, REFUTES, NEUTRAL = EVIDENCE_STANCES
 
 CASES = read_yaml(Path(__file__).with_name("cases.yml"))
 RULES = {
@@ -29,7 +29,7 @@ RULES = {
     "equal weights": Rule(weights=EQUAL_WEIGHTS),
     "per item": Rule(per_item=True),
 }
-RULES["documented"] = DOCUMENTED
+RULES["documented"] = DOCUMENTED_RULE
 
 
 def items(told, part="SC1"):
@@ -54,27 +54,32 @@ def test_verdicts_on_one_part(evidence, rule, verdict, confidence):
 
 def test_documented_claim_level_has_a_constant_confidence_for_not_supported():
     evidence = items("1 high supports") + items("1 high refutes", part="SC2")
-    parts, verdict, confidence = decide(["SC1", "SC2"], evidence, DOCUMENTED)
+    parts, verdict, confidence = decide_claim(["SC1", "SC2"], evidence, DOCUMENTED_RULE)
     assert [part.verdict for part in parts] == [SUPPORTED, NOT_SUPPORTED]
     assert (verdict, confidence) == (NOT_SUPPORTED, 0.3)
-    assert decide([], [], DOCUMENTED)[1:] == (NOT_SUPPORTED, 0.0)
-    assert decide([], [], Rule())[1:] == (INSUFFICIENT, None)
+    assert decide_claim([], [], DOCUMENTED_RULE)[1:] == (NOT_SUPPORTED, 0.0)
+    assert decide_claim([], [], Rule())[1:] == (INSUFFICIENT, None)
     both = items("1 high supports") + items("3 high supports, 1 low refutes", part="SC2")
-    assert decide(["SC1", "SC2"], both, DOCUMENTED)[2] == pytest.approx((1 + 3 / 3.3) / 2)
-    assert decide(["SC1", "SC2"], both, Rule())[2] == pytest.approx(3 / 3.3)
+    assert decide_claim(["SC1", "SC2"], both, DOCUMENTED_RULE)[2] == pytest.approx(
+        (1 + 3 / 3.3) / 2
+    )
+    assert decide_claim(["SC1", "SC2"], both, Rule())[2] == pytest.approx(3 / 3.3)
 
 
 def test_a_missing_part_is_insufficient_and_a_refuted_part_refutes():
     evidence = items("1 high supports")
-    assert decide(["SC1", "SC2"], evidence, Rule())[1] == INSUFFICIENT
+    assert decide_claim(["SC1", "SC2"], evidence, Rule())[1] == INSUFFICIENT
     evidence += items("1 low refutes", part="SC3") + items(
         "3 high refutes, 1 low supports", part="SC4"
     )
-    assert decide(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (NOT_SUPPORTED, 1.0)
+    assert decide_claim(["SC1", "SC2", "SC3", "SC4"], evidence, Rule())[1:] == (NOT_SUPPORTED, 1.0)
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(LEVELS), st.sampled_from(STANCES)), max_size=12),
+    st.lists(
+        st.tuples(st.sampled_from(list(LEVEL_WEIGHTS)), st.sampled_from(EVIDENCE_STANCES)),
+        max_size=12,
+    ),
     st.booleans(),
     st.booleans(),
 )

@@ -15,7 +15,7 @@ from casebook.data.cards import load_card
 from casebook.data.claims import load_claims
 from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
-from casebook.factcheck.score import read_labels
+from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
@@ -184,7 +184,7 @@ READERS = {
         read_cases,
     ),
     "claims": (text_seed("claims.jsonl", records_of([CLAIM] * 3)), load_claims),
-    "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_labels),
+    "labels": (text_seed("gold.jsonl", records_of([CLAIM] * 3)), read_verdict_labels),
     "records": (text_seed("r.csv", "id,label\n1,a\n2,b\n"), read_records),
     "ratings": (rated_csv, read_ratings),
     "form, CSV": (form_csv, read_form),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from casebook.data import load
-from casebook.factcheck.pipeline import EvidenceBase, documents_of
+from casebook.factcheck.pipeline import EvidenceBase, load_documents
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.shards import ShardStore, encode_folder
 
@@ -55,6 +55,6 @@ def test_shards_and_evidence_hold_titles(titled, tmp_path):
         encode_folder(titled, store.url, titles=flag)
     vectors = [store.vectors(store.index()["shards"][0]) for store in stores]
     assert abs(vectors[0] - vectors[1]).max() > 0.01
-    base = EvidenceBase(documents_of([str(titled)]), mode="bm25")
+    base = EvidenceBase(load_documents([str(titled)]), mode="bm25")
     assert [base.search(word)[0] for word in WORDS] == list(range(len(WORDS)))
     assert (base.whole(0).header, base.whole(0).text) == ("flood", "common words about clause 0")

@@ -15,7 +15,7 @@ from unittest import mock
 import pandas as pd
 
 from casebook.data import load
-from casebook.factcheck.claims import STOP, VERBS, WORDS, sentences
+from casebook.factcheck.claims import STOP, VERBS, WORD_LISTS, sentence_spans
 from casebook.factcheck.pipeline import Passage
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES
@@ -50,7 +50,7 @@ def our_sentences(rng):
     """Sentences of our texts, each once, with their neighbours."""
     found = {}
     for text in our_texts():
-        parts = [text[start:end] for start, end in sentences(text)]
+        parts = [text[start:end] for start, end in sentence_spans(text)]
         for place, part in enumerate(parts):
             if 6 <= len(part.split()) <= 40:
                 found.setdefault(part, parts[max(place - 1, 0) : place + 2])
@@ -153,7 +153,7 @@ def from_frames(rng):
 
 def synonym_kind(word, other):
     """Whether the judge's list of synonyms has a pair."""
-    listed = any({word, other} <= set(group.split()) for group in WORDS["synonyms"])
+    listed = any({word, other} <= set(group.split()) for group in WORD_LISTS["synonyms"])
     return "synonyms that the judge lists" if listed else "synonyms in no list of the judge"
 
 

@@ -447,7 +447,7 @@ class FactcheckConfusion(ChapterParameters):
         self._check_corpus("claims")
         self._check_needs("noise_rates", "ablation")
         if self.claims is None and self.dataset != "factcheck_claims":
-            plugin("casebook.factcheck.study:check_parameters")(vars(self))
+            plugin("casebook.factcheck.study:check_dataset_settings")(vars(self))
         return self
 
     def read(self):

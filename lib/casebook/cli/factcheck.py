@@ -111,7 +111,7 @@ def run(
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
     from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import OWN, documents_of, folder_of
+    from casebook.factcheck.pipeline import OWN_COLLECTION, folder_of, load_documents
     from casebook.factcheck.score import as_report, run_log, write_log
 
     set_by_original = [
@@ -141,7 +141,7 @@ def run(
     else:
         checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
     checker = _checker(
-        documents_of(corpus or [OWN]), how, k=k, ratings=ratings, documented=original
+        load_documents(corpus or [OWN_COLLECTION]), how, k=k, ratings=ratings, documented=original
     )
     with on_terminal(say):
         results = checker.check_all(checked)
@@ -157,7 +157,7 @@ def _shown(report, scored):
     """The report as lines and tables for a terminal."""
     import pandas as pd
 
-    from casebook.factcheck.score import TITLES
+    from casebook.factcheck.score import RUN_MEASURE_TITLES
 
     for claim in report["claims"]:
         told = (claim["explanation"] or "").splitlines()
@@ -188,8 +188,8 @@ def _shown(report, scored):
     ]
     table = pd.DataFrame(
         {name: pd.Series(values, dtype=float) for name, values in columns.items()}
-    ).reindex(TITLES)
-    yield table.rename(TITLES).rename_axis("measure").reset_index()
+    ).reindex(RUN_MEASURE_TITLES)
+    yield table.rename(RUN_MEASURE_TITLES).rename_axis("measure").reset_index()
 
 
 def _in_words(table):
@@ -250,7 +250,7 @@ def ablate(
     """
     from casebook.factcheck.ablation import ablate as ablation_of
     from casebook.factcheck.claims import read_claims, read_labelled
-    from casebook.factcheck.pipeline import OWN, documents_of
+    from casebook.factcheck.pipeline import OWN_COLLECTION, load_documents
 
     if corpus and claims is None:
         raise InputError(
@@ -258,12 +258,12 @@ def ablate(
         )
     if rate and not any(rate):
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
-    documents = documents_of(corpus or [OWN])
+    documents = load_documents(corpus or [OWN_COLLECTION])
     checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
     checker = _checker(documents, how)
     with on_terminal(say):
         tables = ablation_of(
-            checker, checked, rates=rate or (0.0, 1.0), seeds=range(seeds), seed=seed
+            checker, checked, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
         )
     crashed = tables["crashed"]
     titles = {

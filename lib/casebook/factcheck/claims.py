@@ -1,4 +1,4 @@
-"""Claims of any origin; the words, numbers, names and sentences of their texts; and their atomic parts."""
+"""Claims of any origin; words, numbers, names and sentences of texts; and the parts of claims."""
 
 import re
 import warnings
@@ -24,27 +24,34 @@ from casebook import paths
 from casebook.data.cards import first_problem
 from casebook.data.registry import load
 from casebook.errors import InputError, MeasureNote
-from casebook.factcheck.verdict import INSUFFICIENT, NOT_SUPPORTED, SUPPORTED
+from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
+from casebook.measures.classification import CONFLICTING, INSUFFICIENT
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
 from casebook.stats.samples import check_choice
 
-FOLDER = paths.DATA / "factcheck"
-FEWEST = 6  # groups of claims, below which nothing has an interval
-SHIPPED = ("smoke", "insurance")
-LABELS = {name: name for name in (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, "CONFLICTING")} | {
-    "INSUFFICIENT": INSUFFICIENT
+FACTCHECK_DATA = paths.DATA / "factcheck"
+FEWEST_GROUPS = 6  # below which nothing has an interval
+SHIPPED_COLLECTIONS = ("smoke", "insurance")
+DOCUMENT_COLUMNS = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
+#: Labels that a file of claims may have, and the verdict that each asks for.
+CLAIM_LABELS = {
+    SUPPORTED: SUPPORTED,
+    NOT_SUPPORTED: NOT_SUPPORTED,
+    INSUFFICIENT_EVIDENCE: INSUFFICIENT_EVIDENCE,
+    CONFLICTING: CONFLICTING,
+    INSUFFICIENT: INSUFFICIENT_EVIDENCE,
 }
 
 
-#: One gold atomic claim with its place in a document.
+#: One gold atomic claim with the span of a document that decides it.
 Atom = namedtuple("Atom", "text label doc_id quote start end")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim with its gold verdict; the claims of a group belong together."""
+    """A claim with its gold verdict; the claims of a group depend on each other."""
 
     id: str
     text: str
@@ -56,32 +63,38 @@ class Claim:
     atoms: tuple = ()
 
 
-Filled = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
-_Told = Annotated[
-    str, BeforeValidator(lambda value: "" if value is None or value != value else value)
-]
+def _empty_if_missing(value):
+    return "" if value is None or value != value else value
 
 
-class Quote(BaseModel):
+def _list_if_missing(value):
+    return value or []
+
+
+FilledText = Annotated[str, StringConstraints(strict=True, pattern=r"\S")]
+_OptionalText = Annotated[str, BeforeValidator(_empty_if_missing)]
+
+
+class EvidenceQuote(BaseModel):
     """Words of a document that decide a claim or a part of it."""
 
     doc_id: str
-    quote: Filled
+    quote: FilledText
 
 
-class Record(BaseModel, coerce_numbers_to_str=True):
-    """A claim of a file; what a file has besides is not read."""
+class ClaimRecord(BaseModel, coerce_numbers_to_str=True):
+    """A claim of a file; other fields of the file are not read."""
 
-    claim: Filled
-    id: StrictInt | Filled | None = None
-    label: _Told = ""
-    group: _Told = ""
-    category: _Told = ""
-    evidence: Annotated[list[Quote], BeforeValidator(lambda value: value or [])] = []
+    claim: FilledText
+    id: StrictInt | FilledText | None = None
+    label: _OptionalText = ""
+    group: _OptionalText = ""
+    category: _OptionalText = ""
+    evidence: Annotated[list[EvidenceQuote], BeforeValidator(_list_if_missing)] = []
 
 
-def fitting(path, number, record, model):
-    """A record of a file as a pydantic model; one that does not fit is refused with its row."""
+def validated_record(path, number, record, model):
+    """Give a record of a file as a pydantic model; one that does not fit is refused by its row."""
     try:
         return model.model_validate(record)
     except ValidationError as error:
@@ -92,173 +105,206 @@ def fitting(path, number, record, model):
 
 def shipped_documents():
     """Smoke and insurance collections as one; titles are headers and no part of the texts."""
-    found = {name: load(name, titles=False).documents.copy() for name in SHIPPED}
-    frames = [
-        docs.assign(doc_id=f"{name}:" + docs["doc_id"], collection=name)
-        for name, docs in found.items()
-    ]
-    columns = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
-    joined = pd.concat(frames, ignore_index=True).assign(kind="primary")[columns].astype(object)
+    frames = []
+    for name in SHIPPED_COLLECTIONS:
+        documents = load(name, titles=False).documents
+        frames.append(documents.assign(doc_id=f"{name}:" + documents["doc_id"], collection=name))
+    joined = pd.concat(frames, ignore_index=True).assign(kind="primary")
+    joined = joined[DOCUMENT_COLUMNS].astype(object)
     return joined.where(joined.notna(), "")
 
 
 def read_claims(documents=None, split="all"):
-    """Our own claims, with the place of every quote that decides them."""
-    documents, path, found = (
-        shipped_documents() if documents is None else documents,
-        FOLDER / "claims.jsonl",
-        [],
-    )
+    """Read our own claims, with the span of every quote that decides them."""
+    if documents is None:
+        documents = shipped_documents()
     texts = documents.set_index("doc_id")["text"].to_dict()
+    path = FACTCHECK_DATA / "claims.jsonl"
+    claims = []
     for number, row in read_jsonl(path, {}):
-        atoms = [
-            _atom(path, number, a["text"], a["label"], Quote(**a["evidence"]), texts)
-            for a in row["atoms"]
-        ]
-        known = {name: row[name] for name in ("id", "label", "category", "group", "split")}
-        found.append(
-            Claim(text=row["claim"], hops=row.get("hops", len(atoms)), atoms=tuple(atoms), **known)
+        atoms = []
+        for atom in row["atoms"]:
+            quote = EvidenceQuote(**atom["evidence"])
+            atoms.append(_atom(path, number, atom["text"], atom["label"], quote, texts))
+        claim = Claim(
+            id=row["id"],
+            text=row["claim"],
+            label=row["label"],
+            category=row["category"],
+            hops=row.get("hops", len(atoms)),
+            group=row["group"],
+            split=row["split"],
+            atoms=tuple(atoms),
         )
-    return [claim for claim in found if split in ("all", claim.split)]
+        if split in ("all", claim.split):
+            claims.append(claim)
+    return claims
 
 
 def read_plain(path, documents=None, spellings=None):
-    """Claims of any origin: records with ``claim`` and, if known, the other fields of `Record`; or a text a line.
+    """Read claims of any origin: a text a line, or records with ``claim`` (see `ClaimRecord`).
 
     With documents, each quote of ``evidence`` is looked up in the document that it names.
     """
-    path, meaning, found = Path(path), LABELS | (spellings or {}), {}
-    if wrong := sorted(set(meaning.values()) - set(LABELS)):
-        raise InputError(f"--label: {wrong[0]!r} is none of {', '.join(LABELS)}")
+    path = Path(path)
+    spellings = CLAIM_LABELS | (spellings or {})
+    unknown = sorted(set(spellings.values()) - set(CLAIM_LABELS))
+    if unknown:
+        raise InputError(f"--label: {unknown[0]!r} is none of {', '.join(CLAIM_LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
         rows = read_records(path)[0]
     else:
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
+    claims = {}
     for number, row in rows:
-        told = fitting(path, number, row, Record)
-        name, label = (
-            str(number if told.id is None else told.id),
-            told.label.strip() and meaning.get(told.label),
+        record = validated_record(path, number, row, ClaimRecord)
+        claim_id = str(number if record.id is None else record.id)
+        if claim_id in claims:
+            raise InputError.at(path, number, f"id {claim_id!r} stands twice")
+        label = _label(path, number, record.label, spellings)
+        atoms = [
+            _atom(path, number, record.claim, label, quote, texts) for quote in record.evidence
+        ]
+        claims[claim_id] = Claim(
+            id=claim_id,
+            text=record.claim,
+            label=label,
+            category=record.category,
+            group=record.group or claim_id,
+            atoms=tuple(atoms),
         )
-        if name in found:
-            raise InputError.at(path, number, f"id {name!r} stands twice")
-        if label is None:
-            problem = f"label {told.label!r} is none of {', '.join(LABELS)}: rename it, or say "
-            raise InputError.at(path, number, f"{problem}--label {told.label}=NOT_SUPPORTED")
-        label = LABELS.get(label, "")
-        atoms = tuple(
-            _atom(path, number, told.claim, label, quote, texts) for quote in told.evidence
-        )
-        found[name] = Claim(
-            name, told.claim, label, told.category, group=told.group or name, atoms=atoms
-        )
-    if not found:
+    if not claims:
         raise InputError(f"{path}: holds no claims")
-    if unread := sorted({str(name) for _, row in rows for name in row} - set(Record.model_fields)):
-        fields = ", ".join(Record.model_fields)
-        warnings.warn(
-            f"{path}: not read: {', '.join(unread)}; fields: {fields}", MeasureNote, stacklevel=2
+    _note_unread_fields(path, rows)
+    return list(claims.values())
+
+
+def _note_unread_fields(path, rows):
+    fields = ClaimRecord.model_fields
+    unread = sorted({str(name) for _, row in rows for name in row} - set(fields))
+    if unread:
+        message = f"{path}: not read: {', '.join(unread)}; fields: {', '.join(fields)}"
+        warnings.warn(message, MeasureNote, stacklevel=3)
+
+
+def _label(path, number, text, spellings):
+    """Verdict that a label asks for, ``""`` if there is no label."""
+    if not text.strip():
+        return ""
+    if text not in spellings:
+        raise InputError.at(
+            path,
+            number,
+            f"label {text!r} is none of {', '.join(CLAIM_LABELS)}: rename it, or say "
+            f"--label {text}=NOT_SUPPORTED",
         )
-    return list(found.values())
+    return CLAIM_LABELS[spellings[text]]
 
 
 def read_labelled(path, documents=None):
-    """Claims that all have a label, in groups enough for an interval: what an evaluation needs."""
-    found = read_plain(path, documents)
-    groups, bare = (
-        len({claim.group for claim in found}),
-        [claim.id for claim in found if not claim.label],
-    )
-    if groups < FEWEST:
+    """Read claims for an evaluation: all have a label, and their groups suffice for an interval."""
+    claims = read_plain(path, documents)
+    n_groups = len({claim.group for claim in claims})
+    unlabelled = [claim.id for claim in claims if not claim.label]
+    if n_groups < FEWEST_GROUPS:
         raise InputError(
-            f"{path}: {len(found)} claims in {groups} groups: intervals need {FEWEST} groups or more"
+            f"{path}: {len(claims)} claims in {n_groups} groups: "
+            f"intervals need {FEWEST_GROUPS} groups or more"
         )
-    if bare:
+    if unlabelled:
         raise InputError(
-            f"{path}: {len(bare)} of {len(found)} claims have no label (first: {bare[0]!r}): an evaluation needs "
-            f"{', '.join(LABELS)}; 'casebook factcheck run' checks claims without labels"
+            f"{path}: {len(unlabelled)} of {len(claims)} claims have no label "
+            f"(first: {unlabelled[0]!r}): an evaluation needs {', '.join(CLAIM_LABELS)}; "
+            "'casebook factcheck run' checks claims without labels"
         )
-    return found
+    return claims
 
 
 def _atom(path, number, text, label, evidence, texts):
-    """A quote that decides a claim or a part of it, with its place in the document."""
-    doc_id, quote = evidence.doc_id, evidence.quote
+    """A quote that decides a claim or a part of it, with its span in the document."""
+    doc_id = evidence.doc_id
+    quote = evidence.quote
     start = 0 if texts is None else texts.get(doc_id, "").find(quote)
     if start < 0:
-        what = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
-        raise InputError.at(path, number, f"document {doc_id!r} {what} the quote {quote[:60]!r}")
+        problem = "does not hold" if doc_id in texts else "is not in the collection: it should hold"
+        raise InputError.at(path, number, f"document {doc_id!r} {problem} the quote {quote[:60]!r}")
     return Atom(text, label, doc_id, quote, start, start + len(quote))
 
 
 def claims_of_answers(log):
-    """Claims of a log of answers (`casebook.assistant.log.read_log`): the sentences that state something."""
-    several, found = len(set(log["system"])) > 1, []
+    """Give the sentences that state something of a log of answers, see `casebook.read_log`."""
+    several_systems = len(set(log["system"])) > 1
+    claims = []
     for row in log.astype(object).where(log.notna(), None).itertuples():
-        for number, (start, end) in enumerate(sentences(row.answer), start=1):
+        if row.abstained:
+            continue
+        prefix = f"{row.id}/{row.system}" if several_systems else row.id
+        for number, (start, end) in enumerate(sentence_spans(row.answer), start=1):
             text = row.answer[start:end]
-            if not row.abstained and content(text) and not text.endswith("?"):
-                name = f"{row.id}/{row.system}/{number}" if several else f"{row.id}/{number}"
-                found.append(
+            if content(text) and not text.endswith("?"):
+                claims.append(
                     Claim(
-                        name, text, category=str(row.system or ""), group=str(row.group or row.id)
+                        id=f"{prefix}/{number}",
+                        text=text,
+                        category=str(row.system or ""),
+                        group=str(row.group or row.id),
                     )
                 )
-    if not found:
+    if not claims:
         raise InputError("the log has no answer that states anything: there is nothing to check")
-    return found
+    return claims
 
 
 @cache
 def yaml_table(name):
-    """One of our YAML tables: words, documented."""
-    return read_yaml(FOLDER / f"{name}.yml")
+    """Read one of our YAML tables: words, names, documented."""
+    return read_yaml(FACTCHECK_DATA / f"{name}.yml")
 
 
-def listed(text):
+def word_set(text):
     return frozenset(text.split())
 
 
-WORDS = yaml_table("words")
-STOP = listed(WORDS["stop"])
-CURRENCIES = listed(WORDS["currencies"])
-NUMBER_WORDS = {word: value for value, word in enumerate(WORDS["ones"].split(), start=2)}
-NUMBER_WORDS |= {word: 10 * value for value, word in enumerate(WORDS["tens"].split(), start=2)}
+WORD_LISTS = yaml_table("words")
+STOP = word_set(WORD_LISTS["stop"])
+CURRENCIES = word_set(WORD_LISTS["currencies"])
+NUMBER_WORDS = {word: value for value, word in enumerate(WORD_LISTS["ones"].split(), start=2)}
+NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(WORD_LISTS["tens"].split(), start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NAME = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
+_CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _STEMMER = Stemmer.Stemmer("english")
 
 
 #: A number of a text and the word that says of what, ``""`` if there is none.
-Number = namedtuple("Number", "value unit")
+StatedNumber = namedtuple("StatedNumber", "value unit")
 
 
 @lru_cache(maxsize=20_000)
-def words(text):
+def word_tokens(text):
     """Lower-case words and numbers of a text."""
     return tuple(match.group().lower() for match in WORD.finditer(text))
 
 
 @lru_cache(maxsize=20_000)
 def stems(text):
-    return tuple(_STEMMER.stemWords([word.removesuffix("'s") for word in words(text)]))
+    return tuple(_STEMMER.stemWords([word.removesuffix("'s") for word in word_tokens(text)]))
 
 
 @lru_cache(maxsize=20_000)
 def content(text):
     """Distinct stems of a text that are no function words."""
-    return frozenset(
-        stem for word, stem in zip(words(text), stems(text), strict=True) if word not in STOP
-    )
+    pairs = zip(word_tokens(text), stems(text), strict=True)
+    return frozenset(stem for word, stem in pairs if word not in STOP)
 
 
 @lru_cache(maxsize=20_000)
-def numbers(text):
+def stated_numbers(text):
     """Numbers of a text with what they count."""
-    found, spelled = [], words(text.replace("%", " cent "))
-    for place, word in enumerate(spelled):
+    numbers = []
+    words = word_tokens(text.replace("%", " cent "))
+    for position, word in enumerate(words):
         value = NUMBER_WORDS.get(word)
         if word[0].isdigit():
             try:
@@ -266,62 +312,77 @@ def numbers(text):
             except ValueError:  # a date such as 1.2.2020
                 continue
         if value is not None:
-            found.append(Number(float(value), _unit(spelled, place)))
-    return tuple(found)
+            numbers.append(StatedNumber(float(value), _unit_of_number(words, position)))
+    return tuple(numbers)
 
 
-def _unit(spelled, place):
-    if place and spelled[place - 1] in CURRENCIES:
-        return spelled[place - 1]
-    after = [word for word in spelled[place + 1 : place + 3] if word != "per"]
-    return _STEMMER.stemWord(after[0]) if after and after[0] not in STOP else ""
+def _unit_of_number(words, position):
+    if position and words[position - 1] in CURRENCIES:
+        return words[position - 1]
+    following = [word for word in words[position + 1 : position + 3] if word != "per"]
+    if not following or following[0] in STOP:
+        return ""
+    return _STEMMER.stemWord(following[0])
 
 
-def compared_numbers(claim, evidence):
-    """Shares of some numbers of a claim that the evidence has, contradicts by another of the same unit, or lacks."""
-    if not claim:
+def compared_numbers(claimed, evidence):
+    """Shares of a claim's numbers that the evidence has, contradicts (same unit), and lacks."""
+    if not claimed:
         return 0.0, 0.0, 0.0
-    values, units = {number.value for number in evidence}, {number.unit for number in evidence}
-    found = sum(number.value in values for number in claim)
-    conflict = sum(number.value not in values and number.unit in units for number in claim)
-    return found / len(claim), conflict / len(claim), (len(claim) - found - conflict) / len(claim)
+    values = {number.value for number in evidence}
+    units = {number.unit for number in evidence}
+    matching = 0
+    conflicting = 0
+    for number in claimed:
+        if number.value in values:
+            matching += 1
+        elif number.unit in units:
+            conflicting += 1
+    absent = len(claimed) - matching - conflicting
+    return matching / len(claimed), conflicting / len(claimed), absent / len(claimed)
 
 
-def names(text):
-    """Runs of capitalised words; a lone word that opens a sentence is none."""
-    found = {}
-    for match in _NAME.finditer(text):
+def proper_names(text):
+    """Runs of capitalised words; a single word that opens a sentence is none."""
+    names = {}
+    for match in _CAPITALISED.finditer(text):
         name = match.group()
-        first, _, rest = name.partition(" ")
-        while first.lower() in STOP:
-            name, (first, _, rest) = rest, rest.partition(" ")
+        word, _, rest = name.partition(" ")
+        while word.lower() in STOP:
+            name = rest
+            word, _, rest = name.partition(" ")
         before = text[: match.start()].rstrip()
-        opens = not before or before[-1] in ".!?;:"
-        if name and (rest or not opens) and name.lower() not in CURRENCIES:
-            found[name] = None
-    return tuple(found)
+        opens_sentence = not before or before[-1] in ".!?;:"
+        if name and (rest or not opens_sentence) and name.lower() not in CURRENCIES:
+            names[name] = None
+    return tuple(names)
 
 
 @lru_cache(maxsize=5_000)
-def sentences(text):
-    """Places of the sentences of a text; a line break ends one."""
-    found = nupunkt.sent_spans(text) if text.strip() else ()
-    pieces = ((start, line) for start, end in found for line in _LINE.finditer(text[start:end]))
-    return tuple((start + line.start(), start + line.end()) for start, line in pieces)
+def sentence_spans(text):
+    """Start and end of every sentence of a text; a line break ends one."""
+    if not text.strip():
+        return ()
+    spans = []
+    for start, end in nupunkt.sent_spans(text):
+        for line in _LINE.finditer(text[start:end]):
+            spans.append((start + line.start(), start + line.end()))
+    return tuple(spans)
 
 
-# --- atomic claims with logical form and verifiability: by rules on whole words, as documented, by a language model
+# --- atomic claims with logical form and verifiability: by rules on whole words, as documented, by
+# a language model
 #
-# There is no parser behind the rules: what a connector joins is parted; the subject, a leading condition and a modal
-# are restored. A list of things under one verb, a condition and a reported clause stay whole. The word lists are in
-# data/factcheck/words.yml; data/factcheck/decomposition.jsonl has annotated sentences to test the rules on.
+# There is no parser behind the rules: what a connector joins is parted; the subject, a leading
+# condition and a modal are restored. A list of things under one verb, a condition and a reported
+# clause stay whole. The word lists are in data/factcheck/words.yml;
+# data/factcheck/decomposition.jsonl has annotated sentences to test the rules on.
 
-VERIFIABLE, OPINION, VAGUE, PREDICTION = KINDS = (
-    "verifiable",
-    "opinion",
-    "vague",
-    "future_prediction",
-)
+VERIFIABLE = "verifiable"
+OPINION = "opinion"
+VAGUE = "vague"
+PREDICTION = "future_prediction"
+VERIFIABILITY_KINDS = (VERIFIABLE, OPINION, VAGUE, PREDICTION)
 MOST_SUBCLAIMS = 10
 LONGEST_CLAIM = 10_000  # characters
 
@@ -340,21 +401,20 @@ class SubClaim:
 
 def decompose(claim):
     """Atomic claims of a claim, by rules."""
-    texts = split(checked_claim(claim))
+    texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
-    return _numbered(
-        (text, logical_form(text), verifiability(text), names(text), _counted(text))
-        for text in texts
+    return tuple(
+        SubClaim(
+            id=f"SC{number}",
+            text=text,
+            logical_form=logical_form(text),
+            verifiability=verifiability(text),
+            entities=proper_names(text),
+            properties=tuple(f"{n.value:g} {n.unit}".strip() for n in stated_numbers(text)),
+        )
+        for number, text in enumerate(texts, start=1)
     )
-
-
-def _numbered(parts):
-    return tuple(SubClaim(f"SC{number}", *part) for number, part in enumerate(parts, start=1))
-
-
-def _counted(text):
-    return tuple(f"{number.value:g} {number.unit}".strip() for number in numbers(text))
 
 
 def undivided(claim):
@@ -367,7 +427,8 @@ def checked_claim(claim):
         raise InputError("the claim is empty")
     if len(claim) > LONGEST_CLAIM:
         raise InputError(
-            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}: give one claim at a time"
+            f"the claim has {len(claim):,} characters, more than {LONGEST_CLAIM:,}: "
+            "give one claim at a time"
         )
     return " ".join(claim.split())
 
@@ -378,23 +439,26 @@ _DOCUMENTED_NAME = re.compile(r"[A-Z][a-zA-Z]*(?:\s+[A-Z][a-zA-Z]*)*")
 
 def decompose_documented(claim):
     """The documented parts, quirks included: split at connectors, cut at ten."""
-    pieces = list(filter(None, map(str.strip, _DOCUMENTED_SPLIT.split(claim))))[:MOST_SUBCLAIMS]
-    return _numbered(
-        (
-            piece,
-            f"Claim('{piece}')",
-            documented_verifiability(piece),
-            tuple(dict.fromkeys(_DOCUMENTED_NAME.findall(piece))),
+    pieces = [piece.strip() for piece in _DOCUMENTED_SPLIT.split(claim)]
+    texts = [piece for piece in pieces if piece][:MOST_SUBCLAIMS]
+    return tuple(
+        SubClaim(
+            id=f"SC{number}",
+            text=text,
+            logical_form=f"Claim('{text}')",
+            verifiability=documented_verifiability(text),
+            entities=tuple(dict.fromkeys(_DOCUMENTED_NAME.findall(text))),
         )
-        for piece in pieces
+        for number, text in enumerate(texts, start=1)
     )
 
 
 def documented_verifiability(text):
     """The documented kind, by substrings: "William" holds "will"."""
     lowered = text.lower()
-    for kind, known in yaml_table("documented")["verifiability"].items():
-        if any(word in lowered for word in known) and (kind != VAGUE or len(text.split()) < 10):
+    for kind, substrings in yaml_table("documented")["verifiability"].items():
+        too_long = kind == VAGUE and len(text.split()) >= 10
+        if not too_long and any(substring in lowered for substring in substrings):
             return kind
     return VERIFIABLE
 
@@ -404,7 +468,7 @@ class Part(BaseModel):
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     logical_form: str
-    verifiability: Literal[KINDS]
+    verifiability: Literal[VERIFIABILITY_KINDS]
     entities: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
 
@@ -428,14 +492,18 @@ Claim: {claim}
         self._model = model
 
     def __call__(self, claim):
-        prompt = self.prompt.format(kinds=", ".join(KINDS), claim=checked_claim(claim))
-        return _numbered(
-            part.model_dump().values() for part in answered(self._model, prompt, Parts).subclaims
+        prompt = self.prompt.format(
+            kinds=", ".join(VERIFIABILITY_KINDS), claim=checked_claim(claim)
+        )
+        parts = answered(self._model, prompt, Parts).subclaims
+        return tuple(
+            SubClaim(id=f"SC{number}", **part.model_dump())
+            for number, part in enumerate(parts, start=1)
         )
 
 
 def answered(model, prompt, schema):
-    """A language model's answer as a pydantic model; one that does not fit is an error, and no default."""
+    """Give a language model's answer as a pydantic model; one that does not fit is an error."""
     try:
         return schema.model_validate(model.complete_json(prompt, schema.model_json_schema()))
     except ValidationError as error:
@@ -448,7 +516,8 @@ class PluginDecomposer:
     """Decompose by a user's own function: a claim to texts of its parts, or to `SubClaim`."""
 
     def __init__(self, name):
-        self._name, self._split = name, callable_plugin(name, "claim -> list of texts")
+        self._name = name
+        self._split = callable_plugin(name, "claim -> list of texts")
 
     def __call__(self, claim):
         parts = called(self._name, self._split, checked_claim(claim))
@@ -458,19 +527,24 @@ class PluginDecomposer:
             or not all(isinstance(part, str | SubClaim) for part in parts)
         ):
             raise InputError(f"{self._name} gave {parts!r}: give the texts of one part or more")
-        return tuple(
-            part
-            if isinstance(part, SubClaim)
-            else SubClaim(f"SC{n}", part, f"claim({part})", VERIFIABLE, names(part))
-            for n, part in enumerate(parts, 1)
-        )
+        subclaims = []
+        for number, part in enumerate(parts, start=1):
+            if isinstance(part, str):
+                part = SubClaim(
+                    id=f"SC{number}",
+                    text=part,
+                    logical_form=f"claim({part})",
+                    entities=proper_names(part),
+                )
+            subclaims.append(part)
+        return tuple(subclaims)
 
 
 DECOMPOSERS = {"rules": decompose, "documented": decompose_documented, "none": undivided}
 
 
 def decomposer_of(name):
-    """A decomposer by its name: ours, a language model's or the user's own."""
+    """Give a decomposer by its name: ours, a language model's or the user's own."""
     if name.startswith("model:"):
         return ModelDecomposer(load_language_model(name.removeprefix("model:")))
     if is_plugin(name):
@@ -479,32 +553,34 @@ def decomposer_of(name):
     return DECOMPOSERS[name]
 
 
-JUDGEMENT, VAGUE_WORDS = listed(WORDS["judgement"]), listed(WORDS["vague"])
-PATTERNS = {
-    kind: re.compile("|".join(found), re.IGNORECASE) for kind, found in WORDS["patterns"].items()
-}
+JUDGEMENT_WORDS = word_set(WORD_LISTS["judgement"])
+VAGUE_WORDS = word_set(WORD_LISTS["vague"])
+OPINION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][OPINION]), re.IGNORECASE)
+PREDICTION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][PREDICTION]), re.IGNORECASE)
 
 
 def verifiability(text):
     """Whether a text can be checked against documents, by whole words."""
-    found = words(text)
-    if set(found) & JUDGEMENT or PATTERNS[OPINION].search(text):
+    words = word_tokens(text)
+    if JUDGEMENT_WORDS.intersection(words) or OPINION_PATTERN.search(text):
         return OPINION
-    if PATTERNS[PREDICTION].search(text):
+    if PREDICTION_PATTERN.search(text):
         return PREDICTION
-    if sum(word in VAGUE_WORDS for word in found) > 1 and not numbers(text):
+    n_vague = sum(word in VAGUE_WORDS for word in words)
+    if n_vague > 1 and not stated_numbers(text):
         return VAGUE
     return VERIFIABLE
 
 
-GRAMMAR = {name: listed(text) for name, text in WORDS["grammar"].items()}
-AUXILIARIES, MODALS, ADVERBS = GRAMMAR["auxiliaries"], GRAMMAR["modals"], GRAMMAR["adverbs"]
-HELPERS = AUXILIARIES | MODALS
-BE = frozenset(("is", "are", "was", "were"))
-NEGATIONS = frozenset(("not", "never", "cannot"))
+GRAMMAR = {name: word_set(text) for name, text in WORD_LISTS["grammar"].items()}
+MODALS = GRAMMAR["modals"]
+ADVERBS = GRAMMAR["adverbs"]
+HELPERS = GRAMMAR["auxiliaries"] | MODALS
+FORMS_OF_BE = frozenset(("is", "are", "was", "were"))
+CLAUSE_NEGATIONS = frozenset(("not", "never", "cannot"))
 BEFORE_NOUNS = GRAMMAR["determiners"] | GRAMMAR["prepositions"]
 BEFORE_NAMES = GRAMMAR["articles"] | GRAMMAR["prepositions"]
-LEADING = GRAMMAR["conditions"] | GRAMMAR["leading"]
+LEADING_WORDS = GRAMMAR["conditions"] | GRAMMAR["leading"]
 
 
 def _inflected(verb, after_e, ending):
@@ -514,48 +590,52 @@ def _inflected(verb, after_e, ending):
     return verb + (f"e{ending}" if after_e else ending)
 
 
-BASE = GRAMMAR["verbs"] | {"be", "have", "do"}
-THIRD = {
+BASE_FORMS = GRAMMAR["verbs"] | {"be", "have", "do"}
+THIRD_PERSON = {
     _inflected(verb, verb.endswith(("s", "sh", "ch", "x", "o")), "s") for verb in GRAMMAR["verbs"]
 }
-PAST = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]} | GRAMMAR[
-    "participles"
-]
-FINITE = THIRD | GRAMMAR["pasts"]
-VERBS = BASE | FINITE | PAST
+PAST_FORMS = {_inflected(verb, not verb.endswith("e"), "d") for verb in GRAMMAR["verbs"]}
+PAST_FORMS |= GRAMMAR["participles"]
+FINITE_FORMS = THIRD_PERSON | GRAMMAR["pasts"]
+VERBS = BASE_FORMS | FINITE_FORMS | PAST_FORMS
 PARTICIPLE = re.compile(r"[a-z]*[aeiouy][a-z]*[^e\W]ed")
 CONJUNCTIONS = frozenset(("and", "or", "but"))
-_TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")
+_CLAUSE_TOKEN = re.compile(r"[\w’'.,-]*\w|[,;]")
 _CONNECTOR = re.compile(r"\s*;\s+|\s*,?\s+(?:and|but|while|whereas|yet)\s+|\s*,\s+")
 _RELATIVE = re.compile(r"^(?P<head>[^,]+), (?P<pronoun>which|who|whose) (?P<rest>.+)$")
 _DETERMINER = re.compile(r"\b(?:the|a|an)\b", re.IGNORECASE)
 
 
-def split(claim):
+def split_claim(claim):
     """Texts of the atomic claims of a claim."""
     parts = []
-    for start, end in sentences(claim):
-        lead, body = _leading(claim[start:end].rstrip(" .;"))
+    for start, end in sentence_spans(claim):
+        lead, body = _split_lead(claim[start:end].rstrip(" .;"))
         for clause in _relative_clauses(body):
             for part in _coordinated(clause):
                 text = (f"{lead} {part}" if lead else part).strip(" ,;")
-                parts.append(f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith("?") else "."))
+                stop = "" if text.endswith("?") else "."
+                parts.append(f"{text[:1].upper()}{text[1:]}{stop}")
     return parts or [claim]
 
 
 def logical_form(text):
     """An atomic claim as a predicate, its condition or frame in front."""
-    lead, clause = _leading(text.rstrip(".?! "))
+    lead, clause = _split_lead(text.rstrip(".?! "))
     frame = f"{lead.rstrip(', ').lower()}: " if lead else ""
-    place = _finite_verb(clause)
-    if place is None:
+    position = _finite_verb(clause)
+    if position is None:
         return f"{frame}claim({clause})"
-    found = _tokens(clause)
-    subject, helper, negated = clause[: found[place][1]].strip().lower(), found[place], False
-    while place + 1 < len(found) and found[place][0] in HELPERS | NEGATIONS:
-        negated |= found[place][0] in NEGATIONS
-        place += 1
-    verb, start = found[place] if found[place][0] in BASE | THIRD | PAST else helper
+    tokens = _located_tokens(clause)
+    helper = tokens[position]
+    subject = clause[: helper[1]].strip().lower()
+    negated = False
+    while position + 1 < len(tokens) and tokens[position][0] in HELPERS | CLAUSE_NEGATIONS:
+        negated |= tokens[position][0] in CLAUSE_NEGATIONS
+        position += 1
+    verb, start = helper
+    if tokens[position][0] in BASE_FORMS | THIRD_PERSON | PAST_FORMS:
+        verb, start = tokens[position]
     rest = clause[start + len(verb) :].strip(" ,")
     if negated:
         rest = re.sub(r"^(?:not|never)\s+", "", rest)
@@ -563,15 +643,15 @@ def logical_form(text):
     return frame + (f"not({form})" if negated else form)
 
 
-def _leading(sentence):
+def _split_lead(sentence):
     """Condition or frame in front of a sentence, up to its comma, and the rest."""
-    first = (words(sentence) or ("",))[0]
+    opening_word = (word_tokens(sentence) or ("",))[0]
     comma = sentence.find(", ")
-    if first not in LEADING or not 0 < comma < len(sentence) - 2:
+    if opening_word not in LEADING_WORDS or not 0 < comma < len(sentence) - 2:
         return "", sentence
     lead = sentence[: comma + 1]
     # "Under the lease the rent is 900, ..." holds the first clause, and is no frame.
-    if first not in GRAMMAR["conditions"] and _finite_verb(lead) is not None:
+    if opening_word not in GRAMMAR["conditions"] and _finite_verb(lead) is not None:
         return "", sentence
     return lead, sentence[comma + 2 :]
 
@@ -581,25 +661,27 @@ def _relative_clauses(text):
     match = _RELATIVE.match(text)
     if not match:
         return [text]
-    head, rest = match["head"], match["rest"]
+    head = match["head"]
+    rest = match["rest"]
     inner, comma, after = rest.partition(", ")
     if comma and _starts_predicate(after, after_modal=False):
         return [f"{head} {after}", _relative(head, match["pronoun"], inner)]
     if _finite_verb(head) is None:
         return [text]
-    places = [found.start() for found in _DETERMINER.finditer(head)]
-    return [head, _relative(head[places[-1] :] if places else head, match["pronoun"], rest)]
+    determiners = [determiner.start() for determiner in _DETERMINER.finditer(head)]
+    antecedent = head[determiners[-1] :] if determiners else head
+    return [head, _relative(antecedent, match["pronoun"], rest)]
 
 
 def _relative(head, pronoun, rest):
     if pronoun != "whose":
         return f"{head} {rest}"
-    owned, _, predicate = rest.partition(" ")
-    return f"the {owned} of {_lower_article(head)} {predicate}"
+    possession, _, predicate = rest.partition(" ")
+    return f"the {possession} of {_lower_article(head)} {predicate}"
 
 
 def _lower_article(head):
-    """What opened a sentence as it stands within one."""
+    """The opening words of a sentence as they stand within one."""
     return head[:1].lower() + head[1:] if head.split(" ", 1)[0].lower() in STOP else head
 
 
@@ -609,7 +691,8 @@ def _coordinated(text):
     verbal = None  # the last part with a verb, whose subject a predicate shares
     start = 0
     for match in _CONNECTOR.finditer(text):
-        left, right = text[start : match.start()], text[match.end() :]
+        left = text[start : match.start()]
+        right = text[match.end() :]
         connector = match.group().strip(" ,")
         if not connector and not _in_series(text, match.end()):
             continue
@@ -626,87 +709,93 @@ def _coordinated(text):
     return [*parts, _restored(last, verbal) if parts else last]
 
 
-def _in_series(text, place):
+def _in_series(text, start):
     """Whether a comma stands in a series that a connector with a word ends."""
     return any(
-        match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, place)
+        match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, start)
     )
 
 
 def _is_complete(clause):
-    """Whether a clause has a finite verb, and what the verb needs if an insertion parts them: "may, if asked, sell"."""
-    place = _finite_verb(clause)
-    if place is None:
+    """Whether a clause has a finite verb and no insertion cuts it off: "may, if asked, sell"."""
+    position = _finite_verb(clause)
+    if position is None:
         return False
-    after = _spelled(clause)[place + 1 :]
-    return after[:1] != [","] or "," in after[1:-1]
+    following = _clause_tokens(clause)[position + 1 :]
+    return following[:1] != [","] or "," in following[1:-1]
 
 
 def _subject(clause):
     """Subject of a clause with a verb, and its modal if it has one."""
-    token, start = _tokens(clause)[_finite_verb(clause)]
+    token, start = _located_tokens(clause)[_finite_verb(clause)]
     return clause[:start].strip(), token if token in MODALS else ""
 
 
 def _restored(part, before):
     """A predicate with the subject, and a bare verb with the modal, of the clause before."""
     subject, modal = _subject(before)
-    spelled = _spelled(part)
-    if spelled[:1] in (["it"], ["they"]):
+    tokens = _clause_tokens(part)
+    if tokens[:1] in (["it"], ["they"]):
         return f"{subject} {part.partition(' ')[2]}"
-    if spelled[:1] in (["its"], ["their"]) and _finite_verb(part) is not None:
-        owned = _subject(part)[0]
-        return f"the {owned.partition(' ')[2]} of {_lower_article(subject)}{part[len(owned) :]}"
+    if tokens[:1] in (["its"], ["their"]) and _finite_verb(part) is not None:
+        possession = _subject(part)[0]
+        noun = possession.partition(" ")[2]
+        return f"the {noun} of {_lower_article(subject)}{part[len(possession) :]}"
     if not _starts_predicate(part, after_modal=modal):
         return part
-    first, second = [token for token in spelled if token not in ADVERBS][:2]
-    helper = _tokens(before)[_finite_verb(before)][0]
-    passive = helper in BE and _may_be_participle(first) and second in GRAMMAR["prepositions"]
-    if passive or (modal and first in BASE):
+    verb, following = [token for token in tokens if token not in ADVERBS][:2]
+    helper = _located_tokens(before)[_finite_verb(before)][0]
+    passive = (
+        helper in FORMS_OF_BE and _may_be_participle(verb) and following in GRAMMAR["prepositions"]
+    )
+    if passive or (modal and verb in BASE_FORMS):
         return f"{subject} {helper} {part}"
     return f"{subject} {part}"
 
 
-def _tokens(text):
-    return [(match.group().lower(), match.start()) for match in _TOKEN.finditer(text)]
+def _located_tokens(text):
+    """Tokens of a clause, each with its start."""
+    return [(match.group().lower(), match.start()) for match in _CLAUSE_TOKEN.finditer(text)]
 
 
-def _spelled(text):
-    """Tokens of a text without their places."""
-    return [token for token, _ in _tokens(text)]
+def _clause_tokens(text):
+    return [token for token, _ in _located_tokens(text)]
 
 
 def _finite_verb(text):
-    """Place of the first finite verb among the tokens of a clause."""
-    spelled = _spelled(text)
-    return next((place for place in range(1, len(spelled)) if _is_finite(spelled, place)), None)
+    """Position of the first finite verb among the tokens of a clause."""
+    tokens = _clause_tokens(text)
+    for position in range(1, len(tokens)):
+        if _is_finite(tokens, position):
+            return position
+    return None
 
 
-def _is_finite(spelled, place):
-    """Whether the token at a place, which is not the first, is a finite verb."""
-    before, token, *after = spelled[place - 1 :]
+def _is_finite(tokens, position):
+    """Whether the token at a position, which is not the first, is a finite verb."""
+    before, token, *following = tokens[position - 1 :]
     if token in HELPERS:
         # "in May", "the will"
         return token not in MODALS or before not in BEFORE_NAMES
     if before in BEFORE_NOUNS | CONJUNCTIONS or token in (",", ";"):
         return False
-    if token in FINITE:
+    if token in FINITE_FORMS:
         return True
     if _may_be_participle(token):
-        return after[:1] != ["by"] and not _helper_follows(after)
+        return following[:1] != ["by"] and not _helper_follows(following)
     plural = before in GRAMMAR["plurals"] or before.endswith("s")
-    return token in BASE and (plural or not GRAMMAR["articles"].isdisjoint(after[:1]))
+    return token in BASE_FORMS and (plural or not GRAMMAR["articles"].isdisjoint(following[:1]))
 
 
 def _may_be_participle(token):
     """Whether a past could be a participle as well: "sold", "planted"."""
-    return token in PAST or (
-        PARTICIPLE.fullmatch(token) is not None and token not in GRAMMAR["no verbs"]
-    )
+    if token in PAST_FORMS:
+        return True
+    return PARTICIPLE.fullmatch(token) is not None and token not in GRAMMAR["no verbs"]
 
 
-def _helper_follows(found):
-    for token in found:
+def _helper_follows(tokens):
+    for token in tokens:
         if token in (",", ";", "and", "but") or token in GRAMMAR["subordinate"]:
             return False
         if token in HELPERS:
@@ -716,32 +805,33 @@ def _helper_follows(found):
 
 def _starts_predicate(text, after_modal):
     """Whether a text starts with a finite verb whose subject stands before."""
-    spelled = [token for token in _spelled(text) if token not in ADVERBS]
-    if len(spelled) < 2:
+    tokens = [token for token in _clause_tokens(text) if token not in ADVERBS]
+    if len(tokens) < 2:
         return False
-    first, second = spelled[:2]
-    if second in (",", ";", "and", "or"):  # a list of nouns: "interest, costs and fees"
+    verb, following = tokens[:2]
+    if following in (",", ";", "and", "or"):  # a list of nouns: "interest, costs and fees"
         return False
-    if first in HELPERS | FINITE | PAST or (after_modal and first in BASE):
+    if verb in HELPERS | FINITE_FORMS | PAST_FORMS or (after_modal and verb in BASE_FORMS):
         return True
-    return _may_be_participle(first) and (second in BEFORE_NOUNS or second[0].isdigit())
+    return _may_be_participle(verb) and (following in BEFORE_NOUNS or following[0].isdigit())
 
 
 def _starts_clause(text, *, sure=True, series=False):
     """Whether a text starts with a subject and its finite verb.
 
-    After "and" a past that could be a participle is a verb if it has an object or a name for its subject: "covers the
-    house and goods stored in it" has one clause. In a series no further connector stands before the verb.
+    After "and" a past that could be a participle is a verb if it has an object or a name for its
+    subject: "covers the house and goods stored in it" has one clause. In a series no further
+    connector stands before the verb.
     """
-    place = _finite_verb(text)
-    if place is None or place > 10:
+    position = _finite_verb(text)
+    if position is None or position > 10:
         return False
-    spelled = _spelled(text)
-    before = set(spelled[:place])
+    tokens = _clause_tokens(text)
+    before = set(tokens[:position])
     if before & GRAMMAR["subordinate"] or "," in before or (series and "and" in before):
         return False
-    if sure or not _may_be_participle(spelled[place]) or place + 1 == len(spelled):
+    if sure or not _may_be_participle(tokens[position]) or position + 1 == len(tokens):
         return True
     subject = _subject(text)[0]
-    named = subject != subject.lower() or not before.isdisjoint(GRAMMAR["plurals"])
-    return named or spelled[place + 1] not in GRAMMAR["prepositions"]
+    has_name = subject != subject.lower() or not before.isdisjoint(GRAMMAR["plurals"])
+    return has_name or tokens[position + 1] not in GRAMMAR["prepositions"]

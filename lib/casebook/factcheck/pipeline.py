@@ -22,8 +22,21 @@ from casebook.errors import InputError
 from casebook.factcheck import claims
 from casebook.factcheck import stance as judges
 from casebook.factcheck import verdict as rules
-from casebook.factcheck.claims import content, names, numbers, sentences, words, yaml_table
-from casebook.factcheck.verdict import DOCUMENTED, INSUFFICIENT, Evidence, Rule, VerdictResult
+from casebook.factcheck.claims import (
+    content,
+    proper_names,
+    sentence_spans,
+    stated_numbers,
+    word_tokens,
+    yaml_table,
+)
+from casebook.factcheck.verdict import (
+    DOCUMENTED_RULE,
+    INSUFFICIENT_EVIDENCE,
+    Evidence,
+    Rule,
+    VerdictResult,
+)
 from casebook.models.encoders import load_encoder, locate_model
 from casebook.models.language import load_language_model
 from casebook.models.rerankers import EntailmentModel
@@ -37,36 +50,52 @@ from casebook.stats.samples import check_choice
 MOST_QUERIES = 5
 
 
-def queries(subclaim, k=3):
-    """Up to k texts to search that look at a sub-claim from different sides; none has the words of another."""
+def search_queries(subclaim, k=3):
+    """Up to k queries for a sub-claim from different sides, of which no two have equal words."""
     text = subclaim.text
-    named = " ".join(names(text))
-    spoken = [word for word in words(text) if word not in claims.STOP and word not in words(named)]
-    plain = [word for word in spoken if not word[0].isdigit()]
-    longest = sorted(dict.fromkeys(plain), key=lambda word: (-len(word), word))
-    halves = [named, *plain[:2]], plain, longest[: max(2, len(longest) // 2)]
-    kept = {}
-    for option in (text, *map(" ".join, halves), named):
-        if content(option):
-            kept.setdefault(content(option), option.strip())
-    return tuple(kept.values())[:k] or (text,)
+    names = " ".join(proper_names(text))
+    name_words = word_tokens(names)
+    plain_words = [
+        word
+        for word in word_tokens(text)
+        if word not in claims.STOP and word not in name_words and not word[0].isdigit()
+    ]
+    by_length = sorted(dict.fromkeys(plain_words), key=lambda word: (-len(word), word))
+    candidates = [
+        text,
+        " ".join([names, *plain_words[:2]]),
+        " ".join(plain_words),
+        " ".join(by_length[: max(2, len(by_length) // 2)]),
+        names,
+    ]
+    queries = {}
+    for query in candidates:
+        if content(query):
+            queries.setdefault(content(query), query.strip())
+    return tuple(queries.values())[:k] or (text,)
 
 
 def documented_queries(subclaim, k=3):
     """Queries by the documented templates; duplicates stay."""
-    text, entities = subclaim.text, list(subclaim.entities)
+    text = subclaim.text
+    entities = list(subclaim.entities)
     if "is" in text.lower():
         question = text.replace(".", "?")
+    elif "was" in text.lower():
+        question = f"When {text}"
     else:
-        question = f"When {text}" if "was" in text.lower() else f"What about {text}"
-    keywords = {word for word in text.lower().split() if len(word) > 3} - set(
-        yaml_table("documented")["query_stop"]
-    )
-    found = [" ".join([*entities, text]), question, " ".join(sorted(keywords | set(entities))[:8])]
-    year = next((number for number in numbers(text) if 1000 <= number.value <= 9999), None)
-    if k > 3 and year is not None:
-        found.append(f"{text} history timeline {year.value:.0f}")
-    return tuple(found[:k])
+        question = f"What about {text}"
+    long_words = {word for word in text.lower().split() if len(word) > 3}
+    keywords = long_words - set(yaml_table("documented")["query_stop"])
+    queries = [
+        " ".join([*entities, text]),
+        question,
+        " ".join(sorted(keywords | set(entities))[:8]),
+    ]
+    years = [number.value for number in stated_numbers(text) if 1000 <= number.value <= 9999]
+    if k > 3 and years:
+        queries.append(f"{text} history timeline {years[0]:.0f}")
+    return tuple(queries[:k])
 
 
 def diversity(texts):
@@ -80,6 +109,9 @@ def diversity(texts):
 #: A part of a document, which is named by its row in the collection.
 Passage = namedtuple("Passage", "row start end text header")
 
+SOURCE_FIELDS = ["url", "kind", "agreement", "insurer", "title"]
+HEADER_FIELDS = ["agreement", "insurer", "title"]
+
 
 class EvidenceBase:
     """A collection that evidence is taken from.
@@ -87,16 +119,16 @@ class EvidenceBase:
     Parameters
     ----------
     documents : pandas.DataFrame
-        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is searched with the
-        text, ``url`` and ``kind`` are rated.
+        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is
+        searched with the text, ``url`` and ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
     encoder : object, optional
         Its encoder.
     depth : int, default 10
         Documents per query.
-    rating_table : dict, optional
-        See `read_ratings`.
+    rating_table : RatingTable, optional
+        See `read_rating_table`.
 
     Raises
     ------
@@ -107,7 +139,8 @@ class EvidenceBase:
     --------
     >>> import pandas as pd
     >>> from casebook.factcheck.pipeline import EvidenceBase
-    >>> base = EvidenceBase(pd.DataFrame({"doc_id": ["a", "b"], "text": ["Hail is covered. Frost is not.", "Cats."]}))
+    >>> texts = ["Hail is covered. Frost is not.", "Cats."]
+    >>> base = EvidenceBase(pd.DataFrame({"doc_id": ["a", "b"], "text": texts}))
     >>> (row,) = base.search("hail")
     >>> [passage.text for passage in base.extract(row, "Hail is covered.")]
     ['Hail is covered.']
@@ -116,19 +149,22 @@ class EvidenceBase:
     def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
         if not isinstance(documents, pd.DataFrame) or documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
-        self.documents, self.mode = documents.reset_index(drop=True), mode
+        self.documents = documents.reset_index(drop=True)
+        self.mode = mode
         self._rating_table = rating_table
-        self.texts, self.doc_ids = documents["text"].tolist(), documents["doc_id"].tolist()
+        self.texts = documents["text"].tolist()
+        self.doc_ids = documents["doc_id"].tolist()
         self.rows = {doc_id: row for row, doc_id in enumerate(self.doc_ids)}
-        told = documents.reindex(columns=["url", "kind", "agreement", "insurer", "title"]).astype(
-            object
-        )
-        told = told.where(told.notna(), "").astype(str).apply(lambda column: column.str.strip())
-        self.urls, self._kinds = told["url"].tolist(), told["kind"].tolist()
-        named = told[["agreement", "insurer", "title"]].to_numpy().tolist()
-        self.headers = [", ".join(dict.fromkeys(filter(None, parts))) for parts in named]
-        pairs = zip(self.headers, self.texts, strict=True)
-        self._searched = [f"{header}. {text}" if header else text for header, text in pairs]
+        fields = documents.reindex(columns=SOURCE_FIELDS).astype(object)
+        fields = fields.where(fields.notna(), "").astype(str).map(str.strip)
+        self.urls = fields["url"].tolist()
+        self._kinds = fields["kind"].tolist()
+        self.headers = []
+        for names in fields[HEADER_FIELDS].to_numpy().tolist():
+            self.headers.append(", ".join(dict.fromkeys(filter(None, names))))
+        self._searched = []
+        for header, text in zip(self.headers, self.texts, strict=True):
+            self._searched.append(f"{header}. {text}" if header else text)
         searched = self.documents.assign(text=self._searched)
         self._retriever = HybridRetriever(searched, encoder, mode=mode, top_k=min(depth, len(self)))
 
@@ -141,25 +177,22 @@ class EvidenceBase:
 
     @cached_property
     def ratings(self):
-        return [
-            rate(url, kind or None, self._rating_table)
-            for url, kind in zip(self.urls, self._kinds, strict=True)
-        ]
+        sources = zip(self.urls, self._kinds, strict=True)
+        return [rate(url, kind, self._rating_table) for url, kind in sources]
 
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
         counts = Counter(stem for text in self._searched for stem in content(text))
-        return {stem: math.log1p(len(self) / n) for stem, n in counts.items()} | {
-            "": math.log1p(len(self))
-        }
+        rarity = {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
+        return rarity | {"": math.log1p(len(self))}
 
     def search(self, query):
         """Rows of the documents for one query, best first."""
         if not query.strip():
             return []
-        found = self._retriever.retrieve_many([query], depth=1)
-        ranked = found.final.ids[0, : found.top_k]
+        result = self._retriever.retrieve_many([query], depth=1)
+        ranked = result.final.ids[0, : result.top_k]
         return ranked[ranked >= 0].tolist()
 
     def passage(self, row, start, end):
@@ -171,48 +204,46 @@ class EvidenceBase:
     def holding(self, atom):
         """The sentences that hold the words of a quote."""
         row = self.rows[atom.doc_id]
-        spans = [(a, b) for a, b in sentences(self.texts[row]) if a < atom.end and atom.start < b]
-        return [self.passage(row, *span) for span in spans]
+        return [
+            self.passage(row, start, end)
+            for start, end in sentence_spans(self.texts[row])
+            if start < atom.end and atom.start < end
+        ]
 
     def deciding(self, claim):
         """The sentences that decide a claim."""
-        return list(
-            dict.fromkeys(passage for atom in claim.atoms for passage in self.holding(atom))
-        )
+        passages = [passage for atom in claim.atoms for passage in self.holding(atom)]
+        return list(dict.fromkeys(passages))
 
     def extract(self, row, text, most=2):
         """Sentences of a document by the summed rarity of the content stems shared with a text.
 
-        Stems of the document's name are left out; ties go in document order; sentences that share nothing are
-        no evidence.
+        Stems of the document's name are left out; ties go in document order; sentences that share
+        nothing are no evidence.
         """
         wanted = content(text) - content(self.headers[row])
-
-        def weight(span):
-            return math.fsum(
-                self.rarity[stem] for stem in wanted & content(self.texts[row][slice(*span)])
-            )
-
-        return self._heaviest(
-            row, ((weight(span), span) for span in sentences(self.texts[row])), most
-        )
+        weighted = []
+        for start, end in sentence_spans(self.texts[row]):
+            shared = wanted & content(self.texts[row][start:end])
+            weighted.append((math.fsum(self.rarity[stem] for stem in shared), (start, end)))
+        return self._heaviest(row, weighted, most)
 
     def extract_documented(self, row, text, most=3):
-        """Paragraphs of at least 50 characters by the number of shared tokens, function words included."""
+        """Paragraphs of 50 characters or more by the number of shared tokens, stop words too."""
         wanted = set(text.lower().split())
-        paragraphs = re.finditer(r"[^\n]{50,}", self.texts[row])
-        weighed = (
-            (len(wanted & set(match.group().lower().split())), match.span()) for match in paragraphs
-        )
-        return self._heaviest(row, weighed, most)
+        weighted = []
+        for match in re.finditer(r"[^\n]{50,}", self.texts[row]):
+            shared = wanted & set(match.group().lower().split())
+            weighted.append((len(shared), match.span()))
+        return self._heaviest(row, weighted, most)
 
-    def _heaviest(self, row, weighed, most):
-        ranked = sorted((-weight, span) for weight, span in weighed if weight > 0)
+    def _heaviest(self, row, weighted_spans, most):
+        ranked = sorted((-weight, span) for weight, span in weighted_spans if weight > 0)
         return [self.passage(row, *span) for _, span in ranked[:most]]
 
 
 def fuse_queries(rankings, most):
-    """Reciprocal rank fusion with constant 20; ties go by the collection and not by the best rank."""
+    """Reciprocal rank fusion with constant 20; ties go by the collection, not by the best rank."""
     scores = Counter()
     for ranking in rankings:
         for rank, row in enumerate(ranking, start=1):
@@ -224,75 +255,76 @@ def fuse_queries(rankings, most):
 Rating = namedtuple("Rating", "score level")
 
 
-def rate(url="", kind=None, ratings=None):
-    """Rate a source by its kind, else the registered domain of its address, else the public suffix."""
-    ratings = read_ratings() if ratings is None else ratings
-    score = _score(str(url or "").strip(), str(kind or "").lower(), ratings)
-    return Rating(
-        score, next((name for name in ("high", "medium") if score >= ratings.levels[name]), "low")
-    )
+def rate(url="", kind=None, table=None):
+    """Rate a source by its kind, else its registered domain, else the public suffix."""
+    table = table or read_rating_table()
+    score = _credibility(str(url or "").strip(), str(kind or "").lower(), table)
+    for level in ("high", "medium"):
+        if score >= table.levels[level]:
+            return Rating(score, level)
+    return Rating(score, "low")
 
 
-def _score(url, kind, ratings):
-    if kind in ratings.kinds:
-        return ratings.kinds[kind]
-    host = _host(unwrap(url, ratings.archives))
+def _credibility(url, kind, table):
+    if kind in table.kinds:
+        return table.kinds[kind]
+    host = _host(unwrap(url, table.archives))
     if host is None:
-        return ratings.unknown
-    parts = _extractor()(host)
-    registered = parts.top_domain_under_public_suffix
-    for domain, score in ratings.domains.items():
-        if _within(host, domain) and (registered == domain or not registered):
+        return table.unknown
+    address = _extractor()(host)
+    registered = address.top_domain_under_public_suffix
+    for domain, score in table.domains.items():
+        if _is_within_domain(host, domain) and (registered == domain or not registered):
             return score
-    label = "" if parts.is_private else parts.suffix.split(".")[0]
-    return ratings.suffixes.get(label, ratings.other)
+    suffix = "" if address.is_private else address.suffix.split(".")[0]
+    return table.suffixes.get(suffix, table.other)
 
 
 def documented_rating(url):
-    """Rate an address by the documented heuristic, quirks included: the end of the host as a string."""
+    """Rate an address by the documented heuristic, quirks included: the end of the host."""
     try:
-        parts = urlsplit(url)
+        address = urlsplit(url)
     except ValueError:
         return Rating(0.20, "low")
-    host = parts.netloc.lower().replace("www.", "")
+    host = address.netloc.lower().replace("www.", "")
     for row in yaml_table("documented")["credibility"]:
         if host.endswith(tuple(row["ends"])):
             return Rating(row["score"], row["level"])
-    return Rating(0.40 if parts.scheme == "https" else 0.30, "low")
+    return Rating(0.40 if address.scheme == "https" else 0.30, "low")
 
 
-def _scores(rows):
+def _scores_by_name(rows):
     """Scores by lower-case name; an entry is a score or an object with one."""
     if not isinstance(rows, dict):
         return rows
-    return {
-        str(name).lower(): one.get("score") if isinstance(one, dict) else one
-        for name, one in rows.items()
-    }
+    scores = {}
+    for name, entry in rows.items():
+        scores[str(name).lower()] = entry.get("score") if isinstance(entry, dict) else entry
+    return scores
 
 
-_Share = Annotated[float, Field(strict=True, ge=0, le=1)]
-_Scores = Annotated[dict[str, _Share], BeforeValidator(_scores)]
+_UnitShare = Annotated[float, Field(strict=True, ge=0, le=1)]
+_ScoresByName = Annotated[dict[str, _UnitShare], BeforeValidator(_scores_by_name)]
 
 
-class Ratings(BaseModel, extra="forbid"):
-    """Table of ratings: scores of kinds of document, registered domains and public suffixes."""
+class RatingTable(BaseModel, extra="forbid"):
+    """Scores of kinds of document, registered domains and public suffixes."""
 
     version: int
-    levels: dict[str, _Share]
+    levels: dict[str, _UnitShare]
     archives: list[str]
-    kinds: _Scores
-    domains: _Scores
-    suffixes: _Scores
-    other: _Share
-    unknown: _Share
+    kinds: _ScoresByName
+    domains: _ScoresByName
+    suffixes: _ScoresByName
+    other: _UnitShare
+    unknown: _UnitShare
 
 
 @cache
-def read_ratings(path=claims.FOLDER / "credibility.yml"):
+def read_rating_table(path=claims.FACTCHECK_DATA / "credibility.yml"):
     """Read and check a rating table."""
     try:
-        return Ratings.model_validate(read_yaml(path, "rating table"))
+        return RatingTable.model_validate(read_yaml(path, "rating table"))
     except ValidationError as error:
         raise InputError(f"{path}: {first_problem(error)}") from error
 
@@ -307,21 +339,23 @@ def _extractor():
     )
 
 
-_INNER = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
+_INNER_URL = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
 
 
 def unwrap(url, archives):
     """Address that an archive's address holds, empty if it holds none."""
     for _ in range(5):  # archives of archives exist
         host = _host(url)
-        if host is None or not any(_within(host, name) for name in archives):
+        if host is None or not any(_is_within_domain(host, domain) for domain in archives):
             return url
-        inner = _INNER.search(url, len(urlsplit(url).scheme) + 3)
-        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.I) if inner else ""
+        inner = _INNER_URL.search(url, len(urlsplit(url).scheme) + 3)
+        if inner is None:
+            return ""
+        url = re.sub(r"^(https?:)/+", r"\1//", unquote(inner.group()), flags=re.IGNORECASE)
     return ""
 
 
-def _within(host, domain):
+def _is_within_domain(host, domain):
     return host == domain or host.endswith(f".{domain}")
 
 
@@ -336,16 +370,17 @@ def _host(url):
 # --- the pipeline
 
 STAGES = ("decomposition", "queries", "search", "credibility", "extraction", "stance", "verdict")
-GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
-OWN = "own"  # the smoke and insurance collections as one
+CREDIBILITY_GATES = {"none": 0.0, "low": 0.3, "medium": 0.5, "high": 0.8}
+OWN_COLLECTION = "own"  # the smoke and insurance collections as one
 
 
 @dataclass(frozen=True)
-class PipelineConfig:
-    """Settings: how claims are parted, how many queries a part has (``k``), what is read, and how evidence decides.
+class CheckerConfig:
+    """Settings: how claims are parted, queries of a part (``k``), what is read, how it decides.
 
-    ``documents`` a part (None: all that are found) give ``passages`` each, if they pass the ``gate`` of credibility;
-    without ``three_stage`` they are read whole and ungated. ``parity``: ask, rate, extract and number as documented.
+    ``documents`` a part (None: all that were retrieved) give ``passages`` each, if they pass the
+    ``gate`` of credibility; without ``three_stage`` they are read from beginning to end, and
+    ungated. ``parity``: query, rate, extract and number as documented.
     """
 
     decomposition: str = "rules"
@@ -358,7 +393,7 @@ class PipelineConfig:
     parity: bool = False
 
     def __post_init__(self):
-        check_choice("gate", self.gate, GATES)
+        check_choice("gate", self.gate, CREDIBILITY_GATES)
         if not isinstance(self.k, int) or not 1 <= self.k <= MOST_QUERIES:
             raise InputError(f"k must be a whole number from 1 to {MOST_QUERIES}, got {self.k!r}")
 
@@ -371,8 +406,9 @@ class FactChecker:
     base : EvidenceBase
         Where evidence is searched.
     stance : object, optional
-        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`; by default the public one.
-    config : PipelineConfig, optional
+        Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`; by
+        default the public one.
+    config : CheckerConfig, optional
         Settings.
     memo : dict, optional
         Results shared with other configurations over the same collection and judge.
@@ -384,16 +420,18 @@ class FactChecker:
 
     Notes
     -----
-    ``check(claim, claim_id)`` gives a `casebook.factcheck.verdict.VerdictResult`: verdict (SUPPORTED, NOT_SUPPORTED
-    or INSUFFICIENT_EVIDENCE), confidence and degree of support in [0, 1], sub-claims, queries, evidence with
-    document and characters, and seconds by stage. A claim that crashes has ``error`` and no verdict.
+    ``check(claim, claim_id)`` gives a `casebook.factcheck.verdict.VerdictResult`: verdict
+    (SUPPORTED, NOT_SUPPORTED or INSUFFICIENT_EVIDENCE), confidence and degree of support in
+    [0, 1], sub-claims, queries, evidence with document and characters, and seconds by stage. A
+    claim that crashes has ``error`` and no verdict.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from casebook.factcheck.pipeline import EvidenceBase, FactChecker
     >>> from casebook.factcheck.stance import PublicJudge
-    >>> documents = pd.DataFrame({"doc_id": ["a", "b"], "text": ["Money is limited to 500.", "Hail is covered."]})
+    >>> texts = ["Money is limited to 500.", "Hail is covered."]
+    >>> documents = pd.DataFrame({"doc_id": ["a", "b"], "text": texts})
     >>> checker = FactChecker(EvidenceBase(documents), PublicJudge())
     >>> checker.check("Money is limited to 750.").verdict
     'NOT_SUPPORTED'
@@ -402,7 +440,7 @@ class FactChecker:
     def __init__(self, base, stance=None, config=None, memo=None):
         self.base = base
         self.stance = stance or judges.PublicJudge()
-        self.config = config or PipelineConfig()
+        self.config = config or CheckerConfig()
         self._decompose = claims.decomposer_of(self.config.decomposition)
         self._memo = {} if memo is None else memo
 
@@ -417,163 +455,204 @@ class FactChecker:
 
     def check(self, claim, claim_id="claim"):
         """Check one claim; if a stage fails, the result has its name and no verdict."""
-        stages = _Stages(self._memo)
+        stages = _StageClock(self._memo)
         try:
             return self._check(stages, claim, claim_id)
         except Exception as error:
-            cause = (
-                f"{stages.now}: {getattr(error, 'cause', None) or type(error).__name__}: {error}"
-            )
+            cause = getattr(error, "cause", None) or type(error).__name__
+            message = f"{stages.current}: {cause}: {error}"
             return VerdictResult(
-                claim_id, str(claim)[:200], None, timings=stages.seconds, error=cause[:500]
+                claim_id,
+                str(claim)[:200],
+                None,
+                timings=stages.seconds,
+                error=message[:500],
             )
 
     def _check(self, stages, claim, claim_id):
-        config, rule = self.config, self.config.rule
-        parts = stages.run(
-            ("decomposition", config.decomposition, claim), lambda: self._decompose(claim)
-        )
-        kept = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
-        dropped = tuple(part for part in parts if part not in kept)
+        config = self.config
+        rule = config.rule
+        key = (config.decomposition, claim)
+        parts = stages.run("decomposition", self._decompose, claim, key=key)
+        verifiable = tuple(part for part in parts if part.verifiability == claims.VERIFIABLE)
+        dropped = tuple(part for part in parts if part not in verifiable)
         result = VerdictResult(
-            claim_id, claim, None, subclaims=kept, dropped=dropped, timings=stages.seconds
+            claim_id,
+            claim,
+            None,
+            subclaims=verifiable,
+            dropped=dropped,
+            timings=stages.seconds,
         )
         # The documented pipeline checks what is left; an honest one cannot say that
         # a claim holds when a part of it was never looked at.
-        if not kept or (dropped and not rule.documented):
-            _, verdict, confidence = rules.decide([], [], rule)
+        if not verifiable or (dropped and not rule.documented):
+            _, verdict, confidence = rules.decide_claim([], [], rule)
             return replace(
                 result, verdict=verdict, confidence=confidence, reason="no_verifiable_part"
             )
-        write, asked, evidence = documented_queries if config.parity else queries, [], []
-        for part in kept:
-            found = stages.run(
-                ("queries", config.parity, part), lambda part=part: write(part, MOST_QUERIES)
-            )
-            asked += found[: config.k]
-            first = 1 if config.parity else len(evidence) + 1
-            evidence += self._evidence(stages, part, found[: config.k], first)
-        result = replace(result, queries=tuple(asked), evidence=tuple(evidence))
+        queries = []
+        evidence = []
+        for part in verifiable:
+            part_queries = self._queries(stages, part)
+            number = 1 if config.parity else len(evidence) + 1
+            queries += part_queries
+            evidence += self._evidence(stages, part, part_queries, number)
         subverdicts, verdict, confidence = stages.run(
-            ("verdict",), lambda: rules.decide(result.parts, evidence, rule)
+            "verdict", rules.decide_claim, result.parts, evidence, rule
         )
-        support, reason = rules.degree_of_support(result.parts, evidence, rule), None
-        if verdict == INSUFFICIENT:
-            reason = (
-                ", ".join(sorted({part.reason for part in subverdicts} - {None}))
-                or "mixed_evidence"
-            )
-        told = {"verdict": verdict, "confidence": confidence, "support": support, "reason": reason}
-        return replace(result, subverdicts=subverdicts, **told)
+        reason = None
+        if verdict == INSUFFICIENT_EVIDENCE:
+            reasons = {part.reason for part in subverdicts if part.reason is not None}
+            reason = ", ".join(sorted(reasons)) or "mixed_evidence"
+        return replace(
+            result,
+            verdict=verdict,
+            confidence=confidence,
+            support=rules.degree_of_support(result.parts, evidence, rule),
+            queries=tuple(queries),
+            evidence=tuple(evidence),
+            subverdicts=subverdicts,
+            reason=reason,
+        )
 
-    def _evidence(self, stages, part, asked, first):
+    def _queries(self, stages, part):
+        parity = self.config.parity
+        write = documented_queries if parity else search_queries
+        queries = stages.run("queries", write, part, MOST_QUERIES, key=(parity, part))
+        return queries[: self.config.k]
+
+    def _evidence(self, stages, part, queries, first_number):
         """Search, rate, extract and judge for one part."""
-        config, base = self.config, self.base
-        rankings = [
-            stages.run(("search", text), lambda text=text: base.search(text)) for text in asked
-        ]
-        rows = fuse_queries(rankings, config.documents or len(base))
-        passages = []
-        if config.three_stage:
-            rows = stages.run(("credibility",), lambda: [row for row in rows if self._passes(row)])
-            extract = base.extract_documented if config.parity else base.extract
-            for row in rows:
-                key = ("extraction", config.parity, config.passages, row, part.text)
-                passages += stages.run(
-                    key, lambda row=row: extract(row, part.text, config.passages)
-                )
-        else:
-            passages = [base.whole(row) for row in rows]
+        passages = self._passages(stages, part, queries)
         # Passages are judged together: what one says can depend on the others.
-        key = ("stance", part.text, tuple(passages))
-        stances = stages.run(key, lambda: self.stance.judge(part.text, passages))
-        items = []
-        for number, (passage, stance) in enumerate(
-            zip(passages, stances, strict=True), start=first
-        ):
-            doc_id = base.doc_ids[passage.row]
-            source = (doc_id, passage.header or doc_id, base.urls[passage.row])
-            place = (passage.text, passage.start, passage.end)
-            items.append(
+        key = (part.text, tuple(passages))
+        stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
+        evidence = []
+        for passage, (stance, probability) in zip(passages, stances, strict=True):
+            number = first_number + len(evidence)
+            doc_id = self.base.doc_ids[passage.row]
+            rating = self._rating(passage.row)
+            evidence.append(
                 Evidence(
-                    f"EV{number}", part.id, *source, *place, *self._rating(passage.row), *stance
+                    id=f"EV{number}",
+                    subclaim_id=part.id,
+                    doc_id=doc_id,
+                    source=passage.header or doc_id,
+                    url=self.base.urls[passage.row],
+                    passage=passage.text,
+                    start=passage.start,
+                    end=passage.end,
+                    credibility=rating.score,
+                    level=rating.level,
+                    stance=stance,
+                    probability=probability,
                 )
             )
-        return (
-            rules.read_together(items) if getattr(self.stance, "reads_together", False) else items
-        )
+        if getattr(self.stance, "reads_together", False):
+            return rules.count_joint_passages(evidence)
+        return evidence
+
+    def _passages(self, stages, part, queries):
+        """What the documents that were retrieved for a part say of it."""
+        config = self.config
+        base = self.base
+        rankings = [stages.run("search", base.search, query, key=query) for query in queries]
+        rows = fuse_queries(rankings, config.documents or len(base))
+        if not config.three_stage:
+            return [base.whole(row) for row in rows]
+        rows = stages.run("credibility", self._rows_that_pass, rows)
+        extract = base.extract_documented if config.parity else base.extract
+        passages = []
+        for row in rows:
+            key = (config.parity, config.passages, row, part.text)
+            passages += stages.run("extraction", extract, row, part.text, config.passages, key=key)
+        return passages
 
     def _rating(self, row):
         return self.base.documented_ratings[row] if self.config.parity else self.base.ratings[row]
 
     def _passes(self, row):
-        return self._rating(row).score >= GATES[self.config.gate]
+        return self._rating(row).score >= CREDIBILITY_GATES[self.config.gate]
+
+    def _rows_that_pass(self, rows):
+        return [row for row in rows if self._passes(row)]
 
 
-class _Stages:
+class _StageClock:
     """Seconds of every stage of one claim, and the stage that runs now.
 
-    What another configuration has found already costs a claim what it cost there: each cell of an ablation
-    bears what it would cost alone.
+    What another configuration has computed already costs a claim what it cost there: each cell of
+    an ablation bears what it would cost alone.
     """
 
     def __init__(self, memo):
-        self.memo, self.seconds, self.now = memo, dict.fromkeys(STAGES, 0.0), STAGES[0]
+        self.memo = memo
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+        self.current = STAGES[0]
 
-    def run(self, key, compute):
-        """Give what a stage computes; a key is the name of the stage and what it depends on, if it is remembered."""
-        self.now = key[0]
-        if key not in self.memo or len(key) == 1:
+    def run(self, stage, function, *arguments, key=None):
+        """Give what a stage computes; with a key, it is computed once for all configurations."""
+        self.current = stage
+        if (stage, key) not in self.memo or key is None:
             start = perf_counter()
-            self.memo[key] = compute(), perf_counter() - start
-        result, seconds = self.memo[key]
-        self.seconds[self.now] += seconds
+            result = function(*arguments)
+            self.memo[stage, key] = result, perf_counter() - start
+        result, seconds = self.memo[stage, key]
+        self.seconds[stage] += seconds
         return result
 
 
-DOCUMENTED_CONFIG = PipelineConfig(
-    "documented", documents=None, gate="medium", passages=3, rule=DOCUMENTED, parity=True
+DOCUMENTED_CONFIG = CheckerConfig(
+    decomposition="documented",
+    documents=None,
+    gate="medium",
+    passages=3,
+    rule=DOCUMENTED_RULE,
+    parity=True,
 )
 
 
 # --- collections, judges and checkers by the names that commands and notebooks know
 
 
-def documents_of(names):
+def load_documents(names):
     """Load collections as one: data sets, folders (BEIR layout or plain texts), or ``own``."""
     frames = []
     for name in names:
         folder = folder_of(name)
-        if name == OWN:
-            found = claims.shipped_documents()
+        if name == OWN_COLLECTION:
+            documents = claims.shipped_documents()
         elif folder:
-            found = read_collection(folder, titles=False)
+            documents = read_collection(folder, titles=False)
         else:
-            found = load(name, titles=False).documents
-        if len(names) > 1 and name != OWN:
-            found = found.assign(doc_id=f"{folder.name if folder else name}:" + found["doc_id"])
-        frames.append(found)
+            documents = load(name, titles=False).documents
+        if len(names) > 1 and name != OWN_COLLECTION:
+            prefix = folder.name if folder else name
+            documents = documents.assign(doc_id=f"{prefix}:" + documents["doc_id"])
+        frames.append(documents)
     joined = pd.concat(frames, ignore_index=True).astype(object)
     return joined.where(joined.notna(), None)
 
 
 def folder_of(name):
-    """A folder of documents, None if a name of ours is meant; other than a data set it may have any name."""
+    """Give a folder of documents, None if a data set is meant; others may have any name."""
     path = home_path(name)
-    ours = name == OWN or name in cards()
-    return path if not ours and (path.is_dir() or {"/", os.sep} & set(str(name))) else None
+    if name == OWN_COLLECTION or name in cards():
+        return None
+    return path if path.is_dir() or {"/", os.sep} & set(str(name)) else None
 
 
 def judge_of(name, base):
-    """Judge of stance by the name that the command line knows."""
+    """Give a judge of stance by the name that the command line knows."""
     kind, _, model = name.partition(":")
     if name == "public":
         return judges.PublicJudge()
     if name in ("features", "features+maxsim"):
-        own = claims.shipped_documents()
-        train = claims.read_claims(documents=own, split="train")
+        shipped = claims.shipped_documents()
+        train = claims.read_claims(documents=shipped, split="train")
         encoder = load_encoder() if name.endswith("maxsim") else None
-        return judges.fitted_stance(EvidenceBase(own), train, encoder).on(base)
+        return judges.fitted_stance(EvidenceBase(shipped), train, encoder).with_rarity_of(base)
     if name == "placeholder":
         return judges.PlaceholderStance()
     if kind == "entailment" and model:
@@ -582,8 +661,10 @@ def judge_of(name, base):
         return judges.ModelStance(load_language_model(model))
     if is_plugin(name):
         return judges.PluginStance(name)
-    known = "public, features, features+maxsim, placeholder, entailment:NAME, model:NAME or your own module:object"
-    raise InputError(f"unknown stance {name!r}: give {known}")
+    raise InputError(
+        f"unknown stance {name!r}: give public, features, features+maxsim, placeholder, "
+        "entailment:NAME, model:NAME or your own module:object"
+    )
 
 
 def check_stance(name):
@@ -596,14 +677,20 @@ def check_stance(name):
 
 
 def checker_of(
-    documents, *, mode="bm25_stemmed", stance="public", documented=False, ratings=None, **settings
+    documents,
+    *,
+    mode="bm25_stemmed",
+    stance="public",
+    decomposition="rules",
+    gate="low",
+    k=3,
+    documented=False,
+    ratings=None,
 ):
-    """A fact-checker by the names that commands and notebooks know; the documented one sets most by itself."""
-    base = EvidenceBase(
-        documents, mode=mode, rating_table=read_ratings(Path(ratings)) if ratings else None
-    )
+    """Give a fact-checker by names; the documented one sets stance, decomposition and gate."""
+    rating_table = read_rating_table(Path(ratings)) if ratings else None
+    base = EvidenceBase(documents, mode=mode, rating_table=rating_table)
     if documented:
-        return FactChecker(
-            base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=settings["k"])
-        )
-    return FactChecker(base, judge_of(stance, base), PipelineConfig(**settings))
+        return FactChecker(base, judges.PlaceholderStance(), replace(DOCUMENTED_CONFIG, k=k))
+    config = CheckerConfig(decomposition=decomposition, gate=gate, k=k)
+    return FactChecker(base, judge_of(stance, base), config)

@@ -1,4 +1,4 @@
-"""Scores of anyone's verdicts, joined by id: as documented, corrected, compared on the same claims; and their cost."""
+"""Scores of anyone's verdicts: as documented, corrected, compared on the same claims; and costs."""
 
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -8,9 +8,9 @@ import pandas as pd
 from pydantic import BaseModel, StrictInt
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import Filled, fitting, yaml_table
-from casebook.factcheck.explain import explain, quality_rows, quality_table
-from casebook.factcheck.verdict import INSUFFICIENT, VERDICTS
+from casebook.factcheck.claims import FilledText, validated_record, yaml_table
+from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
+from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
 from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures import classification
@@ -21,19 +21,23 @@ from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import mcnemar
 
-SHOWN = 10  # ids listed by name
-COMPARED = [
-    *("rival", "n", "groups", "accuracy", "rival accuracy", "system_only", "rival_only"),
-    *(
-        "difference",
-        "difference low",
-        "difference high",
-        "p",
-        "p_adjusted",
-        "verdict",
-        "mcnemar",
-        "reason",
-    ),
+MOST_LISTED_IDS = 10
+COMPARISON_COLUMNS = [
+    "rival",
+    "n",
+    "groups",
+    "accuracy",
+    "rival accuracy",
+    "system_only",
+    "rival_only",
+    "difference",
+    "difference low",
+    "difference high",
+    "p",
+    "p_adjusted",
+    "verdict",
+    "mcnemar",
+    "reason",
 ]
 PARITY_NOTE = (
     "documented formulas: exact comparison, positive class SUPPORTED, a missing "
@@ -41,13 +45,25 @@ PARITY_NOTE = (
 )
 LOG_WEIGHTS = pd.Series({"accuracy": 1.0, "evidence_quality": 0.3, "efficiency": 0.2})
 #: What is measured of a run, by the name that readers see.
-TITLES = yaml_table("names")["run"]
+RUN_MEASURE_TITLES = yaml_table("names")["run"]
 
 
-_OURS = ("label", "gold", "predicted", "confidence", "said", "row")  # of the joined rows: no groups
+#: Columns of the joined rows that are no groups.
+RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said", "row")
 
 
-def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labels=None, **options):
+def score_files(
+    gold,
+    predicted,
+    *,
+    baseline=None,
+    groups=(),
+    cluster=None,
+    labels=None,
+    policy=None,
+    n_resamples=1000,
+    seed=0,
+):
     r"""Score a file of predictions against a file of gold labels.
 
     Parameters
@@ -62,8 +78,12 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
         Column of `gold` whose values belong together.
     labels : dict, optional
         Further spellings, such as ``{"REFUTES": "NOT_SUPPORTED"}``.
-    **options
-        ``policy``, ``n_resamples`` and ``seed`` of `score_joined`.
+    policy : dict, optional
+        ``off_label``, ``nei`` and ``conflict`` of `casebook.score_predictions`.
+    n_resamples : int, default 1000
+        Bootstrap draws, and sign patterns.
+    seed : int, default 0
+        Seed of both.
 
     Returns
     -------
@@ -85,89 +105,91 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
     >>> score_files(gold, gold, n_resamples=100).scores["accuracy"].estimate
     1.0
     """
-    frame = read_labels(gold)
-    fields = [name for name in frame if name not in _OURS]
+    frame = read_verdict_labels(gold)
+    columns = [name for name in frame if name not in RESERVED_COLUMNS]
     for name in (*groups, cluster or "id"):
-        if name not in fields:
-            raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(fields)}")
+        if name not in columns:
+            raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(columns)}")
         if frame[name].map(lambda value: isinstance(value, list | dict)).any():
             raise InputError(f"{gold}: column {name!r} holds lists or objects, which are no groups")
     wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD)]
     if len(wrong):
         problem = (
-            f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here {wrong['label'].iloc[0]!r}): "
-            f"use {', '.join(GOLD)}, or name the spelling's meaning"
+            f"{len(wrong)} of {len(frame)} gold labels are missing or unknown "
+            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD)}, or name the spelling's "
+            "meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
-    rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
+    rows, account = join_labels(frame, read_verdict_labels(predicted), (gold, predicted))
+    baselines = None
     if baseline is not None:
-        blind, _ = join_labels(frame, read_labels(baseline), (gold, baseline))
-        options["baselines"] = {"claim_only": blind["predicted"]}
-    return score_joined(rows, account, groups=groups, cluster=cluster, labels=labels, **options)
+        claim_only, _ = join_labels(frame, read_verdict_labels(baseline), (gold, baseline))
+        baselines = {"claim_only": claim_only["predicted"]}
+    return score_joined(
+        rows,
+        account,
+        policy=policy,
+        baselines=baselines,
+        groups=groups,
+        cluster=cluster,
+        labels=labels,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
 
 
-class Labelled(BaseModel):
-    """A row of a file of labels; what else it has is kept."""
+class LabelRecord(BaseModel):
+    """A row of a file of labels; its other fields are kept."""
 
-    id: StrictInt | Filled
+    id: StrictInt | FilledText
     label: str | bool | int | float | None
 
 
-def read_labels(path):
-    """Read a file of labels: ``id`` as text, ``label``, all other fields, and the ``row`` of the file."""
+def read_verdict_labels(path):
+    """Read a file of labels: ``id`` as text, ``label``, other fields, and ``row`` of the file."""
     rows = []
     for number, record in read_records(path)[0]:
-        fitting(path, number, record, Labelled)
+        validated_record(path, number, record, LabelRecord)
         rows.append(record | {"row": number, "id": str(record["id"])})
     return pd.DataFrame(rows).assign(label=pd.Series([row["label"] for row in rows], dtype=object))
 
 
 def join_labels(gold, predicted, names=("gold", "predictions")):
-    """Join two frames of labels by id: rows in the order of the gold ones, and an account of how they met.
+    """Join two frames of labels by id, and give the rows in gold order, and an account of the join.
 
-    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of rows joined by
-    position.
+    Missing, extra and doubled ids are counted and listed; ``zipped`` are the documented metrics of
+    rows joined by position.
     """
-    rows, told = (_once(frame, name) for frame, name in zip((gold, predicted), names, strict=True))
-    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore").rename(
-        columns={"label": "gold"}
-    )
-    told = told.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
-    missing, extra = (
-        rows["id"][~rows["id"].isin(told["id"])],
-        told["id"][~told["id"].isin(rows["id"])],
-    )
+    gold_name, predicted_name = names
+    rows = _one_row_per_id(gold, gold_name)
+    rows = rows.drop(columns=["gold", "predicted", "confidence"], errors="ignore")
+    rows = rows.rename(columns={"label": "gold"})
+    answers = _one_row_per_id(predicted, predicted_name)
+    answers = answers.filter(["id", "said", "confidence"]).rename(columns={"said": "predicted"})
+    missing = rows["id"][~rows["id"].isin(answers["id"])]
+    extra = answers["id"][~answers["id"].isin(rows["id"])]
     if len(missing) == len(rows):
         raise InputError(
-            f"{names[0]} and {names[1]} have no id in common (first: "
-            f"{rows['id'].iloc[0]!r} and {told['id'].iloc[0]!r}): nothing to score"
+            f"{gold_name} and {predicted_name} have no id in common (first: "
+            f"{rows['id'].iloc[0]!r} and {answers['id'].iloc[0]!r}): nothing to score"
         )
-    rows = rows.drop(columns="said").merge(told, on="id", how="left")
+    rows = rows.drop(columns="said").merge(answers, on="id", how="left")
     rows["predicted"] = rows["predicted"].where(rows["predicted"].notna(), None)
     if "confidence" in rows:
-        said = rows["confidence"].astype(object).replace("", None)
-        rows["confidence"] = pd.to_numeric(
-            said.where(said.map(np.isscalar), np.inf), errors="coerce"
-        ).astype(float)
-        wrong = rows["id"][said.notna() & ~rows["confidence"].between(0, 1)]
-        if len(wrong):
-            raise InputError(
-                f"{names[1]}: {len(wrong)} values of 'confidence' are not from 0 to 1 (id {wrong.iloc[0]})"
-            )
-    doubled = [frame["id"][frame["id"].duplicated()].unique() for frame in (gold, predicted)]
-    listed = {
+        rows["confidence"] = _confidence(rows, predicted_name)
+    ids = {
         "missing": missing,
         "extra": extra,
-        "doubled_gold": doubled[0],
-        "doubled_predictions": doubled[1],
+        "doubled_gold": gold["id"][gold["id"].duplicated()].unique(),
+        "doubled_predictions": predicted["id"][predicted["id"].duplicated()].unique(),
     }
     account = {
         "gold": len(gold),
         "predictions": len(predicted),
         "matched": len(rows) - len(missing),
     }
-    account |= {name: len(ids) for name, ids in listed.items()}
-    account["listed"] = {name: list(ids[:SHOWN]) for name, ids in listed.items()}
+    account |= {name: len(values) for name, values in ids.items()}
+    account["listed"] = {name: list(values[:MOST_LISTED_IDS]) for name, values in ids.items()}
     size = min(len(gold), len(predicted))
     account["zipped"] = documented_metrics(
         gold["label"].tolist()[:size], predicted["label"].tolist()[:size]
@@ -175,19 +197,32 @@ def join_labels(gold, predicted, names=("gold", "predictions")):
     return rows, account
 
 
-def _once(frame, name):
-    """One row per id, with what was ``said``: None where nothing was; contradictions are refused."""
-    said = frame["label"].map(
+def _one_row_per_id(frame, name):
+    """One row per id, with the label in ``said``, None if there is none; contradictions refused."""
+    labels = frame["label"].map(
         lambda label: None if pd.isna(label) or not str(label).strip() else str(label)
     )
-    once = frame.assign(said=said.astype(object)).drop_duplicates(["id", "said"])
-    unlike = once["id"][once["id"].duplicated()].unique()
-    if len(unlike):
+    rows = frame.assign(said=labels.astype(object)).drop_duplicates(["id", "said"])
+    contradicted = rows["id"][rows["id"].duplicated()].unique()
+    if len(contradicted):
         raise InputError(
-            f"{name}: {len(unlike)} ids stand more than once with different labels "
-            f"(first: {', '.join(unlike[:3])}); keep one row of each"
+            f"{name}: {len(contradicted)} ids stand more than once with different labels "
+            f"(first: {', '.join(contradicted[:3])}); keep one row of each"
         )
-    return once
+    return rows
+
+
+def _confidence(rows, name):
+    """Confidence of joined rows as numbers from 0 to 1; others are refused."""
+    values = rows["confidence"].astype(object).replace("", None)
+    scalars = values.where(values.map(np.isscalar), np.inf)
+    confidence = pd.to_numeric(scalars, errors="coerce").astype(float)
+    wrong = rows["id"][values.notna() & ~confidence.between(0, 1)]
+    if len(wrong):
+        raise InputError(
+            f"{name}: {len(wrong)} values of 'confidence' are not from 0 to 1 (id {wrong.iloc[0]})"
+        )
+    return confidence
 
 
 def score_joined(
@@ -202,103 +237,116 @@ def score_joined(
     n_resamples=1000,
     seed=0,
 ):
-    """Score joined rows: documented, corrected, calibrated, against the majority and the baselines."""
-    clusters, gold = rows[cluster] if cluster else None, rows["gold"]
-    options = {"labels": labels, "clusters": clusters, "n_resamples": n_resamples, "seed": seed} | (
-        policy or {}
-    )
-    parts = {name: rows[name] for name in groups}
+    """Score joined rows: documented, corrected, calibrated, against majority and baselines."""
+    gold = rows["gold"]
+    clusters = rows[cluster] if cluster else None
     scores = classification.score_predictions(
-        gold, rows["predicted"], groups=parts, baselines=baselines, **options
+        gold,
+        rows["predicted"],
+        labels=labels,
+        clusters=clusters,
+        groups={name: rows[name] for name in groups},
+        baselines=baselines,
+        n_resamples=n_resamples,
+        seed=seed,
+        **(policy or {}),
     )
     right = is_right(gold, rows["predicted"], labels, scores.policy)
-    kept = right.notna()
-    # Rows that the system's answers drop are dropped for all; no others are.
-    policy = scores.policy | {"off_label": scores.policy["off_label"].replace("drop", "wrong")}
-    most = majority(gold[kept], labels, scores.policy | {"off_label": "wrong"})
+    counted = right.notna()
+    most = majority(gold[counted], labels, scores.policy | {"off_label": "wrong"})
     rivals = {"majority": [most] * len(rows)} | (baselines or {})
-    answers = {name: is_right(gold, verdicts, labels, policy) for name, verdicts in rivals.items()}
-    compared = compare_verdicts(
-        right, answers, clusters=clusters, n_resamples=n_resamples, seed=seed
+    # Rows that the system's answers drop are dropped for all; no others are.
+    rival_policy = scores.policy | {
+        "off_label": scores.policy["off_label"].replace("drop", "wrong")
+    }
+    comparisons = compare_verdicts(
+        right,
+        {name: is_right(gold, verdicts, labels, rival_policy) for name, verdicts in rivals.items()},
+        clusters=clusters,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     stated = None
     if "confidence" in rows:
-        options = {
-            "clusters": clusters[kept] if cluster else None,
-            "n_resamples": n_resamples,
-            "seed": seed,
-        }
-        stated = calibration(right[kept].astype(bool), rows["confidence"][kept], **options)
-    return FactcheckReport(account, scores, stated, compared)
+        stated = calibration(
+            right[counted].astype(bool),
+            rows["confidence"][counted],
+            clusters=clusters[counted] if cluster else None,
+            n_resamples=n_resamples,
+            seed=seed,
+        )
+    return FactcheckReport(account, scores, stated, comparisons)
 
 
 def is_right(gold, predicted, labels=None, policy=None):
     """Whether each verdict is right under the policies, None where the row is left out."""
-    rows, _ = encode(gold, labels)
-    columns, _ = encode(predicted, labels)
+    gold_codes, _ = encode(gold, labels)
+    predicted_codes, _ = encode(predicted, labels)
     tables = classification.collapse_cells(**(policy or {}))
-    right = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
-    right[~tables.any((1, 2))] = None
+    right_by_cell = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
+    right_by_cell[~tables.any((1, 2))] = None
     index = gold.index if isinstance(gold, pd.Series) else None
-    return pd.Series(
-        right[rows * len(classification.OUTCOMES) + columns], index=index, dtype=object
-    )
+    cells = gold_codes * len(classification.OUTCOMES) + predicted_codes
+    return pd.Series(right_by_cell[cells], index=index, dtype=object)
 
 
 def majority(gold, labels=None, policy=None):
     """The label whose constant answer is right most often under the policies."""
-    hits = {
+    n_right = {
         label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD
     }
-    return max(hits, key=hits.get)
+    return max(n_right, key=n_right.get)
 
 
 def compare_verdicts(
     right, rivals, *, clusters=None, margin=0.0, n_resamples=10_000, seed=0, not_measured=None
 ):
-    """Compare a system with others on the same claims, as one family of contrasts; None leaves a claim out.
+    """Compare a system with rivals on the same claims, as one family of contrasts.
 
-    ``not_measured`` names rivals that had no input, or the same one, with the reason. McNemar's exact p stands beside
-    the sign-flip test over clusters only where every claim stands alone.
+    None leaves a claim out. ``not_measured`` names rivals that had no input, or the same one, with
+    the reason. McNemar's exact p stands beside the sign-flip test over clusters only where every
+    claim stands alone.
     """
-    names = list(rivals)
     # Columns are numbers: a rival may be called "system".
-    answers = [list(right), *(list(rivals[name]) for name in names)]
-    table = pd.DataFrame(dict(enumerate(answers)), dtype=object)
-    kept = table.notna().all(axis=1)
-    table = table[kept].astype(float)
-    if not names or table.empty:
-        return pd.DataFrame(columns=COMPARED)
-    groups = None if clusters is None else pd.Series(list(clusters))[kept]
-    unmeasured = {
-        (0, names.index(name) + 1): why
-        for name, why in (not_measured or {}).items()
-        if name in names
-    }
-    options = {
-        "margin": margin,
-        "n_resamples": n_resamples,
-        "seed": seed,
-        "not_measured": unmeasured,
-    }
-    found = contrasts(table, [(0, place) for place in table.columns[1:]], groups, **options)
-    found = found.rename(columns={"low": "difference low", "high": "difference high"})
-    ours = table[0]
+    columns = dict(enumerate(rivals, start=1))
+    table = pd.DataFrame(
+        {0: list(right)} | {column: list(rivals[name]) for column, name in columns.items()},
+        dtype=object,
+    )
+    counted = table.notna().all(axis=1)
+    table = table[counted].astype(float)
+    if not columns or table.empty:
+        return pd.DataFrame(columns=COMPARISON_COLUMNS)
+    groups = None if clusters is None else pd.Series(list(clusters))[counted]
+    reasons = not_measured or {}
+    comparisons = contrasts(
+        table,
+        [(0, column) for column in columns],
+        groups,
+        margin=margin,
+        n_resamples=n_resamples,
+        seed=seed,
+        not_measured={
+            (0, column): reasons[name] for column, name in columns.items() if name in reasons
+        },
+    )
+    comparisons = comparisons.rename(columns={"low": "difference low", "high": "difference high"})
+    system = table[0]
     others = table.drop(columns=0)
-    found["rival"] = names
-    found["accuracy"] = ours.mean()
-    found["rival accuracy"] = others.mean().array
-    found["system_only"] = others.lt(ours, axis=0).sum().array
-    found["rival_only"] = others.gt(ours, axis=0).sum().array
-    found["mcnemar"] = np.nan
+    comparisons["rival"] = list(rivals)
+    comparisons["accuracy"] = system.mean()
+    comparisons["rival accuracy"] = others.mean().array
+    comparisons["system_only"] = others.lt(system, axis=0).sum().array
+    comparisons["rival_only"] = others.gt(system, axis=0).sum().array
+    comparisons["mcnemar"] = np.nan
     if groups is None or groups.is_unique:
-        found["mcnemar"] = [mcnemar(ours, others[place]).pvalue for place in others]
-    return found[COMPARED]
+        comparisons["mcnemar"] = [mcnemar(system, others[column]).pvalue for column in others]
+    return comparisons[COMPARISON_COLUMNS]
 
 
 @dataclass(frozen=True, eq=False)
 class FactcheckReport:
-    """Everything that is said of one system's verdicts."""
+    """Everything that is measured of one system's verdicts."""
 
     account: dict
     scores: Scores
@@ -307,12 +355,9 @@ class FactcheckReport:
 
     def as_dict(self):
         """The sections ``parity`` and ``corrected`` as plain values for JSON."""
-        scores, stated = self.scores, self.calibration
-        parity = (
-            scores.parity["S"]
-            | scores.parity
-            | {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
-        )
+        scores = self.scores
+        parity = scores.parity["S"] | scores.parity
+        parity |= {"note": PARITY_NOTE, "zipped": self.account["zipped"]}
         corrected = {
             "n": scores.n,
             "policy": scores.policy,
@@ -320,75 +365,85 @@ class FactcheckReport:
             "measures": scores.numbers(),
             "confusion": scores.counts.to_dict(orient="index"),
             "excluded": scores.excluded,
-            "parse_rate": _plain(scores.parse_rate),
+            "parse_rate": plain_values(scores.parse_rate),
             "off_label": scores.foreign,
-            "policies": _plain(scores.policies),
-            "baselines": _plain(scores.baselines),
-            "groups": _plain(scores.groups),
-            "comparisons": _plain(self.comparisons),
+            "policies": plain_values(scores.policies),
+            "baselines": plain_values(scores.baselines),
+            "groups": plain_values(scores.groups),
+            "comparisons": plain_values(self.comparisons),
         }
-        if stated is not None:
-            told = {"n": stated.n, "missing": stated.missing, "controls": stated.controls}
-            corrected["calibration"] = told | {"measures": _plain(stated.measures)}
+        if self.calibration is not None:
+            corrected["calibration"] = {
+                "n": self.calibration.n,
+                "missing": self.calibration.missing,
+                "controls": self.calibration.controls,
+                "measures": plain_values(self.calibration.measures),
+            }
         return {"parity": parity, "corrected": corrected}
 
     def as_text(self):
         """The report as lines for a terminal."""
-        scores, account, control = self.scores, self.account, self.scores.baselines["majority"]
-        counts = {name: account[name] for name in ("gold", "matched", "missing", "extra")}
-        counts |= {"doubled ids": account["doubled_gold"] + account["doubled_predictions"]}
-        original = {name: round(value, 4) for name, value in scores.parity["S"].items()}
-        told = {"rows": counts} | {
-            name: dict.fromkeys(ids, "") for name, ids in account["listed"].items() if ids
-        }
-        told |= {"original definition (version S)": original, "standard definition": scores.policy}
-        told |= {
-            "excluded": scores.excluded,
-            "off-label answers": dict([*scores.foreign.items()][:SHOWN]),
-        }
         lines = []
-        for title, values in told.items():
+        for title, values in self._facts().items():
             if values:
-                lines.append(
-                    f"{title}: "
-                    + ", ".join(f"{name} {value}".strip() for name, value in values.items())
-                )
-        found = [
-            {
-                "measure": name,
-                "value": one.estimate,
-                "95 % interval": bounds_text(one.low, one.high),
-                "n": one.n,
-            }
-            | {
-                "majority": control[name].estimate if name in control else None,
-                "reason": one.reason or "",
-            }
-            for name, one in {"parse rate": scores.parse_rate, **scores.measures}.items()
-        ]
-        table = pd.DataFrame(found).astype({"value": float, "majority": float})
+                facts = [f"{name} {value}".strip() for name, value in values.items()]
+                lines.append(f"{title}: {', '.join(facts)}")
+        table = self._measures()
         lines.append(table.to_string(index=False, float_format="{:.4f}".format, na_rep="-"))
-        return "\n".join([*lines, "gold by outcome:", scores.counts.to_string()])
+        return "\n".join([*lines, "gold by outcome:", self.scores.counts.to_string()])
+
+    def _facts(self):
+        """Counts, original metrics and policies, by the title of their line."""
+        scores = self.scores
+        account = self.account
+        counts = {name: account[name] for name in ("gold", "matched", "missing", "extra")}
+        counts["doubled ids"] = account["doubled_gold"] + account["doubled_predictions"]
+        original = {name: round(value, 4) for name, value in scores.parity["S"].items()}
+        return {
+            "rows": counts,
+            **{name: dict.fromkeys(ids, "") for name, ids in account["listed"].items()},
+            "original definition (version S)": original,
+            "standard definition": scores.policy,
+            "excluded": scores.excluded,
+            "off-label answers": dict(list(scores.foreign.items())[:MOST_LISTED_IDS]),
+        }
+
+    def _measures(self):
+        """Every measure with its interval and that of the majority class."""
+        control = self.scores.baselines["majority"]
+        rows = []
+        for name, value in {"parse rate": self.scores.parse_rate, **self.scores.measures}.items():
+            rows.append(
+                {
+                    "measure": name,
+                    "value": value.estimate,
+                    "95 % interval": bounds_text(value.low, value.high),
+                    "n": value.n,
+                    "majority": control[name].estimate if name in control else None,
+                    "reason": value.reason or "",
+                }
+            )
+        return pd.DataFrame(rows).astype({"value": float, "majority": float})
 
 
-def _plain(found):
-    """Frames, and intervals in dicts however deep, as plain values."""
-    if isinstance(found, pd.DataFrame):
-        return found.astype(object).where(found.notna(), None).to_dict("records")
-    if isinstance(found, dict):
-        return {name: _plain(one) for name, one in found.items()}
+def plain_values(values):
+    """Give frames, and intervals in dicts of any depth, as plain values."""
+    if isinstance(values, pd.DataFrame):
+        return values.astype(object).where(values.notna(), None).to_dict("records")
+    if isinstance(values, dict):
+        return {name: plain_values(value) for name, value in values.items()}
     return {
-        "value": found.estimate,
-        "ci": [found.low, found.high],
-        "n": found.n,
-        "reason": found.reason,
+        "value": values.estimate,
+        "ci": [values.low, values.high],
+        "n": values.n,
+        "reason": values.reason,
     }
 
 
 # --- what checking costs, and the log of a run
 
 
-def of_results(results, name, dtype=object):
+def field_of_results(results, name, dtype=object):
     """One field of every result."""
     return pd.Series([getattr(result, name) for result in results], dtype=dtype)
 
@@ -408,7 +463,7 @@ def cost_rows(results):
 
 
 def high_credibility(results):
-    """Share of evidence of high credibility: of all items, and as a mean over the claims that have any."""
+    """Share of evidence of high credibility: of all items, and as a mean over claims with any."""
     rows = cost_rows(results).query("evidence > 0")
     if rows.empty:
         return {"macro": None, "pooled": None}
@@ -418,20 +473,21 @@ def high_credibility(results):
 
 
 def documented_performance(results):
-    """The documented performance numbers as the document defines them; NaN where no claim was checked to the end.
+    """The documented performance numbers as the document defines them; NaN without a whole check.
 
-    Average time to verify a claim (all stages, also of claims that crashed), queries and evidence per claim (claims
-    that found nothing count 0), and the proportion of high-credibility sources.
+    Average time to verify a claim (all stages, also of claims that crashed), queries and evidence
+    per claim (claims that retrieved nothing count 0), and the proportion of high-credibility
+    sources.
     """
-    whole = [result for result in results if result.error is None]
+    completed = [result for result in results if result.error is None]
     seconds = cost_rows(results)["seconds"]
-    costs = cost_rows(whole)
+    costs = cost_rows(completed)
     numbers = {
         "mean_processing_time": seconds.mean(),
         "total_processing_time": seconds.sum(),
         "queries_per_claim": costs["queries"].mean(),
         "evidence_per_claim": costs["evidence"].mean(),
-        "high_credibility_ratio": high_credibility(whole)["pooled"],
+        "high_credibility_ratio": high_credibility(completed)["pooled"],
     }
     return pd.Series(numbers, dtype=float).to_dict()
 
@@ -439,15 +495,15 @@ def documented_performance(results):
 def documented_performance_in_code(results):
     """The same numbers as the document's code computes them.
 
-    Time is that of the verdict stage alone, the ratio a mean over the claims with evidence, and 0 stands where there
-    is nothing.
+    Time is that of the verdict stage alone, the ratio a mean over the claims with evidence, and 0
+    stands where there is nothing.
     """
-    times = _verdict_seconds(results)
-    whole = [result for result in results if result.error is None]
+    seconds = _verdict_seconds(results)
+    completed = [result for result in results if result.error is None]
     numbers = documented_performance(results) | {
-        "mean_processing_time": times.mean(),
-        "total_processing_time": times.sum(),
-        "high_credibility_ratio": high_credibility(whole)["macro"],
+        "mean_processing_time": seconds.mean(),
+        "total_processing_time": seconds.sum(),
+        "high_credibility_ratio": high_credibility(completed)["macro"],
     }
     return pd.Series(numbers, dtype=float).fillna(0.0).to_dict()
 
@@ -468,35 +524,38 @@ def performance(results):
 
 def timings(results):
     """Seconds of every stage and of all together: mean, median, 95th percentile and n."""
-    table = pd.DataFrame([result.timings for result in results], dtype=float).fillna(0.0)
-    table["total"] = table.sum(axis=1)
-    found = pd.DataFrame(
+    seconds = pd.DataFrame([result.timings for result in results], dtype=float).fillna(0.0)
+    seconds["total"] = seconds.sum(axis=1)
+    table = pd.DataFrame(
         {
-            "mean": table.mean(),
-            "median": table.median(),
-            "p95": table.quantile(0.95),
-            "n": len(table),
+            "mean": seconds.mean(),
+            "median": seconds.median(),
+            "p95": seconds.quantile(0.95),
+            "n": len(seconds),
         }
     )
-    return found.rename_axis("stage").reset_index()
+    return table.rename_axis("stage").reset_index()
 
 
 def run_log(results, truths=None):
-    """The run log, one row a run, with the documented columns: without a label its accuracy is its own confidence."""
+    """The run log, one row a run, with the documented columns.
+
+    The accuracy of a run without a label is its own confidence.
+    """
     costs = cost_rows(results)
     truths = pd.Series(truths or [None] * len(results), dtype=object)
     labelled = truths.map(bool)
-    verdicts = of_results(results, "verdict")
-    confidence = of_results(results, "confidence", float).fillna(0.0)
+    verdicts = field_of_results(results, "verdict")
+    confidence = field_of_results(results, "confidence", float).fillna(0.0)
     return costs.assign(
         label=verdicts,
         gold=truths.where(labelled, None),
-        probability=of_results(results, "support", float),
+        probability=field_of_results(results, "support", float),
         labelled=labelled,
         accuracy=(verdicts == truths).astype(float).where(labelled, confidence),
         evidence_quality=(costs["high"] / costs["evidence"]).fillna(0.0),
         efficiency=1 / _verdict_seconds(results).clip(lower=0.1),
-        error=of_results(results, "error"),
+        error=field_of_results(results, "error"),
     )
 
 
@@ -517,7 +576,7 @@ def honest_accuracy(log):
 
 
 def write_log(path, log):
-    """Write the run log, which ``casebook factcheck score`` reads as predictions; crashed claims have no label."""
+    """Write the run log, which ``casebook factcheck score`` reads; crashed claims have no label."""
     return write_text(path, log.to_json(orient="records", lines=True, force_ascii=False))
 
 
@@ -525,20 +584,12 @@ def write_log(path, log):
 
 
 def as_report(claims, results, config, *, n_resamples=1000, seed=0):
-    """Everything that is known of checked claims, and the scores of those with a label."""
-    told = []
-    for result in results:
-        text = removal = None
-        if not result.error:
-            explained = explain(result, config.rule)
-            text = explained.text
-            removal = explained.removal and list(explained.removal.ids)
-        told.append(asdict(result) | {"explanation": text, "removal": removal})
-    groups, log = (
-        {claim.id: claim.group for claim in claims},
-        run_log(results, [claim.label for claim in claims]),
-    )
-    scored = score_labelled(claims, results, n_resamples, seed) if log["labelled"].any() else None
+    """Give the report on checked claims, and the scores of those with a label."""
+    groups = {claim.id: claim.group for claim in claims}
+    log = run_log(results, [claim.label for claim in claims])
+    scored = None
+    if log["labelled"].any():
+        scored = score_labelled(claims, results, n_resamples=n_resamples, seed=seed)
     documented = documented_performance(results)
     report = {
         "outcomes": outcomes(results),
@@ -553,43 +604,68 @@ def as_report(claims, results, config, *, n_resamples=1000, seed=0):
         "explanations": quality_table(
             quality_rows(results, config.rule, seed), groups, n_resamples, seed
         ),
-        "systems": shares(claims, results, n_resamples=n_resamples, seed=seed),
+        "systems": verdict_shares(claims, results, n_resamples=n_resamples, seed=seed),
         "labels": scored and scored.as_dict(),
-        "claims": told,
+        "claims": [_explained(result, config.rule) for result in results],
     }
-    return report | ({"log_accuracy": honest_accuracy(log)} if scored else {}), scored
+    if scored:
+        report["log_accuracy"] = honest_accuracy(log)
+    return report, scored
 
 
-def score_labelled(claims, results, n_resamples=1000, seed=0):
-    """Scores of the claims that have a label; INSUFFICIENT is a class of its own if any claim has it."""
+def _explained(result, rule):
+    """A result with the text of its explanation and the smallest removal."""
+    row = asdict(result) | {"explanation": None, "removal": None}
+    if not result.error:
+        explanation = explain_verdict(result, rule)
+        row["explanation"] = explanation.text
+        row["removal"] = explanation.removal and list(explanation.removal.ids)
+    return row
+
+
+def score_labelled(claims, results, *, n_resamples=1000, seed=0):
+    """Scores of the claims with a label; INSUFFICIENT is a class of its own if any claim has it."""
     frame = pd.DataFrame(claims)[["id", "label", "group"]]
-    answers = frame[["id"]].assign(label=of_results(results, "verdict"))
+    answers = frame[["id"]].assign(label=field_of_results(results, "verdict"))
     labelled = frame["label"] != ""
-    policy = {"nei": "three_class"} if frame["label"].eq(INSUFFICIENT).any() else {}
-    together = None if frame.loc[labelled, "group"].is_unique else "group"
-    joined = join_labels(frame[labelled], answers[labelled])
+    rows, account = join_labels(frame[labelled], answers[labelled])
+    three_class = frame["label"].eq(INSUFFICIENT_EVIDENCE).any()
     return score_joined(
-        *joined, policy=policy, cluster=together, n_resamples=n_resamples, seed=seed
+        rows,
+        account,
+        policy={"nei": "three_class"} if three_class else {},
+        cluster=None if frame.loc[labelled, "group"].is_unique else "group",
+        n_resamples=n_resamples,
+        seed=seed,
     )
 
 
-def shares(claims, results, *, n_resamples=1000, seed=0):
-    """Share of each verdict by system of a log of answers (the claims' category), with intervals over questions."""
-    rows, frame = [], pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
-    for name, mine in frame.groupby("category", sort=False):
-        for verdict in VERDICTS:
-            given = (mine["verdict"] == verdict).astype(float)
-            mean = bootstrap_mean(given, clusters=mine["group"], n_resamples=n_resamples, seed=seed)
-            rows.append(
-                {"category": name, "verdict": verdict, "n": mean.n} | bounded("share", mean)
+def verdict_shares(claims, results, *, n_resamples=1000, seed=0):
+    """Share of each verdict by system of a log of answers, with intervals over questions.
+
+    The system is the claims' category.
+    """
+    frame = pd.DataFrame(claims).assign(verdict=[result.verdict for result in results])
+    rows = []
+    for category, members in frame.groupby("category", sort=False):
+        for verdict in CLAIM_VERDICTS:
+            share = bootstrap_mean(
+                (members["verdict"] == verdict).astype(float),
+                clusters=members["group"],
+                n_resamples=n_resamples,
+                seed=seed,
             )
+            row = {"category": category, "verdict": verdict, "n": share.n}
+            rows.append(row | bounded("share", share))
     return pd.DataFrame(rows)
 
 
 def outcomes(results):
     """How often checking ended with each verdict, or crashed where and why."""
-    ends = [
-        "crashed in " + ": ".join(r.error.split(": ", 2)[:2]) if r.error else r.verdict
-        for r in results
-    ]
+    ends = []
+    for result in results:
+        if result.error:
+            ends.append("crashed in " + ": ".join(result.error.split(": ", 2)[:2]))
+        else:
+            ends.append(result.verdict)
     return dict(Counter(ends).most_common())

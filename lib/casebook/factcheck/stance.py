@@ -22,18 +22,18 @@ from casebook.factcheck.claims import (
     answered,
     compared_numbers,
     content,
-    listed,
-    names,
-    numbers,
-    sentences,
+    proper_names,
+    sentence_spans,
+    stated_numbers,
     stems,
-    words,
+    word_set,
+    word_tokens,
 )
 from casebook.factcheck.verdict import (
-    INSUFFICIENT,
+    EVIDENCE_STANCES,
+    INSUFFICIENT_EVIDENCE,
     NEUTRAL,
     REFUTES,
-    STANCES,
     SUPPORTED,
     SUPPORTS,
     overlap,
@@ -42,7 +42,7 @@ from casebook.models.logistic import logistic_regression, settled
 from casebook.plugins import called, plugin
 from casebook.readers import read_yaml
 
-#: Feature of the default judge to the sign that its weight has by its meaning, whatever the data say.
+#: Features of the default judge, with the sign that the meaning of each gives to its weight.
 SIGNS = {
     "names found": 1,
     "words found": 1,
@@ -54,31 +54,35 @@ SIGNS = {
     "stronger words": -1,
 }
 #: Features of one passage, of the judge that is fitted on our claims.
-NAMES = (
-    *(
-        "coverage",
-        "source",
-        "coverage x source",
-        "numbers found",
-        "numbers in conflict",
-        "numbers absent",
-    ),
-    *("polarity differs", "polarity differs x coverage", "log length", "maxsim"),
+PASSAGE_FEATURES = (
+    "coverage",
+    "source",
+    "coverage x source",
+    "numbers found",
+    "numbers in conflict",
+    "numbers absent",
+    "polarity differs",
+    "polarity differs x coverage",
+    "log length",
+    "maxsim",
 )
-DIGITS = frozenset("0123456789")
-NEGATIONS = listed(claims.WORDS["negations"])
+ASCII_DIGITS = frozenset("0123456789")
+NEGATIONS = word_set(claims.WORD_LISTS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
 class PublicJudge:
-    """The default judge: logistic regression on `joint_features`, learnt on five public sets but for one left out.
+    """The default judge: logistic regression on `joint_features`, learnt on five public sets.
 
-    It reads all evidence of a claim at once, because what supports a claim is often spread over several sentences. A
-    document that alone covers nearly all that the evidence covers of the claim is judged alone, so that documents can
-    contradict each other; the others are judged together. Documents that speak of something else are neutral.
+    With ``left_out``, its weights are those learnt without that set.
 
-    A rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may mean the same,
-    evidence that would support the claim is neutral.
+    It reads all evidence of a claim at once, because what supports a claim is often spread over
+    several sentences. A document that alone covers nearly all that the evidence covers of the claim
+    is judged alone, so that documents can contradict each other; the others are judged together.
+    Documents that speak of something else are neutral.
+
+    A rival in the place of a word of the claim refutes it, see `exchanged`; where the two words may
+    mean the same, evidence that would support the claim is neutral.
     """
 
     reads_together = True
@@ -105,71 +109,95 @@ class PublicJudge:
         p = self.probability(claim, texts)
         if p < 0.5:
             return REFUTES, p
-        return (NEUTRAL, None) if exchanged(claim, tuple(texts)) else (SUPPORTS, p)
+        if exchanged(claim, tuple(texts)):
+            return NEUTRAL, None
+        return SUPPORTS, p
 
     def judge(self, claim, passages):
         documents = {}
         for passage in passages:
-            documents.setdefault((passage.header, passage.row), []).append(_headed(passage))
+            documents.setdefault(_document_key(passage), []).append(_with_header(passage))
         # Another number is a contradiction, and no other subject.
-        wanted = frozenset(stem for stem in content(claim) if not stem[0].isdigit())
+        wanted = _stems_without_numbers(claim)
         gate = judge_table()["relevance"]
-        shares = {
-            name: _share(wanted, content(" ".join(texts))) for name, texts in documents.items()
+        coverage = {
+            key: _coverage(wanted, content(" ".join(texts))) for key, texts in documents.items()
         }
-        bar = max(gate["least"], gate["beside"] * max(shares.values(), default=0.0))
-        relevant = [name for name in documents if shares[name] >= bar]
-        together = [text for name in relevant for text in documents[name]]
-        alone = gate["alone"] * _share(wanted, content(" ".join(together)))
-        judged = {}
-        for name in relevant:
-            judged[name] = self._stance(
-                claim, documents[name] if shares[name] >= alone else together
-            )
-        return [judged.get((passage.header, passage.row), (NEUTRAL, None)) for passage in passages]
+        threshold = max(gate["least"], gate["beside"] * max(coverage.values(), default=0.0))
+        relevant = [key for key in documents if coverage[key] >= threshold]
+        all_texts = [text for key in relevant for text in documents[key]]
+        joint_coverage = _coverage(wanted, content(" ".join(all_texts)))
+        stances = {}
+        for key in relevant:
+            stands_alone = coverage[key] >= gate["alone"] * joint_coverage
+            stances[key] = self._stance(claim, documents[key] if stands_alone else all_texts)
+        return [stances.get(_document_key(passage), (NEUTRAL, None)) for passage in passages]
+
+
+def _document_key(passage):
+    return passage.header, passage.row
 
 
 @cache
 def judge_table():
-    return read_yaml(claims.FOLDER / "judge.yml")
+    return read_yaml(claims.FACTCHECK_DATA / "judge.yml")
 
 
 @cache
 def _opposites():
     """Stems that each stem is the opposite of."""
-    found = defaultdict(set)
-    for first, second in map(stems, judge_table()["opposites"]):
-        found[first].add(second)
-        found[second].add(first)
-    return dict(found)
+    opposites = defaultdict(set)
+    for left, right in map(stems, judge_table()["opposites"]):
+        opposites[left].add(right)
+        opposites[right].add(left)
+    return dict(opposites)
 
 
 def joint_features(claim, texts):
-    """What a claim and all of its evidence share, in the order of ``SIGNS``."""
-    opposites, stronger = _opposites(), frozenset(stems(" ".join(judge_table()["stronger"])))
-    whole = " ".join(texts)
-    wanted, there = content(claim), content(whole)
-    body = frozenset(stem for stem in wanted if not stem[0].isdigit())
-    named = body & frozenset().union(*(content(name) for name in names(claim)))
-    plain = body - named
-    nearest = max(texts, key=lambda text: _share(body, content(text)), default="")
-    turned = sum(bool(opposites.get(stem, set()) & (there - wanted)) for stem in body - there)
-    added = (frozenset(stems(claim)) & stronger) - frozenset(stems(whole))
-    counted = compared_numbers(numbers(claim), numbers(whole))
-    differs = _polarity_differs(claim, nearest_clause(nearest, plain))
+    """Features of a claim and all of its evidence, in the order of ``SIGNS``."""
+    evidence = " ".join(texts)
+    claim_stems = content(claim)
+    evidence_stems = content(evidence)
+    body = _stems_without_numbers(claim)
+    names = body & _stems_of_names(claim)
+    plain = body - names
+    opposites = _opposites()
+    only_in_evidence = evidence_stems - claim_stems
+    n_opposites = sum(
+        bool(opposites.get(stem, set()) & only_in_evidence) for stem in body - evidence_stems
+    )
+    stronger = frozenset(stems(" ".join(judge_table()["stronger"])))
+    added = (frozenset(stems(claim)) & stronger) - frozenset(stems(evidence))
+    nearest = max(texts, key=lambda text: _coverage(body, content(text)), default="")
     return np.array(
-        [_share(named, there), _share(plain, there), *counted, differs, turned, len(added)],
+        [
+            _coverage(names, evidence_stems),
+            _coverage(plain, evidence_stems),
+            *compared_numbers(stated_numbers(claim), stated_numbers(evidence)),
+            _polarity_differs(claim, nearest_clause(nearest, plain)),
+            n_opposites,
+            len(added),
+        ],
         dtype=float,
     )
 
 
-def _share(wanted, there):
-    return len(wanted & there) / len(wanted) if wanted else 1.0
+def _stems_without_numbers(text):
+    return frozenset(stem for stem in content(text) if not stem[0].isdigit())
+
+
+def _stems_of_names(text):
+    return frozenset().union(*(content(name) for name in proper_names(text)))
+
+
+def _coverage(wanted, present):
+    """Share of the wanted stems that are present."""
+    return len(wanted & present) / len(wanted) if wanted else 1.0
 
 
 def negations(text):
     """How many words turn a statement round."""
-    return sum(word in NEGATIONS for word in words(text))
+    return sum(word in NEGATIONS for word in word_tokens(text))
 
 
 def _polarity_differs(claim, clause):
@@ -183,170 +211,192 @@ def nearest_clause(text, wanted):
 
 
 #: A word and whether it is a name, which stands in capitals where it does not open a sentence.
-Token = namedtuple("Token", "word stem named")
+Token = namedtuple("Token", "word stem is_name")
 #: A word of a claim, the word in its place in the evidence, and whether one excludes the other.
-Exchange = namedtuple("Exchange", "word other excluded")
+Exchange = namedtuple("Exchange", "word rival excluded")
 
 
 @lru_cache(maxsize=5_000)
 def exchanged(claim, texts):
-    """Words of a claim in whose place the evidence has another, in the sentence that has most of the claim."""
-    spans = [text[start:end] for text in texts for start, end in sentences(text)]
-    most = max((len(content(claim) & content(span)) for span in spans), default=0)
-    there = frozenset().union(*map(content, spans))
-    nearest = [span for span in spans if len(content(claim) & content(span)) == most]
-    return min((_exchanges(claim, span, there) for span in nearest), key=len, default=())
+    """Words of a claim in whose place the evidence has another.
+
+    They are looked up in the sentence that has most of the claim.
+    """
+    sentences = [text[start:end] for text in texts for start, end in sentence_spans(text)]
+    evidence_stems = frozenset().union(*map(content, sentences))
+    n_shared = [len(content(claim) & content(sentence)) for sentence in sentences]
+    most = max(n_shared, default=0)
+    candidates = []
+    for sentence, n in zip(sentences, n_shared, strict=True):
+        if n == most:
+            candidates.append(_exchanges(claim, sentence, evidence_stems))
+    return min(candidates, key=len, default=())
 
 
-def _exchanges(claim, sentence, there):
-    """Exchanged words between a claim and a sentence; ``there``: stems of all evidence."""
-    wanted, inside = content(claim), content(sentence)
+def _exchanges(claim, sentence, evidence_stems):
+    """Exchanged words between a claim and a sentence."""
+    claim_stems = content(claim)
+    sentence_stems = content(sentence)
     exchanges = []
-    for word, other in _same_place(_tokens(claim), _tokens(sentence)):
-        rest = wanted - {word.stem}
-        new = word.stem not in there and other.stem not in wanted
+    for word, rival in _same_place(_tokens(claim), _tokens(sentence)):
+        rest = claim_stems - {word.stem}
         excluded = _excludes(
-            word, other, _share(rest, inside), verbatim=len(rest) >= 3 and rest <= inside, new=new
+            word,
+            rival,
+            _coverage(rest, sentence_stems),
+            verbatim=len(rest) >= 3 and rest <= sentence_stems,
+            new=word.stem not in evidence_stems and rival.stem not in claim_stems,
         )
         if excluded is not None:
-            exchanges.append(Exchange(word.word, other.word, excluded))
+            exchanges.append(Exchange(word.word, rival.word, excluded))
     return tuple(exchanges)
 
 
-def _excludes(word, other, share, *, verbatim, new):
-    """Whether a word excludes the one in its place; None if they mean the same or stand there by chance.
+def _excludes(word, rival, coverage, *, verbatim, new):
+    """Whether a word excludes its rival; None if they mean the same or meet by chance.
 
-    That depends on the kind of word, the share of the rest of the claim that the sentence has, whether it has all of it
-    (``verbatim``), and whether each word is new to the other side.
+    That depends on the kind of word, the share of the rest of the claim that the sentence has
+    (``coverage``), whether it has all of it (``verbatim``), and whether each word is new to the
+    other side.
     """
-    function_words = {word.word.lower(), other.word.lower()} & STOP
-    if _share_a_list("synonyms", word, other):
+    function_words = {word.word.lower(), rival.word.lower()} & STOP
+    covered = coverage >= 0.5 and new
+    if _share_a_list("synonyms", word, rival):
         return None
-    if other.stem in _opposites().get(word.stem, ()) or _share_a_list("exclusive", word, other):
-        return verbatim or (share >= 0.5 and new and not function_words) or None
-    if function_words or word.named != other.named or _is_form_of(word.word, other.word):
+    if rival.stem in _opposites().get(word.stem, ()) or _share_a_list("exclusive", word, rival):
+        return True if verbatim or (covered and not function_words) else None
+    if function_words or word.is_name != rival.is_name or _is_form_of(word.word, rival.word):
         return None
-    if word.named or {word.word[0], other.word[0]} <= DIGITS:
-        return verbatim or (share >= 0.5 and new) or None
-    return False if verbatim and new and not {word.word, other.word} & VERBS else None
+    if word.is_name or {word.word[0], rival.word[0]} <= ASCII_DIGITS:
+        return True if verbatim or covered else None
+    if verbatim and new and not {word.word, rival.word} & VERBS:
+        return False
+    return None
 
 
-def _same_place(asked, read):
+def _same_place(claim_tokens, sentence_tokens):
     """Tokens of a claim and of a sentence that stand between the same words."""
     matcher = SequenceMatcher(
-        None, [token.stem for token in asked], [token.stem for token in read], autojunk=False
+        None,
+        [token.stem for token in claim_tokens],
+        [token.stem for token in sentence_tokens],
+        autojunk=False,
     )
-    for kind, first, last, start, end in matcher.get_opcodes():
-        lone = last - first == 1 and last == len(asked) and first > 0
-        if kind == "replace" and (lone or last - first == end - start):
-            yield from zip(asked[first:last], read[start:end], strict=False)
+    for kind, start, end, sentence_start, sentence_end in matcher.get_opcodes():
+        single = end - start == 1 and end == len(claim_tokens) and start > 0
+        if kind == "replace" and (single or end - start == sentence_end - sentence_start):
+            rivals = sentence_tokens[sentence_start:sentence_end]
+            yield from zip(claim_tokens[start:end], rivals, strict=False)
 
 
 @lru_cache(maxsize=20_000)
 def _tokens(text):
-    found = [match.group() for match in claims.WORD.finditer(text)]
-    capital = [word[0].isupper() for word in found]
-    opening = capital[:2] == [True, True]
-    return tuple(map(Token, found, stems(text), [opening, *capital[1:]]))
+    words = [match.group() for match in claims.WORD.finditer(text)]
+    capitals = [word[0].isupper() for word in words]
+    # A capital says nothing of the word that opens a sentence, unless the next word has one too.
+    is_name = [capitals[:2] == [True, True], *capitals[1:]]
+    return tuple(map(Token, words, stems(text), is_name))
 
 
-def _is_form_of(word, other):
+def _is_form_of(word, rival):
     """Whether two words are forms or spellings of one; numbers never are."""
-    return (
-        word[0] not in DIGITS and SequenceMatcher(None, word.lower(), other.lower()).ratio() >= 0.7
-    )
+    if word[0] in ASCII_DIGITS:
+        return False
+    return SequenceMatcher(None, word.lower(), rival.lower()).ratio() >= 0.7
 
 
-def _share_a_list(name, one, other):
-    lists = _lists(name)
-    return not lists.get(one.stem, set()).isdisjoint(lists.get(other.stem, ()))
+def _share_a_list(name, word, rival):
+    lists = _lists_by_stem(name)
+    return not lists.get(word.stem, set()).isdisjoint(lists.get(rival.stem, ()))
 
 
 @cache
-def _lists(name):
+def _lists_by_stem(name):
     """Numbers of the lists of ``words.yml`` that hold a stem."""
-    found = defaultdict(set)
-    for number, group in enumerate(claims.WORDS[name]):
+    lists = defaultdict(set)
+    for number, group in enumerate(claims.WORD_LISTS[name]):
         for stem in stems(group):
-            found[stem].add(number)
-    return found
+            lists[stem].add(number)
+    return lists
 
 
-def features(claim, passage, header="", rarity=None, maxsim=None):
-    """What a claim and one passage share, in the order of ``NAMES``."""
+def passage_features(claim, passage, header="", rarity=None, maxsim=None):
+    """Features of a claim and one passage, in the order of ``PASSAGE_FEATURES``."""
     rarity = rarity or {}
-    named = frozenset().union(*(content(name) for name in names(claim)))
-    there = content(passage)
-    body = frozenset(stem for stem in content(claim) - named if not stem[0].isdigit())
-    # fsum is exact: the order of a set, another in every process, cannot show.
-    weight, shared = (
-        math.fsum(rarity.get(stem, rarity.get("", 1.0)) for stem in s) for s in (body, body & there)
-    )
-    coverage = shared / weight if weight else 0.0
-    source = len(named & (content(header) | there)) / len(named) if named else 1.0
+    names = _stems_of_names(claim)
+    passage_stems = content(passage)
+    body = frozenset(stem for stem in content(claim) - names if not stem[0].isdigit())
+    total = _summed_rarity(body, rarity)
+    coverage = _summed_rarity(body & passage_stems, rarity) / total if total else 0.0
+    source = _coverage(names, content(header) | passage_stems)
     # "Pay-by-Mile 2": a number of a name is no number.
-    in_names = {word for name in names(claim) for word in words(name)}
-    counted = [number for number in numbers(claim) if f"{number.value:g}" not in in_names]
-    compared = compared_numbers(counted, numbers(passage))
-    differs, length = (
-        _polarity_differs(claim, nearest_clause(passage, body)),
-        np.log1p(len(words(passage))),
+    name_words = {word for name in proper_names(claim) for word in word_tokens(name)}
+    numbers = [number for number in stated_numbers(claim) if f"{number.value:g}" not in name_words]
+    differs = _polarity_differs(claim, nearest_clause(passage, body))
+    return np.array(
+        [
+            coverage,
+            source,
+            coverage * source,
+            *compared_numbers(numbers, stated_numbers(passage)),
+            differs,
+            differs * coverage,
+            np.log1p(len(word_tokens(passage))),
+            maxsim or 0.0,
+        ]
     )
-    found = [
-        coverage,
-        source,
-        coverage * source,
-        *compared,
-        differs,
-        differs * coverage,
-        length,
-        maxsim or 0.0,
-    ]
-    return np.array(found)
+
+
+def _summed_rarity(stems, rarity):
+    # fsum is exact: the order of a set, another in every process, cannot show.
+    return math.fsum(rarity.get(stem, rarity.get("", 1.0)) for stem in stems)
 
 
 class PlaceholderStance:
     """The documented placeholder: any passage of more than 50 characters supports."""
 
     def judge(self, claim, passages):
-        return [
-            (SUPPORTS, None) if len(passage.text) > 50 else (NEUTRAL, None) for passage in passages
-        ]
+        return [(SUPPORTS if len(passage.text) > 50 else NEUTRAL, None) for passage in passages]
 
 
 class FeatureStance:
-    """Multinomial logistic regression on the `features` of one passage."""
+    """Multinomial logistic regression on the `passage_features`."""
 
     def __init__(self, rarity=None, similarity=None, model=None):
-        self._rarity, self._similarity, self.model = rarity, similarity, model
+        self._rarity = rarity
+        self._similarity = similarity
+        self.model = model
 
-    def on(self, base):
-        """The same model with the word weights of another collection."""
+    def with_rarity_of(self, base):
+        """Give the same model with the word weights of another collection."""
         return FeatureStance(base.rarity, self._similarity, self.model)
 
     def describe(self, claim, passages):
         """Features of passages of one sub-claim, shape [passages, features]."""
-        similar = [None] * len(passages)
+        similarities = [None] * len(passages)
         if self._similarity is not None:
-            similar = self._similarity.similarities(claim, [passage.text for passage in passages])
-        pairs = zip(passages, similar, strict=True)
-        return np.array(
-            [features(claim, one.text, one.header, self._rarity, value) for one, value in pairs]
-        )
+            texts = [passage.text for passage in passages]
+            similarities = self._similarity.similarities(claim, texts)
+        rows = []
+        for passage, similarity in zip(passages, similarities, strict=True):
+            rows.append(
+                passage_features(claim, passage.text, passage.header, self._rarity, similarity)
+            )
+        return np.array(rows)
 
     def fit(self, X, stances):
         self.model = features_model().fit(X, stances)
         return self
 
     def probabilities(self, X):
-        """Probabilities in the order of ``STANCES``, shape [pairs, 3]."""
-        order = [list(self.model.classes_).index(stance) for stance in STANCES]
+        """Probabilities in the order of ``EVIDENCE_STANCES``, shape [pairs, 3]."""
+        order = [list(self.model.classes_).index(stance) for stance in EVIDENCE_STANCES]
         return settled(self.model.predict_proba(X)[:, order])
 
     def judge(self, claim, passages):
         if not passages:
             return []
-        return [judged(shares) for shares in self.probabilities(self.describe(claim, passages))]
+        return list(map(most_probable, self.probabilities(self.describe(claim, passages))))
 
 
 def features_model():
@@ -357,41 +407,44 @@ def features_model():
     return make_pipeline(StandardScaler(), logistic_regression())
 
 
-def judged(shares):
-    """Stance and probability from probabilities in the order of ``STANCES``."""
-    stance = STANCES[int(np.argmax(shares))]
-    return (
-        (NEUTRAL, None)
-        if stance == NEUTRAL
-        else (stance, float(shares[0] / (shares[0] + shares[1])))
-    )
+def most_probable(probabilities):
+    """Stance and probability of support from probabilities in the order of `EVIDENCE_STANCES`."""
+    stance = EVIDENCE_STANCES[int(np.argmax(probabilities))]
+    if stance == NEUTRAL:
+        return NEUTRAL, None
+    supports, refutes = probabilities[:2]
+    return stance, float(supports / (supports + refutes))
 
 
 class MaxSimilarity:
-    """Mean over the claim's tokens of their largest cosine to a token of the passage, by an encoder."""
+    """Mean over the claim's tokens of their largest cosine to a token of the passage."""
 
     def __init__(self, encoder):
-        self._encoder, self._known = encoder, {}
+        self._encoder = encoder
+        self._vectors = {}
 
     def prepare(self, texts, role="document"):
         """Encode texts at once: far cheaper than one by one."""
-        new = [text for text in dict.fromkeys(texts) if (role, text) not in self._known]
+        new = [text for text in dict.fromkeys(texts) if (role, text) not in self._vectors]
         if new:
             blocks = self._encoder.token_vectors(new, role)
-            for place, text in enumerate(new):
-                self._known[role, text] = blocks.take([place]).vectors.astype(np.float32)
+            for position, text in enumerate(new):
+                vectors = blocks.take([position]).vectors
+                self._vectors[role, text] = vectors.astype(np.float32)
 
     def similarities(self, claim, passages):
         self.prepare([claim], "query")
         self.prepare(passages)
-        asked, found = (
-            self._known["query", claim],
-            [self._known["document", text] for text in passages],
-        )
-        return [
-            round((asked @ one.T).max(axis=1).mean().item(), 6) if len(asked) * len(one) else 0.0
-            for one in found
-        ]
+        claim_vectors = self._vectors["query", claim]
+        similarities = []
+        for text in passages:
+            vectors = self._vectors["document", text]
+            similarity = 0.0
+            if len(claim_vectors) and len(vectors):
+                cosines = claim_vectors @ vectors.T
+                similarity = round(cosines.max(axis=1).mean().item(), 6)
+            similarities.append(similarity)
+        return similarities
 
 
 class EntailmentStance:
@@ -403,20 +456,18 @@ class EntailmentStance:
     def judge(self, claim, passages):
         if not passages:
             return []
-        shares = self._model.probabilities(
-            [_headed(passage) for passage in passages], [claim] * len(passages)
-        )
-        return [judged(row) for row in shares]
+        texts = list(map(_with_header, passages))
+        return list(map(most_probable, self._model.probabilities(texts, [claim] * len(texts))))
 
 
-def _headed(passage):
+def _with_header(passage):
     return f"{passage.header}. {passage.text}" if passage.header else passage.text
 
 
 class Answer(BaseModel):
     """What a language model answers about one passage."""
 
-    stance: Literal[STANCES]
+    stance: Literal[EVIDENCE_STANCES]
 
 
 class ModelStance:
@@ -431,21 +482,28 @@ Answer with JSON: {{"stance": "supports" | "refutes" | "neutral"}}"""
         self._model = model
 
     def judge(self, claim, passages):
-        prompts = [self.prompt.format(claim=claim, passage=passage) for passage in passages]
-        stances = [answered(self._model, prompt, Answer).stance for prompt in prompts]
-        return [(stance, {SUPPORTS: 1.0, REFUTES: 0.0}.get(stance)) for stance in stances]
+        probabilities = {SUPPORTS: 1.0, REFUTES: 0.0}
+        stances = []
+        for passage in passages:
+            prompt = self.prompt.format(claim=claim, passage=passage)
+            stance = answered(self._model, prompt, Answer).stance
+            stances.append((stance, probabilities.get(stance)))
+        return stances
 
 
 class PluginStance:
-    """Judge by a user's own: a function ``(claim, passages)``, or an object or class with such a ``judge``.
+    """Judge by a user's own: a function, or an object or class with such a ``judge``.
 
-    It gives for each passage a stance, or a stance and the probability of support against refutation.
+    Of ``(claim, passages)`` it gives for each passage a stance, or a stance and the probability of
+    support against refutation.
     """
 
     def __init__(self, name):
-        found = plugin(name)
-        found = called(name, found) if isinstance(found, type) else found
-        self._name, self._judge = name, getattr(found, "judge", found)
+        judge = plugin(name)
+        if isinstance(judge, type):
+            judge = called(name, judge)
+        self._name = name
+        self._judge = getattr(judge, "judge", judge)
         if not callable(self._judge):
             raise InputError(
                 f"{name} is no judge: give a function (claim, passages) or an object with 'judge'"
@@ -454,52 +512,55 @@ class PluginStance:
     def judge(self, claim, passages):
         if not passages:
             return []
-        given = called(self._name, self._judge, claim, passages)
-        answers = [(one, None) if isinstance(one, str) else tuple(one) for one in given]
+        answers = []
+        for answer in called(self._name, self._judge, claim, passages):
+            answers.append((answer, None) if isinstance(answer, str) else tuple(answer))
         if len(answers) != len(passages):
             raise InputError(
                 f"{self._name} gave {len(answers)} answers for {len(passages)} passages"
             )
-        for one in answers:
-            stance, p = one if len(one) == 2 else (None, None)
-            if stance not in STANCES or not (p is None or 0 <= p <= 1):
-                known = ", ".join(STANCES)
+        for answer in answers:
+            stance, p = answer if len(answer) == 2 else (None, None)
+            if stance not in EVIDENCE_STANCES or not (p is None or 0 <= p <= 1):
                 raise InputError(
-                    f"{self._name} gave {one!r}: give one of {known}, and a probability or None"
+                    f"{self._name} gave {answer!r}: give one of {', '.join(EVIDENCE_STANCES)}, "
+                    "and a probability or None"
                 )
         return answers
 
 
 #: One training or test example: a sub-claim, a passage, and how they stand.
-Pair = namedtuple("Pair", "claim passage stance group")
+TrainingPair = namedtuple("TrainingPair", "claim passage stance group")
 
 
 def training_pairs(labelled, base):
-    """Examples from claims with gold atoms: their sentences, other sentences of the document, other documents."""
+    """Examples from claims with gold atoms, and neutral ones from other passages.
+
+    Of each atom: its sentences, other sentences of its document, and other documents.
+    """
     pairs = []
     for claim in labelled:
         for atom in claim.atoms:
             row = base.rows[atom.doc_id]
-            beside = [
-                passage for passage in base.extract(row, atom.text, 3) if not overlap(passage, atom)
-            ]
-            beside += _elsewhere(base, atom.text, row)
             stance = SUPPORTS if atom.label == SUPPORTED else REFUTES
-            decisive = [*base.holding(atom), base.whole(row)]
-            pairs += [Pair(atom.text, passage, stance, claim.group) for passage in decisive]
-            pairs += [Pair(atom.text, passage, NEUTRAL, claim.group) for passage in beside]
-        if claim.label == INSUFFICIENT:
-            others = _elsewhere(base, claim.text, None)
-            pairs += [Pair(claim.text, passage, NEUTRAL, claim.group) for passage in others]
+            for passage in [*base.holding(atom), base.whole(row)]:
+                pairs.append(TrainingPair(atom.text, passage, stance, claim.group))
+            for passage in base.extract(row, atom.text, 3):
+                if not overlap(passage, atom):
+                    pairs.append(TrainingPair(atom.text, passage, NEUTRAL, claim.group))
+            for passage in _passages_elsewhere(base, atom.text, row):
+                pairs.append(TrainingPair(atom.text, passage, NEUTRAL, claim.group))
+        if claim.label == INSUFFICIENT_EVIDENCE:
+            for passage in _passages_elsewhere(base, claim.text, None):
+                pairs.append(TrainingPair(claim.text, passage, NEUTRAL, claim.group))
     return pairs
 
 
-def _elsewhere(base, text, gold):
+def _passages_elsewhere(base, text, gold_row):
     """Passages of the two nearest other documents."""
-    others = [row for row in base.search(text) if row != gold][:2]
-    return [p for row in others for p in base.extract(row, text, 1)] + [
-        base.whole(row) for row in others
-    ]
+    rows = [row for row in base.search(text) if row != gold_row][:2]
+    extracts = [passage for row in rows for passage in base.extract(row, text, 1)]
+    return extracts + [base.whole(row) for row in rows]
 
 
 def fitted_stance(base, labelled, encoder=None):

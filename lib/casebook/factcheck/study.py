@@ -1,10 +1,9 @@
-"""The chapter: systems and controls on the same claims of one set, and what each says of every claim."""
+"""The chapter: systems and controls on the same claims of one set, and every single claim."""
 
 import re
 from collections import namedtuple
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -14,52 +13,75 @@ from casebook.data import load
 from casebook.data.cards import card_of, may_show
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.ablation import MARGIN, ablate
+from casebook.factcheck.ablation import ACCURACY_MARGIN, ablate
 from casebook.factcheck.claims import read_claims, read_labelled, shipped_documents, yaml_table
 from casebook.factcheck.pipeline import (
     DOCUMENTED_CONFIG,
     EvidenceBase,
     FactChecker,
     checker_of,
-    documents_of,
+    load_documents,
 )
-from casebook.factcheck.score import compare_verdicts, is_right, majority, of_results
+from casebook.factcheck.score import compare_verdicts, field_of_results, is_right, majority
 from casebook.factcheck.stance import (
     PlaceholderStance,
     PublicJudge,
-    features,
     features_model,
     fitted_stance,
     negations,
+    passage_features,
 )
-from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT, FITTED_ON_OWN, MAJORITY, OWN
-from casebook.factcheck.verdict import INSUFFICIENT, NEUTRAL, STANCES, overlap
-from casebook.factcheck.verdict import NOT_SUPPORTED as N
-from casebook.factcheck.verdict import SUPPORTED as S
+from casebook.factcheck.transfer import (
+    CLAIM_ONLY,
+    DEFAULT_JUDGE,
+    FITTED_ON_OWN,
+    MAJORITY,
+    OWN_CLAIMS,
+    cross_fitted,
+    of_another_group,
+    verdicts_of,
+)
+from casebook.factcheck.verdict import (
+    EVIDENCE_STANCES,
+    INSUFFICIENT_EVIDENCE,
+    NEUTRAL,
+    NOT_SUPPORTED,
+    REFUTES,
+    SUPPORTED,
+    SUPPORTS,
+    overlap,
+)
 from casebook.frames import contrasts
 from casebook.measures.calibration import calibration
-from casebook.measures.classification import score_predictions
+from casebook.measures.classification import CONFLICTING, INSUFFICIENT, score_predictions
 from casebook.runs.outputs import MOST_BYTES, items_within, one_line
 from casebook.stats.samples import check_choice, number_or_none
 
-NEI, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
-GOLD_CLAUSE, SHUFFLED_CLAUSE = "gold clause", "shuffled clause"
-GOLD_EVIDENCE, SHUFFLED = "gold evidence", "shuffled evidence"
-#: Systems and measures by the names that readers see; measures that are not there have them already.
-SYSTEMS, MEASURES = yaml_table("names")["systems"], yaml_table("names")["measures"]
-#: What the first headline of every set answers; the strongest simple baseline is the one that is right more often.
+PIPELINE = "pipeline"
+DOCUMENTED_PIPELINE = "documented"
+DOCUMENTED_VOTE = "documented vote"
+GOLD_CLAUSE = "gold clause"
+SHUFFLED_CLAUSE = "shuffled clause"
+GOLD_EVIDENCE = "gold evidence"
+SHUFFLED_EVIDENCE = "shuffled evidence"
+#: Systems and measures by the names that readers see; others have them already.
+SYSTEM_NAMES = yaml_table("names")["systems"]
+MEASURE_NAMES = yaml_table("names")["measures"]
+#: What the first headline of every set answers; of the two baselines the better one counts.
 QUESTION = "Is {} right more often than the better of claim-only model and majority class?"
-WRONG = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
+TWO_CLASS_POLICY = {"off_label": "wrong", "nei": "exclude", "conflict": "exclude"}
+#: Characters of a passage on the page of single claims: usually, and where room is short.
+PASSAGE_LENGTHS = (500, 160)
 
 
 @dataclass(frozen=True, eq=False)
 class VerdictStudy:
-    """Verdicts of several systems on the same claims; the first system is what the chapter is about.
+    """Verdicts of several systems on the same claims; the chapter is about the first system.
 
-    ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls; ``confidence`` states
-    the probability that a verdict is right; ``decisive`` and ``cited`` passages decide and were found; ``titles`` are
-    names for readers where a system is not what it is on other sets; ``unread`` names systems that read nothing,
-    with the reason.
+    ``rows`` has id, label, group and the columns of ``slices``; ``blind`` names the controls;
+    ``confidence`` states the probability that a verdict is right; ``decisive`` passages decide, and
+    ``cited`` ones were retrieved; ``titles`` are names for readers where a system is not what it is
+    on other sets; ``unread`` names systems that read nothing, with the reason.
     """
 
     name: str
@@ -82,11 +104,16 @@ class VerdictStudy:
     @property
     def names(self):
         """Systems by the names that readers see."""
-        return SYSTEMS | self.titles
+        return SYSTEM_NAMES | self.titles
 
     @property
     def main(self):
         return next(iter(self.verdicts))
+
+    @property
+    def stating(self):
+        """The first system that states probabilities."""
+        return next(iter(self.confidence))
 
     @property
     def clusters(self):
@@ -94,105 +121,125 @@ class VerdictStudy:
         return None if self.rows["group"].is_unique else self.rows["group"].tolist()
 
     @cached_property
-    def found(self):
-        """Whether all deciding passages of each claim were found, None where none decides or nothing was searched."""
+    def evidence_found(self):
+        """Whether all deciding passages of each claim were found, None where none decides.
+
+        None instead of the list if no claim has such a passage, or nothing was searched.
+        """
         if self.cited is None or not any(self.decisive):
             return None
-        pairs = zip(self.decisive, self.cited, strict=True)
-        return [
-            all(any(touches(a, e) for e in cited) for a in gold) if gold else None
-            for gold, cited in pairs
-        ]
+        found_all = []
+        for decisive, cited in zip(self.decisive, self.cited, strict=True):
+            met = [any(touches(passage, other) for other in cited) for passage in decisive]
+            found_all.append(all(met) if met else None)
+        return found_all
 
-    def scores(self, *, n_resamples=1000, seed=0, **policy):
+    def scores(self, *, n_resamples=1000, seed=0, policy=None):
         """Scores of every system; slices of the first."""
-        options = (
-            {"clusters": self.clusters, "n_resamples": n_resamples, "seed": seed}
-            | self.policy
-            | policy
-        )
-        found = {}
-        for name, verdicts in self.verdicts.items():
-            slices = {name: self.rows[name] for name in self.slices} if name == self.main else None
-            found[name] = score_predictions(self.rows["label"], verdicts, groups=slices, **options)
-        return found
+        scores = {}
+        for system, verdicts in self.verdicts.items():
+            slices = None
+            if system == self.main:
+                slices = {name: self.rows[name] for name in self.slices}
+            scores[system] = score_predictions(
+                self.rows["label"],
+                verdicts,
+                groups=slices,
+                clusters=self.clusters,
+                n_resamples=n_resamples,
+                seed=seed,
+                **(self.policy | (policy or {})),
+            )
+        return scores
 
-    def two_class(self, **options):
-        """Scores on the claims that are SUPPORTED or NOT_SUPPORTED; every other answer is no class."""
-        return self.scores(nei="exclude", conflict="exclude", **options)
+    def two_class(self, *, n_resamples=1000, seed=0):
+        """Scores on the claims that are SUPPORTED or NOT_SUPPORTED; other answers are no class."""
+        policy = {"nei": "exclude", "conflict": "exclude"}
+        return self.scores(n_resamples=n_resamples, seed=seed, policy=policy)
 
     def right(self, system):
         """Whether each verdict is right under the policies, None if left out."""
-        constant = {MAJORITY: [majority(self.rows["label"], policy=self.policy)] * len(self.rows)}
-        return is_right(self.rows["label"], (self.verdicts | constant)[system], policy=self.policy)
+        labels = self.rows["label"]
+        if system == MAJORITY:
+            verdicts = [majority(labels, policy=self.policy)] * len(labels)
+        else:
+            verdicts = self.verdicts[system]
+        return is_right(labels, verdicts, policy=self.policy)
 
     def comparisons(self, *, n_resamples=10_000, seed=0):
-        """The first system against every other and the majority class on the same claims."""
-        others = {
+        """Compare the first system with every other and the majority class on the same claims."""
+        rivals = {
             name: self.right(name) for name in (*self.verdicts, MAJORITY) if name != self.main
         }
-        unread = self.unread
-        if self.main in unread:
-            unread = dict.fromkeys(others, unread[self.main])
-        options = {
-            "clusters": self.clusters,
-            "margin": MARGIN,
-            "n_resamples": n_resamples,
-            "seed": seed,
-        }
-        return compare_verdicts(self.right(self.main), others, not_measured=unread, **options)
+        not_measured = self.unread
+        if self.main in self.unread:
+            not_measured = dict.fromkeys(rivals, self.unread[self.main])
+        return compare_verdicts(
+            self.right(self.main),
+            rivals,
+            clusters=self.clusters,
+            margin=ACCURACY_MARGIN,
+            n_resamples=n_resamples,
+            seed=seed,
+            not_measured=not_measured,
+        )
 
-    def baseline(self, compared):
-        """The best of the simple baselines, which read no evidence, in a table of `comparisons`."""
-        simple = compared[compared["rival"].isin((MAJORITY, CLAIM_ONLY))]
+    def baseline(self, comparisons):
+        """The best of the simple baselines, which read no evidence, in a frame of `comparisons`."""
+        simple = comparisons[comparisons["rival"].isin((MAJORITY, CLAIM_ONLY))]
         return simple.loc[simple["rival accuracy"].idxmax()]
 
-    def stated(self):
-        """Claims for which the first system that states a probability states one: right, probability and group."""
-        system = next(iter(self.confidence))
-        probability = pd.Series(self.confidence[system], index=self.rows.index, dtype=float)
+    def stated_probabilities(self):
+        """Verdicts of the system that states probabilities: right, probability and group."""
+        probability = pd.Series(self.confidence[self.stating], index=self.rows.index, dtype=float)
         table = pd.DataFrame(
-            {"right": self.right(system), "probability": probability, "group": self.rows["group"]}
+            {
+                "right": self.right(self.stating),
+                "probability": probability,
+                "group": self.rows["group"],
+            }
         )
         return table.dropna(subset="right").astype({"right": float})
 
     def calibrated(self, *, n_resamples=1000, seed=0):
-        """Stated confidence of the first system that states any against what came true."""
-        table = self.stated()
-        clusters = None if self.clusters is None else table["group"]
+        """Whether the stated probabilities come true."""
+        table = self.stated_probabilities()
         return calibration(
             table["right"] == 1,
             table["probability"],
-            clusters=clusters,
+            clusters=None if self.clusters is None else table["group"],
             n_resamples=n_resamples,
             seed=seed,
         )
 
     def brier_contrast(self, *, n_resamples=10_000, seed=0):
-        """How much lower the Brier score of the stated probabilities is than that of always stating the base rate.
+        """Reduction of the Brier score by the stated probabilities, against stating the base rate.
 
-        The base rate is the share of right verdicts among these claims. None without a stated probability.
+        The base rate is the share of right verdicts among these claims. None without a stated
+        probability.
         """
-        table = self.stated().dropna(subset="probability")
+        table = self.stated_probabilities().dropna(subset="probability")
         if table.empty:
             return None
         right = table["right"]
-        scores = pd.DataFrame({"stated": table["probability"], "base": right.mean()})
-        scores = -(scores.sub(right, axis=0) ** 2)
+        forecasts = pd.DataFrame({"stated": table["probability"], "base": right.mean()})
         pair = ("stated", "base")
-        certain = {}
+        not_measured = {}
         if right.all() or not right.any():
-            certain[pair] = (
-                f"every verdict is {'right' if right.all() else 'wrong'}, so the base rate is certain"
-            )
-        clusters = None if self.clusters is None else table["group"]
+            every = "right" if right.all() else "wrong"
+            not_measured[pair] = f"every verdict is {every}, so the base rate is certain"
         return contrasts(
-            scores, [pair], clusters, n_resamples=n_resamples, seed=seed, not_measured=certain
+            -(forecasts.sub(right, axis=0) ** 2),
+            [pair],
+            None if self.clusters is None else table["group"],
+            n_resamples=n_resamples,
+            seed=seed,
+            not_measured=not_measured,
         ).iloc[0]
 
 
 def run_study(
-    dataset=OWN,
+    dataset=OWN_CLAIMS,
     *,
     claims=None,
     corpus=None,
@@ -204,71 +251,84 @@ def run_study(
     seed=0,
     n_resamples=10_000,
 ):
-    """Check the claims of one data set, or a user's own over a folder, by several systems and baselines.
+    """Check the claims of one data set, or a user's own over a folder, by systems and baselines.
 
-    `stance` and `decomposition` are named as in ``casebook factcheck run``; `folds` are those of what is fitted to the
-    set, which keeps groups together; `noise_rates` are those of `casebook.factcheck.ablation.ablate`.
+    `stance` and `decomposition` are named as in ``casebook factcheck run``; `folds` are those of
+    what is fitted to the set, which keeps groups together; `noise_rates` are those of
+    `casebook.factcheck.ablation.ablate`.
     """
     if (claims is None) != (corpus is None):
         raise InputError(
             "your own claims need the folder to check them against: give claims and corpus"
         )
-    if dataset == OWN or claims is not None:
-        own = OwnClaims(claims, corpus, stance, decomposition)
-        ablated = None
+    if dataset == OWN_CLAIMS or claims is not None:
+        checked = CheckedClaims(claims, corpus, stance, decomposition)
+        tables = None
         if ablation:
-            options = {
-                "rates": noise_rates,
-                "seeds": range(seed, seed + 3),
-                "seed": seed,
-                "n_resamples": n_resamples,
-            }
-            ablated = ablate(own.checker, own.test, memo=own.memo, **options)
-        return _own_claims(own, ablated, folds, seed)
-    check_choice("dataset", dataset, (OWN, *BUILDERS))
+            tables = ablate(
+                checked.checker,
+                checked.test,
+                noise_rates=noise_rates,
+                noise_seeds=range(seed, seed + 3),
+                memo=checked.memo,
+                n_resamples=n_resamples,
+                seed=seed,
+            )
+        return _collection_study(checked, tables, folds, seed)
+    check_choice("dataset", dataset, (OWN_CLAIMS, *BUILDERS))
     build, kind = BUILDERS[dataset]
     return build(load(dataset, kind=kind), folds, seed)
 
 
-def check_parameters(values):
-    """Refuse a data set without verdicts, and settings of the pipeline for one that is judged without it."""
-    check_choice("dataset", values["dataset"], (OWN, *BUILDERS))
-    for name, usual in (("stance", "public"), ("decomposition", "rules")):
-        if values[name] != usual:
+def check_dataset_settings(values):
+    """Refuse a data set without verdicts, and pipeline settings for one judged without it."""
+    check_choice("dataset", values["dataset"], (OWN_CLAIMS, *BUILDERS))
+    defaults = {"stance": "public", "decomposition": "rules"}
+    for name, default in defaults.items():
+        if values[name] != default:
             raise InputError(
-                f"{name} has no effect with dataset={values['dataset']}, which holds the evidence: leave it out"
+                f"{name} has no effect with dataset={values['dataset']}, which holds the evidence: "
+                "leave it out"
             )
 
 
-#: One passage of a document behind a verdict; ``together``: how many passages its stance was read from.
-Cited = namedtuple(
-    "Cited",
+#: One passage of a document behind a verdict; ``together``: passages that share its stance.
+CitedPassage = namedtuple(
+    "CitedPassage",
     "doc_id text start end about stance probability level together",
-    defaults=(0, 0, "", *[None] * 3, 1),
+    defaults=(0, 0, "", None, None, None, 1),
 )
 
 
-def touches(one, other):
+def touches(passage, other):
     """Whether two passages share characters of one document."""
-    return one.doc_id == other.doc_id and overlap(one, other)
+    return passage.doc_id == other.doc_id and overlap(passage, other)
 
 
-class OwnClaims:
-    """Held-out claims over a collection, a judge that never saw it, and its results: ours, or a user's own."""
+# --- claims over a collection: ours, or a user's own
+
+
+class CheckedClaims:
+    """Held-out claims over a collection, a judge that never saw it, and its results."""
 
     def __init__(self, claims=None, corpus=None, stance="public", decomposition="rules"):
-        # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
-        self.name = OWN if claims is None else re.sub(r"[^\w.-]+", "-", Path(claims).stem)
-        documents = shipped_documents() if claims is None else documents_of([corpus])
-        found = (
-            read_claims(documents=documents) if claims is None else read_labelled(claims, documents)
-        )
-        self.train, self.test = (
-            [claim for claim in found if claim.split == split] for split in ("train", "test")
-        )
+        if claims is None:
+            self.name = OWN_CLAIMS
+            documents = shipped_documents()
+            all_claims = read_claims(documents=documents)
+        else:
+            # A key of numbers.json, and no path: what a key cannot hold is a hyphen.
+            self.name = re.sub(r"[^\w.-]+", "-", Path(claims).stem)
+            documents = load_documents([corpus])
+            all_claims = read_labelled(claims, documents)
+        self.train = [claim for claim in all_claims if claim.split == "train"]
+        self.test = [claim for claim in all_claims if claim.split == "test"]
+        self.groups = [claim.group for claim in self.test]
+        self.stance = stance
         self.checker = checker_of(documents, stance=stance, decomposition=decomposition)
-        self.base, self.config, self.memo = self.checker.base, self.checker.config, {}
-        self.groups, self.stance = [claim.group for claim in self.test], stance
+        self.base = self.checker.base
+        self.config = self.checker.config
+        self.memo = {}
 
     def check(self, stance, config, memo=None):
         return FactChecker(self.base, stance, config, memo).check_all(self.test)
@@ -283,290 +343,362 @@ class OwnClaims:
         return self.check(self.checker.stance, self.config, self.memo)
 
     def judges(self, key):
-        """The judges that can be held against the claims of a public set, which neither may have seen."""
+        """The judges that can be tested on the claims of a set, which neither may have seen."""
         judge = self.checker.stance
         if self.stance == "public":
             # No weights saw what a user brings, whatever its name.
-            seen = key in transfer.SETS and (self.train or key != self.name)
-            judge = PublicJudge(left_out=key if seen else None)
-        return {DEFAULT: judge} | (
-            {FITTED_ON_OWN: self.fitted} if self.train and key != OWN else {}
-        )
+            in_weights = key in transfer.FEATURE_SETS and (self.train or key != self.name)
+            judge = PublicJudge(left_out=key if in_weights else None)
+        judges = {DEFAULT_JUDGE: judge}
+        if self.train and key != OWN_CLAIMS:
+            judges[FITTED_ON_OWN] = self.fitted
+        return judges
 
-    def on(self, evidence):
-        """Verdicts of the pipeline where search is replaced by passages that are given, a list a claim."""
-        parts = [
-            {} if r.dropped else {part.id: part.text for part in r.subclaims} for r in self.results
-        ]
-        return transfer.given(self.checker.stance, parts, evidence, self.config.rule)[
-            "verdict"
-        ].tolist()
+    def verdicts_on(self, evidence):
+        """Verdicts of the pipeline where these passages replace search, a list a claim."""
+        parts = []
+        for result in self.results:
+            texts = {part.id: part.text for part in result.subclaims}
+            parts.append({} if result.dropped else texts)
+        judge = self.checker.stance
+        table = transfer.judge_passages(judge, parts, evidence, self.config.rule)
+        return table["verdict"].tolist()
 
-    def shuffled(self, seed):
-        """The passages that the pipeline found for a claim of another group."""
-        base = self.base
-        found = [
-            list(
-                dict.fromkeys(
-                    base.passage(base.rows[item.doc_id], item.start, item.end)
-                    for item in result.evidence
-                )
-            )
-            for result in self.results
-        ]
-        return [
-            found[row] for row in transfer.of_another_group(self.groups, seed, "shuffled evidence")
-        ]
+    def passages_of_another_group(self, seed):
+        """For every claim, the passages that were retrieved for a claim of another group."""
+        passages = []
+        for result in self.results:
+            spans = [
+                self.base.passage(self.base.rows[item.doc_id], item.start, item.end)
+                for item in result.evidence
+            ]
+            passages.append(list(dict.fromkeys(spans)))
+        order = of_another_group(self.groups, seed, "shuffled evidence")
+        return [passages[row] for row in order]
 
 
-def _own_claims(own, ablated, folds, seed):
-    """Claims over a collection: ours, where everything is fitted on other sources, or a user's own."""
-    test, results, claims = own.test, own.results, pd.DataFrame(own.test)
-    original = FactChecker(own.base, PlaceholderStance(), DOCUMENTED_CONFIG)
-    support = of_results(results, "support", float)
-    verdict = of_results(results, "verdict")
-    verdicts = {"pipeline": verdict.tolist()}
-    sided = [claim for claim in test if claim.label in (S, N)]
-    # A claim whose gold evidence is not named cannot be judged by it.
-    if sided and all(claim.atoms for claim in sided):
-        verdicts[GOLD_EVIDENCE] = own.on([own.base.deciding(claim) for claim in test])
-    if own.train:
-        verdicts[FITTED_ON_OWN] = of_results(own.check(own.fitted, own.config), "verdict").tolist()
-    verdicts["documented"] = of_results(
-        own.check(original.stance, original.config), "verdict"
-    ).tolist()
-    verdicts[SHUFFLED] = own.on(own.shuffled(seed))
-    if own.train:
-        train = pd.DataFrame(own.train)
-        model = transfer.words_model().fit(train["text"], train["label"])
-        verdicts[CLAIM_ONLY] = model.predict(claims["text"]).tolist()
-    else:
-        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(
-            claims["text"], claims["label"], own.groups, folds, seed
-        )
-    rows = (
-        claims[["id", "label", "group", "category", "hops"]]
-        .astype(str)
-        .replace({"label": {INSUFFICIENT: NEI}})
-    )
-    decisive = [
-        [
-            Cited(
-                a.doc_id, a.quote, a.start, a.end, "" if a.text == claim.text else a.text, a.label
-            )
-            for a in claim.atoms
-        ]
-        for claim in test
-    ]
-    about = attrgetter(
-        "doc_id",
-        "passage",
-        "start",
-        "end",
-        "subclaim_id",
-        "stance",
-        "probability",
-        "level",
-        "together",
-    )
-    cited = [[Cited(*about(item)) for item in result.evidence] for result in results]
-    # Probability that the verdict is right, from the degree of support.
-    stated = support.where(verdict == S, 1 - support).where(verdict.isin([S, N]))
-    facts = {"training claims": len(own.train)} if own.train else {}
-    facts |= {"claims that name their gold evidence": sum(bool(claim.atoms) for claim in test)}
+def _collection_study(checked, ablation, folds, seed):
+    """Claims over a collection: ours, where everything is fitted on others, or a user's."""
+    documented = FactChecker(checked.base, PlaceholderStance(), DOCUMENTED_CONFIG)
+    claims = pd.DataFrame(checked.test)
+    rows = claims[["id", "label", "group", "category", "hops"]].astype(str)
+    rows = rows.replace({"label": {INSUFFICIENT_EVIDENCE: INSUFFICIENT}})
+    policy = TWO_CLASS_POLICY
+    if INSUFFICIENT in set(rows["label"]):
+        policy = policy | {"nei": "three_class"}
+    facts = {"training claims": len(checked.train)} if checked.train else {}
     facts |= {
-        "documents": len(own.base),
-        "documents that pass the documented gate": original.passing,
+        "claims that name their gold evidence": sum(bool(claim.atoms) for claim in checked.test),
+        "documents": len(checked.base),
+        "documents that pass the documented gate": documented.passing,
     }
-    titles = {
-        CLAIM_ONLY: "Claim-only model, "
-        + ("fitted on our training claims" if own.train else "out of fold")
-    }
-    if own.stance != "public":
-        titles |= {DEFAULT: "Judge of this run"}
+    fitted_to = "fitted on our training claims" if checked.train else "out of fold"
+    titles = {CLAIM_ONLY: f"Claim-only model, {fitted_to}"}
+    if checked.stance != "public":
+        titles[DEFAULT_JUDGE] = "Judge of this run"
     return VerdictStudy(
-        own.name,
+        checked.name,
         rows,
-        verdicts,
-        WRONG | ({"nei": "three_class"} if NEI in set(rows["label"]) else {}),
-        blind=(SHUFFLED, CLAIM_ONLY),
+        _collection_verdicts(checked, documented, folds, seed),
+        policy,
+        blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=tuple(name for name in ("category", "hops") if len(set(rows[name])) > 1),
-        confidence={"pipeline": stated.tolist()},
-        ablation=ablated,
+        confidence={PIPELINE: _confidence_of_results(checked.results)},
+        ablation=ablation,
         facts=facts,
         titles=titles,
-        unread=_unread({"pipeline": own.checker, "documented": original}),
-        pipeline=own,
+        unread=_unread({PIPELINE: checked.checker, DOCUMENTED_PIPELINE: documented}),
+        pipeline=checked,
         texts=claims["text"].tolist(),
-        decisive=decisive,
-        cited=cited,
+        decisive=[_decisive_passages(claim) for claim in checked.test],
+        cited=[_cited_passages(result) for result in checked.results],
     )
+
+
+def _collection_verdicts(checked, documented, folds, seed):
+    """Verdicts of the pipeline, of its variants and of the controls."""
+    verdicts = {PIPELINE: _verdicts_of_results(checked.results)}
+    sided = [claim for claim in checked.test if claim.label in (SUPPORTED, NOT_SUPPORTED)]
+    # A claim whose gold evidence is not named cannot be judged by it.
+    if sided and all(claim.atoms for claim in sided):
+        gold = [checked.base.deciding(claim) for claim in checked.test]
+        verdicts[GOLD_EVIDENCE] = checked.verdicts_on(gold)
+    if checked.train:
+        results = checked.check(checked.fitted, checked.config)
+        verdicts[FITTED_ON_OWN] = _verdicts_of_results(results)
+    verdicts[DOCUMENTED_PIPELINE] = _verdicts_of_results(documented.check_all(checked.test))
+    verdicts[SHUFFLED_EVIDENCE] = checked.verdicts_on(checked.passages_of_another_group(seed))
+    texts = [claim.text for claim in checked.test]
+    if checked.train:
+        model = transfer.words_model().fit(
+            [claim.text for claim in checked.train], [claim.label for claim in checked.train]
+        )
+        verdicts[CLAIM_ONLY] = model.predict(texts).tolist()
+    else:
+        labels = [claim.label for claim in checked.test]
+        verdicts[CLAIM_ONLY] = transfer.claim_only_labels(
+            texts, labels, checked.groups, folds, seed
+        )
+    return verdicts
+
+
+def _verdicts_of_results(results):
+    return [result.verdict for result in results]
+
+
+def _confidence_of_results(results):
+    """Probability that each verdict is right, from the degree of support."""
+    support = field_of_results(results, "support", float)
+    verdict = field_of_results(results, "verdict")
+    confidence = support.where(verdict == SUPPORTED, 1 - support)
+    return confidence.where(verdict.isin([SUPPORTED, NOT_SUPPORTED])).tolist()
+
+
+def _decisive_passages(claim):
+    passages = []
+    for atom in claim.atoms:
+        passages.append(
+            CitedPassage(
+                atom.doc_id,
+                atom.quote,
+                atom.start,
+                atom.end,
+                about="" if atom.text == claim.text else atom.text,
+                stance=atom.label,
+            )
+        )
+    return passages
+
+
+def _cited_passages(result):
+    return [
+        CitedPassage(
+            item.doc_id,
+            item.passage,
+            item.start,
+            item.end,
+            about=item.subclaim_id,
+            stance=item.stance,
+            probability=item.probability,
+            level=item.level,
+            together=item.together,
+        )
+        for item in result.evidence
+    ]
 
 
 def _unread(checkers):
-    """Fact-checkers that read nothing because no document passes their credibility gate, with that reason."""
-    return {
-        name: f"none of {len(checker.base)} documents passes its credibility gate, so it read no evidence"
-        for name, checker in checkers.items()
-        if checker.config.three_stage and not checker.passing
-    }
+    """Fact-checkers whose credibility gate no document passes, with that reason."""
+    unread = {}
+    for name, checker in checkers.items():
+        if checker.config.three_stage and not checker.passing:
+            unread[name] = (
+                f"none of {len(checker.base)} documents passes its credibility gate, "
+                "so it read no evidence"
+            )
+    return unread
 
 
-def _by_probability(name, rows, stated, **more):
-    """A study whose systems state the probability of SUPPORTED."""
-    verdicts = {system: np.where(p >= 0.5, S, N).tolist() for system, p in stated.items()}
-    confidence = {system: np.maximum(p, 1 - p).tolist() for system, p in stated.items()}
-    return VerdictStudy(name, rows, verdicts, WRONG, confidence=confidence, **more)
+# --- other data sets
+
+
+def _verdicts(probabilities):
+    """Verdicts of systems that state the probability of SUPPORTED."""
+    return {system: verdicts_of(p).tolist() for system, p in probabilities.items()}
+
+
+def _confidences(probabilities):
+    """Probability that the verdicts are right, of systems that state that of SUPPORTED."""
+    return {system: np.maximum(p, 1 - p).tolist() for system, p in probabilities.items()}
 
 
 def _contracts(dataset, folds, seed):
     """ConsumerContractsQA (Kolt 2022) as claims: yes or no from the clause that was retrieved."""
-    base, asked = EvidenceBase(dataset.documents), dataset.queries
-    groups, yes = asked["query_id"].map(dataset.groups).tolist(), asked["answer"].to_numpy(bool)
-    gold = [base.rows[next(iter(dataset.qrels[name]))] for name in asked["query_id"]]
-    hits = [base.search(question) for question in asked["text"]]
-    first = [found[0] if found else None for found in hits]
-    shuffled = [gold[row] for row in transfer.of_another_group(groups, seed, "shuffled clauses")]
-    X, *also = (
-        np.vstack([_read(base, *pair) for pair in zip(asked["text"], clauses, strict=True)])
-        for clauses in (gold, first, shuffled)
+    base = EvidenceBase(dataset.documents)
+    queries = dataset.queries
+    questions = queries["text"]
+    groups = queries["query_id"].map(dataset.groups).tolist()
+    yes = queries["answer"].to_numpy(bool)
+    gold = [base.rows[next(iter(dataset.qrels[query_id]))] for query_id in queries["query_id"]]
+    rankings = [base.search(question) for question in questions]
+    retrieved = [ranking[0] if ranking else None for ranking in rankings]
+    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
+    tables = [_clause_features(base, questions, rows) for rows in (gold, retrieved, shuffled)]
+    given_gold, given_retrieved, given_shuffled = cross_fitted(
+        features_model(), tables, yes, groups, folds, seed
     )
-    read = transfer.cross_fitted(features_model(), X, yes, groups, folds, seed, also)
-    words = transfer.claim_only(asked["text"], yes, groups, folds, seed)
-    places = zip(gold, hits, strict=True)
-    at = [
-        "never" if row not in found else "rank 1" if found[0] == row else "later"
-        for row, found in places
-    ]
-    labels = np.where(yes, S, N)
-    return _by_probability(
+    probabilities = {
+        PIPELINE: given_retrieved,
+        GOLD_CLAUSE: given_gold,
+        SHUFFLED_CLAUSE: given_shuffled,
+        CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
+    }
+    ranks = list(map(_rank_of_clause, gold, rankings))
+    return VerdictStudy(
         dataset.name,
         pd.DataFrame(
-            {"id": asked["query_id"], "label": labels, "group": groups, "clause found at": at}
+            {
+                "id": queries["query_id"],
+                "label": np.where(yes, SUPPORTED, NOT_SUPPORTED),
+                "group": groups,
+                "clause found at": ranks,
+            }
         ),
-        {"pipeline": read[1], GOLD_CLAUSE: read[0], SHUFFLED_CLAUSE: read[2], CLAIM_ONLY: words},
+        _verdicts(probabilities),
+        TWO_CLASS_POLICY,
+        confidence=_confidences(probabilities),
         blind=(SHUFFLED_CLAUSE, CLAIM_ONLY),
         slices=("clause found at",),
         titles={
-            "pipeline": "Reader of the retrieved clause",
+            PIPELINE: "Reader of the retrieved clause",
             GOLD_CLAUSE: "Reader of the gold clause",
             SHUFFLED_CLAUSE: "Reader of the clause of another question",
             CLAIM_ONLY: "Claim-only model, out of fold",
         },
         question=QUESTION.format("a reader of the retrieved clause"),
         facts={"clauses": len(dataset.documents)},
-        texts=asked["text"].tolist(),
+        texts=questions.tolist(),
         decisive=[[_clause(base, row)] for row in gold],
-        cited=[[] if row is None else [_clause(base, row)] for row in first],
+        cited=[[] if row is None else [_clause(base, row)] for row in retrieved],
     )
 
 
+def _rank_of_clause(row, ranking):
+    if row not in ranking:
+        return "never"
+    return "rank 1" if ranking[0] == row else "later"
+
+
 def _clause(base, row):
-    return Cited(base.doc_ids[row], base.texts[row], 0, len(base.texts[row]))
+    return CitedPassage(base.doc_ids[row], base.texts[row], 0, len(base.texts[row]))
 
 
-def _read(base, question, row):
-    """Features of a question and the three nearest sentences of a clause."""
-    passages = [] if row is None else base.extract(row, question, 3) or [base.whole(row)]
-    texts = [passage.text for passage in passages] or [""]
-    table = [features(question, text, "", base.rarity) for text in texts]
-    negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
-    return np.concatenate([np.mean(table, axis=0), np.max(table, axis=0), negated])
+def _clause_features(base, questions, rows):
+    """Features of every question and the three nearest sentences of its clause."""
+    table = []
+    for question, row in zip(questions, rows, strict=True):
+        texts = [""]
+        if row is not None:
+            passages = base.extract(row, question, 3) or [base.whole(row)]
+            texts = [passage.text for passage in passages]
+        negated = [negations(question) % 2, np.log1p(sum(map(negations, texts)))]
+        table.append([*_pooled_features(question, texts, base.rarity), *negated])
+    return np.array(table)
+
+
+def _pooled_features(claim, texts, rarity=None):
+    """Mean and maximum of the features of a claim's passages."""
+    table = np.array([passage_features(claim, text, rarity=rarity) for text in texts])
+    return np.concatenate([table.mean(axis=0), table.max(axis=0)])
 
 
 def _gold_evidence(dataset, folds, seed):
     """FEVEROUS-S: judge claims on their gold sentences, and the same model with them shuffled."""
-    gold = transfer.of_claim_set(dataset, "source")
-    claims, groups = gold["claim"], gold["group"].tolist()
-    passages = [[passage.text for passage in found] for found in gold["evidence"]]
-    supported = (gold["label"] == S).to_numpy()
-    shuffled = [
-        passages[row] for row in transfer.of_another_group(groups, seed, "shuffled evidence")
-    ]
-    X, mixed = (_described(claims, texts) for texts in (passages, shuffled))
-    read = transfer.cross_fitted(features_model(), X, supported, groups, folds, seed, also=(mixed,))
-    words = transfer.claim_only(claims, supported, groups, folds, seed)
-    category = (
-        dataset.claims.set_index("claim_id")["category"].reindex(gold["id"]).fillna("unknown")
+    gold = transfer.gold_of_claim_set(dataset, "source")
+    claims = gold["claim"]
+    groups = gold["group"].tolist()
+    supported = (gold["label"] == SUPPORTED).to_numpy()
+    texts = [[passage.text for passage in passages] for passages in gold["evidence"]]
+    shuffled = [texts[row] for row in of_another_group(groups, seed, "shuffled evidence")]
+    given_gold, given_shuffled = cross_fitted(
+        features_model(),
+        [_evidence_features(claims, texts), _evidence_features(claims, shuffled)],
+        supported,
+        groups,
+        folds,
+        seed,
     )
-    return _by_probability(
+    probabilities = {
+        GOLD_EVIDENCE: given_gold,
+        SHUFFLED_EVIDENCE: given_shuffled,
+        CLAIM_ONLY: transfer.claim_only(claims, supported, groups, folds, seed),
+    }
+    categories = dataset.claims.set_index("claim_id")["category"]
+    categories = categories.reindex(gold["id"]).fillna("unknown")
+    return VerdictStudy(
         dataset.name,
-        gold[["id", "label", "group"]].assign(category=category.tolist()),
-        {GOLD_EVIDENCE: read[0], SHUFFLED: read[1], CLAIM_ONLY: words},
-        blind=(SHUFFLED, CLAIM_ONLY),
+        gold[["id", "label", "group"]].assign(category=categories.tolist()),
+        _verdicts(probabilities),
+        TWO_CLASS_POLICY,
+        confidence=_confidences(probabilities),
+        blind=(SHUFFLED_EVIDENCE, CLAIM_ONLY),
         slices=("category",),
         titles={
             GOLD_EVIDENCE: "Reader of the gold evidence",
-            SHUFFLED: "Reader of the evidence of other claims",
+            SHUFFLED_EVIDENCE: "Reader of the evidence of other claims",
             CLAIM_ONLY: "Claim-only model, out of fold",
         },
         question=QUESTION.format("a reader of the gold evidence"),
-        facts={"sentences of evidence": sum(map(len, passages))},
+        facts={"sentences of evidence": sum(map(len, texts))},
         texts=claims.tolist(),
         decisive=[
-            [Cited(passage.header, passage.text) for passage in found] for found in gold["evidence"]
+            [CitedPassage(passage.header, passage.text) for passage in passages]
+            for passages in gold["evidence"]
         ],
     )
 
 
-def _described(claims, passages):
+def _evidence_features(claims, evidence):
     """Mean, maximum and joint features of a claim's passages, one row each."""
     rows = []
-    for claim, texts in zip(claims, passages, strict=True):
-        table = np.array([features(claim, text) for text in texts])
-        rows.append(
-            np.concatenate(
-                [table.mean(axis=0), table.max(axis=0), features(claim, " ".join(texts))]
-            )
-        )
+    for claim, texts in zip(claims, evidence, strict=True):
+        joint = passage_features(claim, " ".join(texts))
+        rows.append(np.concatenate([_pooled_features(claim, texts), joint]))
     return np.array(rows)
 
 
 def _aggregation(dataset, folds, seed):
     """Climate-FEVER: decide claims from the gold labels of their five sentences, by three rules."""
-    claims, evidence = dataset.claims, dataset.evidence
-    stances = {S: "supports", N: "refutes"}
-    labels = evidence["label"].map(stances).fillna("neutral")
-    counts = pd.crosstab(evidence["claim_id"], labels).reindex(claims["claim_id"])
-    counts = counts.reindex(columns=list(STANCES), fill_value=0)
-    pro, against, neutral = counts.to_numpy().T
-    sided = pro + against
-    share = pro / (sided + neutral)
-    with np.errstate(invalid="ignore"):
-        among = pro / sided
-    documented = _thresholds(share)
-    verdicts = {
-        "documented vote": documented,
-        "vote without neutral": _thresholds(among),
-        "any/any": np.select(
-            [(pro > 0) & (against > 0), pro > 0, against > 0], [CONFLICTING, S, N], NEI
-        ),
-    }
-    stated = np.select([documented == S, documented == N], [share, 1 - share], np.nan)
-    read = {name: [] for name in claims["claim_id"]}
-    for row in evidence.itertuples():
-        read[row.claim_id].append(Cited(row.source, row.text, stance=stances.get(row.label)))
-    rows = claims[["claim_id", "label"]].rename(columns={"claim_id": "id"})
-    rows = rows.assign(
-        **{"group": rows["id"], "sided evidence": [f"{count} of 5" for count in sided]}
+    claims = dataset.claims
+    evidence = dataset.evidence
+    stances = {SUPPORTED: SUPPORTS, NOT_SUPPORTED: REFUTES}
+    counts = pd.crosstab(evidence["claim_id"], evidence["label"].map(stances).fillna(NEUTRAL))
+    counts = counts.reindex(claims["claim_id"]).reindex(
+        columns=list(EVIDENCE_STANCES), fill_value=0
     )
+    pro = counts[SUPPORTS].to_numpy()
+    contra = counts[REFUTES].to_numpy()
+    sided = pro + contra
+    share = pro / (sided + counts[NEUTRAL].to_numpy())
+    with np.errstate(invalid="ignore"):
+        share_of_sided = pro / sided
+    vote = _by_thresholds(share)
+    any_side = np.select(
+        [(pro > 0) & (contra > 0), pro > 0, contra > 0],
+        [CONFLICTING, SUPPORTED, NOT_SUPPORTED],
+        INSUFFICIENT,
+    )
+    confidence = np.select([vote == SUPPORTED, vote == NOT_SUPPORTED], [share, 1 - share], np.nan)
+    passages = {claim_id: [] for claim_id in claims["claim_id"]}
+    for row in evidence.itertuples():
+        passages[row.claim_id].append(
+            CitedPassage(row.source, row.text, stance=stances.get(row.label))
+        )
+    rows = claims[["claim_id", "label"]].rename(columns={"claim_id": "id"})
+    rows["group"] = rows["id"]
+    rows["sided evidence"] = [f"{count} of 5" for count in sided]
     return VerdictStudy(
         dataset.name,
         rows,
-        {name: found.tolist() for name, found in verdicts.items()},
-        WRONG | {"nei": "three_class", "conflict": "three_class"},
+        {
+            DOCUMENTED_VOTE: vote.tolist(),
+            "vote without neutral": _by_thresholds(share_of_sided).tolist(),
+            "any/any": any_side.tolist(),
+        },
+        TWO_CLASS_POLICY | {"nei": "three_class", "conflict": "three_class"},
         slices=("sided evidence",),
-        question="Is the original vote over five labelled sentences right more often than the majority class?",
-        confidence={"documented vote": [number_or_none(value) for value in stated]},
+        question="Is the original vote over five labelled sentences right more often than "
+        "the majority class?",
+        confidence={DOCUMENTED_VOTE: [number_or_none(value) for value in confidence]},
         facts={"sentences of evidence": len(evidence)},
         texts=claims["claim"].tolist(),
-        decisive=list(read.values()),
+        decisive=list(passages.values()),
     )
 
 
-def _thresholds(share):
+def _by_thresholds(share):
     """The documented thresholds on the share of support, without weights."""
-    return np.select([share >= 0.7, share <= 0.3], [S, N], NEI)
+    return np.select([share >= 0.7, share <= 0.3], [SUPPORTED, NOT_SUPPORTED], INSUFFICIENT)
 
 
 #: Other data sets, with the kind of data that they are loaded as.
@@ -580,114 +712,137 @@ BUILDERS = {
 # --- single claims
 
 
-def drill_down(study, most_bytes=MOST_BYTES):
-    """What a reader needs to judge single claims, as far as the licence lets texts be shown and there is room.
+def claim_items(study, most_bytes=MOST_BYTES):
+    """Single claims with their passages, as far as the licence and the room allow.
 
-    Claims that the first system has wrong are kept first, then those whose evidence it missed.
+    Claims that the first system has wrong come first, then those whose evidence it missed.
     """
     card = card_of(study.name)
-    shown = may_show(card)
-    items = _items(study, "items" in shown)
-    names = {}
-    if study.pipeline is not None and "documents" in shown:
-        names = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
-    known = {
+    shown_texts = may_show(card)
+    items = _items(study, with_texts="items" in shown_texts)
+    headers = {}
+    if study.pipeline is not None and "documents" in shown_texts:
+        headers = dict(zip(study.pipeline.base.doc_ids, study.pipeline.base.headers, strict=True))
+    summary = {
         "kind": "claims",
         "dataset": study.name,
         "card": card.key if card else None,
-        "texts": sorted(shown),
+        "texts": sorted(shown_texts),
         "systems": [study.names[name] for name in study.verdicts],
         "controls": [study.names[name] for name in study.blind if name in study.verdicts],
         "searched": study.cited is not None,
         "asked": len(items),
     }
 
-    def collect(chosen, opening):
-        """Some claims; passages and documents stand once, and are named by their places."""
-        kept, passages, documents, listed = [], {}, {}, []
-        for row in chosen:
-            placed = {
-                role: [
-                    one | {"passage": passages.setdefault(one["passage"], len(passages))}
-                    for one in items[row][role]
-                ]
-                for role in ("decisive", "cited")
-            }
-            kept.append(items[row] | placed)
+    def collect(selected, opening):
+        """Some claims; passages and documents stand once, and are named by their numbers."""
+        passages = {}
+        documents = {}
+        numbered_items = [_with_numbered_passages(items[row], passages) for row in selected]
+        listed_passages = []
         for doc_id, start, end, text in passages:
-            beginning = one_line(text, opening) if text and "documents" in shown else None
-            listed.append([documents.setdefault(doc_id, len(documents)), start, end, beginning])
-        named = [[name, names.get(name) or None] for name in documents]
-        return known | {"passages": listed, "documents": named, "items": kept}
+            document = documents.setdefault(doc_id, len(documents))
+            beginning = None
+            if text and "documents" in shown_texts:
+                beginning = one_line(text, opening)
+            listed_passages.append([document, start, end, beginning])
+        return summary | {
+            "passages": listed_passages,
+            "documents": [[doc_id, headers.get(doc_id) or None] for doc_id in documents],
+            "items": numbered_items,
+        }
 
     def urgency(row):
         return items[row]["right"][0] is not False, not items[row]["missed"], row
 
-    # Characters of a passage; the second where room is short.
-    return items_within(collect, sorted(range(len(items)), key=urgency), (500, 160), most_bytes)
+    return items_within(
+        collect, sorted(range(len(items)), key=urgency), PASSAGE_LENGTHS, most_bytes
+    )
 
 
-def _items(study, texts):
-    """All claims with their passages in full; `texts` says whether what its authors wrote may be shown."""
-    right = [study.right(name).tolist() for name in study.verdicts]
+def _with_numbered_passages(item, passages):
+    """An item whose passages are numbers of ``passages``, which grows."""
+    roles = {}
+    for role in ("decisive", "cited"):
+        roles[role] = [
+            entry | {"passage": passages.setdefault(entry["passage"], len(passages))}
+            for entry in item[role]
+        ]
+    return item | roles
+
+
+def _items(study, with_texts):
+    """All claims with their passages in full, and with their own texts if these may be shown."""
+    right = [study.right(system).tolist() for system in study.verdicts]
     items = []
     for row, claim in enumerate(study.rows.to_dict("records")):
-        decisive, cited = (found[row] if found else [] for found in (study.decisive, study.cited))
+        decisive = study.decisive[row] if study.decisive else []
+        cited = study.cited[row] if study.cited else []
         item = {
             "id": str(claim["id"]),
-            "text": one_line(study.texts[row]) if texts and study.texts else None,
+            "text": one_line(study.texts[row]) if with_texts and study.texts else None,
             "label": claim["label"],
             "slices": {name: str(claim[name]) for name in study.slices},
             "verdicts": [verdicts[row] for verdicts in study.verdicts.values()],
             "right": [values[row] for values in right],
-            "stated": [
-                _short(study.confidence[n][row]) if n in study.confidence else None
-                for n in study.verdicts
-            ],
-            "missed": None if not study.found or study.found[row] is None else not study.found[row],
-            "decisive": [_role(one, cited, texts) for one in decisive],
-            "cited": [_role(one, decisive, texts) for one in cited],
+            "stated": [_stated(study, system, row) for system in study.verdicts],
+            "missed": None,
+            "decisive": [_passage_item(passage, cited, with_texts) for passage in decisive],
+            "cited": [_passage_item(passage, decisive, with_texts) for passage in cited],
             "reason": None,
             "parts": [],
         }
+        if study.evidence_found and study.evidence_found[row] is not None:
+            item["missed"] = not study.evidence_found[row]
         if study.pipeline is not None:
             result = study.pipeline.results[row]
-            item |= {"reason": result.error or result.reason, "parts": _parts(result, texts)}
+            item["reason"] = result.error or result.reason
+            item["parts"] = _part_items(result, with_texts)
         items.append(item)
     return items
 
 
-def _role(one, others, texts):
+def _stated(study, system, row):
+    """The probability that a system states of its verdict on a claim."""
+    return _rounded(study.confidence[system][row]) if system in study.confidence else None
+
+
+def _passage_item(passage, counterparts, with_texts):
     """What a passage does for a claim, and whether it meets a passage of the other role."""
-    met = any(touches(one, other) for other in others)
-    stance = one.stance
-    if one.together > 1 and stance != NEUTRAL:
-        stance = f"{stance}, together with {one.together - 1} more"
-    told = {"about": one.about if texts else "", "stance": stance, "level": one.level, "met": met}
-    return told | {
-        "passage": (one.doc_id, one.start, one.end, one.text),
-        "probability": _short(one.probability),
+    stance = passage.stance
+    if passage.together > 1 and stance != NEUTRAL:
+        stance = f"{stance}, together with {passage.together - 1} more"
+    return {
+        "about": passage.about if with_texts else "",
+        "stance": stance,
+        "level": passage.level,
+        "met": any(touches(passage, other) for other in counterparts),
+        "passage": (passage.doc_id, passage.start, passage.end, passage.text),
+        "probability": _rounded(passage.probability),
     }
 
 
-def _parts(result, texts):
+def _part_items(result, with_texts):
     """The parts of a claim with their verdicts, then those that were not judged."""
-    judged = {part.subclaim_id: part for part in result.subverdicts}
-    parts = []
+    subverdicts = {part.subclaim_id: part for part in result.subverdicts}
+    items = []
     for part in (*result.subclaims, *result.dropped):
-        row = {"id": part.id, "text": part.text if texts else None}
-        row |= {"verdict": f"not judged: {part.verifiability}", "score": None, "evidence": 0}
-        if part.id in judged:
-            found = judged[part.id]
-            row |= {
-                "verdict": found.verdict,
-                "score": _short(found.score),
-                "evidence": found.evidence_count,
-            }
-        parts.append(row)
-    return parts
+        item = {
+            "id": part.id,
+            "text": part.text if with_texts else None,
+            "verdict": f"not judged: {part.verifiability}",
+            "score": None,
+            "evidence": 0,
+        }
+        if part.id in subverdicts:
+            subverdict = subverdicts[part.id]
+            item["verdict"] = subverdict.verdict
+            item["score"] = _rounded(subverdict.score)
+            item["evidence"] = subverdict.evidence_count
+        items.append(item)
+    return items
 
 
-def _short(value):
+def _rounded(value):
     value = number_or_none(value)
     return None if value is None else round(value, 3)

@@ -1,27 +1,28 @@
-"""From the stances of evidence to the verdict on a claim: the documented rule and the corrected one."""
+"""From the stances of evidence to the verdict on a claim: documented rule and corrected one."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from casebook.errors import InputError
+from casebook.measures.classification import NOT_SUPPORTED, SUPPORTED
 
-SUPPORTED, NOT_SUPPORTED, INSUFFICIENT = VERDICTS = (
-    "SUPPORTED",
-    "NOT_SUPPORTED",
-    "INSUFFICIENT_EVIDENCE",
-)
-SUPPORTS, REFUTES, NEUTRAL = STANCES = ("supports", "refutes", "neutral")
-LEVELS = ("high", "medium", "low")
-WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
+INSUFFICIENT_EVIDENCE = "INSUFFICIENT_EVIDENCE"
+CLAIM_VERDICTS = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT_EVIDENCE)
+SUPPORTS = "supports"
+REFUTES = "refutes"
+NEUTRAL = "neutral"
+EVIDENCE_STANCES = (SUPPORTS, REFUTES, NEUTRAL)
+LEVEL_WEIGHTS = {"high": 1.0, "medium": 0.6, "low": 0.3}
 EQUAL_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 1.0}
 BINARY_WEIGHTS = {"high": 1.0, "medium": 1.0, "low": 0.3}
-NO_EVIDENCE, ONLY_NEUTRAL = "no_evidence", "only_neutral_evidence"
+NO_EVIDENCE = "no_evidence"
+ONLY_NEUTRAL = "only_neutral_evidence"
 DOCUMENTED_DOUBT = 0.3  # the constant confidence of every documented NOT_SUPPORTED
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One passage that speaks to one sub-claim; ``together``: of how many passages its stance speaks."""
+    """A passage that speaks to a sub-claim, and how many passages its stance was judged with."""
 
     id: str
     subclaim_id: str
@@ -38,17 +39,17 @@ class Evidence:
     together: int = 1
 
 
-def overlap(one, other):
+def overlap(left, right):
     """Whether two spans of a document share characters."""
-    return one.start < other.end and other.start < one.end
+    return left.start < right.end and right.start < left.end
 
 
-def read_together(items):
-    """Evidence of one part by a judge that reads passages jointly: those that it read as one have one probability."""
+def count_joint_passages(evidence):
+    """Give evidence with the number of passages that a joint judge gave the same probability."""
     counts = Counter(
-        (item.stance, item.probability) for item in items if item.probability is not None
+        (item.stance, item.probability) for item in evidence if item.probability is not None
     )
-    return [replace(item, together=counts[item.stance, item.probability] or 1) for item in items]
+    return [replace(item, together=counts[item.stance, item.probability] or 1) for item in evidence]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class SubclaimVerdict:
 
 @dataclass(frozen=True)
 class VerdictResult:
-    """Everything that is known of one checked claim; a crashed one has an error and no verdict."""
+    """One checked claim; a claim that crashed has an error and no verdict."""
 
     claim_id: str
     claim: str
@@ -85,18 +86,24 @@ class VerdictResult:
         return [part.id for part in self.subclaims]
 
     def evidence_of(self, subclaim_id):
-        return tuple(item for item in self.evidence if item.subclaim_id == subclaim_id)
+        return evidence_for(self.evidence, subclaim_id)
+
+
+def evidence_for(evidence, subclaim_id):
+    """Evidence of one sub-claim."""
+    return tuple(item for item in evidence if item.subclaim_id == subclaim_id)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How evidence becomes a verdict: weights of the levels, and thresholds on the score that are both inclusive.
+    """How evidence becomes a verdict: weights of the levels, and inclusive thresholds of the score.
 
-    ``per_item`` divides by the number of items and not by their weight; ``neutral_against`` counts neutral evidence
-    against the claim; a ``documented`` claim is NOT_SUPPORTED unless it is SUPPORTED throughout.
+    ``per_item`` divides by the number of items and not by their weight; ``neutral_against`` counts
+    neutral evidence against the claim; a ``documented`` claim is NOT_SUPPORTED unless all of its
+    parts are SUPPORTED.
     """
 
-    weights: dict = field(default_factory=lambda: dict(WEIGHTS))
+    weights: dict = field(default_factory=LEVEL_WEIGHTS.copy)
     upper: float = 0.7
     lower: float = 0.3
     per_item: bool = False
@@ -106,7 +113,8 @@ class Rule:
     def __post_init__(self):
         if not 0 <= self.lower < self.upper <= 1:
             raise InputError(
-                f"thresholds must satisfy 0 <= lower < upper <= 1, got {self.lower} and {self.upper}"
+                "thresholds must satisfy 0 <= lower < upper <= 1, "
+                f"got {self.lower} and {self.upper}"
             )
 
     def weight(self, item):
@@ -116,16 +124,17 @@ class Rule:
         return [item for item in evidence if self.neutral_against or item.stance != NEUTRAL]
 
 
-DOCUMENTED = Rule(neutral_against=True, documented=True)
+DOCUMENTED_RULE = Rule(neutral_against=True, documented=True)
 
 
-def decide(subclaim_ids, evidence, rule):
+def decide_claim(subclaim_ids, evidence, rule):
     """Verdicts on the parts, verdict on the claim and its confidence, from all evidence."""
-    parts = tuple(
-        judge_subclaim(name, [e for e in evidence if e.subclaim_id == name], rule)
-        for name in subclaim_ids
+    subverdicts = tuple(
+        judge_subclaim(subclaim_id, evidence_for(evidence, subclaim_id), rule)
+        for subclaim_id in subclaim_ids
     )
-    return parts, *_judge_claim(parts, rule)
+    verdict, confidence = _judge_claim(subverdicts, rule)
+    return subverdicts, verdict, confidence
 
 
 def support_score(evidence, rule):
@@ -141,38 +150,43 @@ def support_score(evidence, rule):
 
 def judge_subclaim(subclaim_id, evidence, rule):
     score, reason = support_score(evidence, rule)
+    confidence = score
     if score is None:
-        verdict, confidence = (NOT_SUPPORTED, 0.0) if rule.documented else (INSUFFICIENT, None)
+        verdict = NOT_SUPPORTED if rule.documented else INSUFFICIENT_EVIDENCE
+        confidence = 0.0 if rule.documented else None
     elif score >= rule.upper:
-        verdict, confidence = SUPPORTED, score
-    elif score <= rule.lower:
-        verdict, confidence = NOT_SUPPORTED, score if rule.documented else 1 - score
+        verdict = SUPPORTED
+    elif score > rule.lower:
+        verdict = INSUFFICIENT_EVIDENCE
     else:
-        verdict, confidence = INSUFFICIENT, score
+        verdict = NOT_SUPPORTED
+        if not rule.documented:
+            confidence = 1 - score
     return SubclaimVerdict(subclaim_id, verdict, confidence, score, len(evidence), reason)
 
 
-def _judge_claim(parts, rule):
+def _judge_claim(subverdicts, rule):
     """Verdict and confidence of a claim from the verdicts on its parts."""
-    verdicts = {part.verdict for part in parts}
+    verdicts = {part.verdict for part in subverdicts}
     if verdicts == {SUPPORTED}:
-        sure = [part.confidence for part in parts]
-        return SUPPORTED, sum(sure) / len(sure) if rule.documented else min(sure)
+        confidences = [part.confidence for part in subverdicts]
+        if rule.documented:
+            return SUPPORTED, sum(confidences) / len(confidences)
+        return SUPPORTED, min(confidences)
     if rule.documented:
-        return NOT_SUPPORTED, DOCUMENTED_DOUBT if parts else 0.0
-    if NOT_SUPPORTED in verdicts:
-        return NOT_SUPPORTED, max(
-            part.confidence for part in parts if part.verdict == NOT_SUPPORTED
-        )
-    return INSUFFICIENT, None
+        return NOT_SUPPORTED, DOCUMENTED_DOUBT if subverdicts else 0.0
+    refuted = [part.confidence for part in subverdicts if part.verdict == NOT_SUPPORTED]
+    if refuted:
+        return NOT_SUPPORTED, max(refuted)
+    return INSUFFICIENT_EVIDENCE, None
 
 
 def degree_of_support(subclaim_ids, evidence, rule):
-    """How far the evidence supports a claim, for calibration: the least weighted mean probability of its parts."""
+    """Degree to which the evidence supports a claim: the smallest weighted mean of its parts."""
     degrees = []
-    for name in subclaim_ids:
+    for subclaim_id in subclaim_ids:
         sided = [
-            item for item in evidence if item.subclaim_id == name and item.probability is not None
+            item for item in evidence_for(evidence, subclaim_id) if item.probability is not None
         ]
         if not sided:
             return None
