@@ -11,7 +11,7 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.runs.outputs import as_json
-from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
+from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     auroc_contrast,
@@ -25,8 +25,8 @@ from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
 from casebook.sensitivity.study import (
     ABOVE,
+    OTHER_QUESTION,
     PARAPHRASE,
-    STRANGER,
     drill_down,
     invariance,
     invariance_table,
@@ -56,12 +56,12 @@ def test_excess_of_planted_noise_covers_zero(study):
     edges = study.edges["bm25"]
     weight = np.array(
         [
-            WEIGHTS[case.rsplit("-", 1)[0]][name]
+            AREA_WEIGHTS[case.rsplit("-", 1)[0]][name]
             for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)
         ]
     )
     beyond = excess(edges, "footrule")
-    for name in ("all", *VALUES):
+    for name in ("all", *PLANTED_VALUES):
         noise = (weight == 0) & ((edges["fact_type"] == name) | (name == "all"))
         cases = edges["case_id"][noise].tolist()
         found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
@@ -285,7 +285,7 @@ def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found
     assert len(pairs) == sum(item["results"][0] is not None for item in found["items"])
     for item, node in pairs:
         result = item["results"][0]
-        before, after = node.parent.found.cases, node.found.cases
+        before, after = node.parent.ranking.cases, node.ranking.cases
         left = [[ids[d], rank] for d, rank, _ in result["left"]]
         assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
         assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
@@ -411,7 +411,7 @@ def test_wordings_move_results_less_than_other_questions(dataset):
     rows = invariance(pairs, dataset.documents, ["bm25"], k=5)
     table = invariance_table(rows, n_resamples=200).iloc[0]
     assert table["pairs"] == 2
-    assert table[PARAPHRASE] < table[STRANGER]
+    assert table[PARAPHRASE] < table[OTHER_QUESTION]
     own = rows[rows["kind"] == PARAPHRASE]
     assert table[PARAPHRASE] == pytest.approx(own["footrule"].mean())
     with pytest.raises(InputError, match="two groups"):

@@ -30,7 +30,7 @@ K = option(int, "Length of the result lists compared.", "--k", min=1)
 Depth = option(int, "Edits in a row.", min=1, max=5)
 Children = option(int, "Edits tried per state.", min=1)
 Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
-CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
+CASES_HELP = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
 
 
 Threshold = option(
@@ -54,7 +54,7 @@ def _check_encoder(context, mode):
 @app.command()
 def run(
     context: typer.Context,
-    case: argument(Path, f"{CASES}, or judgment text."),
+    case: argument(Path, f"{CASES_HELP}, or judgment text."),
     dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
     name: option(str | None, "Which case, if the file holds several.", "--case") = None,
     mode: Mode = "full",
@@ -90,12 +90,12 @@ def run(
         score_table,
         validator_for,
     )
-    from casebook.sensitivity.tree import EXPAND, TreeSettings
+    from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
     _check_encoder(context, mode)
     folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
     refuse_overwriting(out, case, folder)
-    least = EXPAND if threshold is None else threshold
+    least = EXPANSION_THRESHOLD if threshold is None else threshold
     limits = {"max_depth": depth, "children": children, "threshold": least, "seed": seed}
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
@@ -109,9 +109,9 @@ def run(
         sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k
     )
     notes = [*notes, *missing_answers(judge)]
-    if len(tree.root.found.cases) < k:
+    if len(tree.root.ranking.cases) < k:
         notes.append(
-            f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean"
+            f"{len(tree.root.ranking.cases)} of {k} cases found: short lists inflate the mean"
         )
     report = explained_report(
         tree, documents, original, THRESHOLD if threshold is None else threshold
@@ -132,7 +132,7 @@ def run(
 @app.command()
 def evaluate(
     context: typer.Context,
-    cases: argument(Path, f"{CASES}."),
+    cases: argument(Path, f"{CASES_HELP}."),
     corpus: option(Path, f"{DOCUMENTS}."),
     mode: Mode = "full",
     encoder: Encoder = None,

@@ -36,7 +36,7 @@ from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.sensitivity.extract import extract_sheet
-from casebook.sensitivity.facts import fitting
+from casebook.sensitivity.facts import validate_record
 from casebook.stats.intervals import Interval, bootstrap_mean, clustered_wilson
 from casebook.stats.samples import number_or_none, stream
 from casebook.text import content_words, sentences
@@ -164,7 +164,7 @@ def own_explanations(path, folder=None):
     }
     explanations, own, sources = {}, {}, dict(texts)
     for number, line in read_jsonl(path, {}):
-        record = fitting(path, number, line, Record)
+        record = validate_record(path, number, line, Record)
         key, ids = (
             record.id or f"line {number}",
             list(dict.fromkeys(record.sources or [record.source])),

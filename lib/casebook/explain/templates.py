@@ -13,11 +13,11 @@ from functools import lru_cache
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import find_citations
-from casebook.sensitivity.edits import LABELS
+from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
     NUMBERS,
-    SIDES,
+    PARTY_SIDES,
     fact_at,
     fact_fields,
     fact_key,
@@ -158,7 +158,7 @@ class Explainer:
 
     def edge(self, node):
         """Explain the edit that leads to a node, None if a retrieval failed; see `explain_edge`."""
-        before, after = node.parent.found, node.found
+        before, after = node.parent.ranking, node.ranking
         if before.error or after.error:
             return None
         sheets = node.parent.sheet, node.sheet
@@ -173,7 +173,7 @@ class Explainer:
 
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
-        listed = zip(node.found.cases, node.found.documents, strict=True)
+        listed = zip(node.ranking.cases, node.ranking.documents, strict=True)
         results = {case: self.result(node.sheet, document).to_dict() for case, document in listed}
         edge = self.edge(node) if node.parent else None
         return {"results": results, "edge": edge and edge.to_dict()}
@@ -223,7 +223,7 @@ def _documented(sheet, passage):
     cited = {one.id for one in find_citations(passage.text)}
     if both := [section for section in sheet.sections_cited if section in cited]:
         yield Sentence(_SAYS["sections"].format(", ".join(both)), "sections")
-    for side in SIDES:
+    for side in PARTY_SIDES:
         party = getattr(sheet.parties, f"{side}_type")
         at = passage.text.lower().find(party.lower())
         if party != "Unknown" and at >= 0:
@@ -386,7 +386,7 @@ def _named(sheet, field):
 
 def fact_changes(before, after):
     """What differs between two sheets: (fact type, field before or None, field after or None)."""
-    sides = [f"parties.{side}_type" for side in SIDES]
+    sides = [f"parties.{side}_type" for side in PARTY_SIDES]
     found = [
         ("PartyType", side, side) for side in sides if fact_at(before, side) != fact_at(after, side)
     ]
@@ -424,7 +424,7 @@ def _unmatched(facts, others):
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _SHORTEST = 3
-_TEMPLATE = LABELS | {"versus", "unknown", "years", "months", "days"}
+_TEMPLATE = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
 @lru_cache(maxsize=4096)

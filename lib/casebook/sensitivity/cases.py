@@ -22,13 +22,13 @@ from casebook.sensitivity.facts import (
     FACT_TYPES,
     FactSheet,
     contradictions,
-    fitting,
     from_dict,
     present_types,
+    validate_record,
 )
 
-CASES = paths.DATA / "counterfactual" / "cases.jsonl"
-GOLD = paths.DATA / "counterfactual" / "extraction"
+ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
+ANNOTATED_TEXTS = paths.DATA / "counterfactual" / "extraction"
 PLANTED = "planted"
 
 
@@ -113,7 +113,11 @@ def extracted_collection(dataset):
 
 # ---- annotated cases: what decides them
 
-DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
+DECISIVE, NOT_DECISIVE, IMPORTANCE = (
+    "dispositive_facts",
+    "non_dispositive_facts",
+    "expert_importance_ranking",
+)
 _Type = Literal[FACT_TYPES]
 
 
@@ -134,13 +138,13 @@ class _Annotated(BaseModel):
         """Say each fact type once, on one side."""
         named = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
         if twice := [name for name, count in named.items() if count > 1]:
-            raise ValueError(f"{twice[0]} is named twice under {DECIDES} and {NOT}")
+            raise ValueError(f"{twice[0]} is named twice under {DECISIVE} and {NOT_DECISIVE}")
         return self
 
 
 _ABOUT = ("title", "citation", "court", "jurisdiction", "facts", "rationale", "annotation", "split")
-Record = create_model("Record", __base__=_Annotated, **dict.fromkeys(_ABOUT, (Any, None)))
-KEYS = tuple(Record.model_fields)
+CaseRecord = create_model("CaseRecord", __base__=_Annotated, **dict.fromkeys(_ABOUT, (Any, None)))
+CASE_KEYS = tuple(CaseRecord.model_fields)
 """What a line of a file of cases may hold; the first two it must."""
 
 
@@ -153,10 +157,10 @@ class Case(NamedTuple):
     @property
     def annotated(self):
         """Whether somebody said what decides it."""
-        return any(self.record.get(key) for key in (DECIDES, NOT, RANKING))
+        return any(self.record.get(key) for key in (DECISIVE, NOT_DECISIVE, IMPORTANCE))
 
 
-def read_cases(path=CASES):
+def read_cases(path=ANNOTATED_CASES):
     """Read cases from JSON lines, or from a .json file of one case or of a list; errors name file, place and field.
 
     A case is a fact sheet with its annotations, or the sheet alone.
@@ -190,11 +194,11 @@ def _records(path):
 def _case(where, record):
     """Take one case from a record; the facts of a sheet alone stand beside its name."""
     if isinstance(record, dict) and "fact_sheet" not in record:
-        sheet = {key: value for key, value in record.items() if key not in KEYS}
-        record = {key: value for key, value in record.items() if key in KEYS} | {
+        sheet = {key: value for key, value in record.items() if key not in CASE_KEYS}
+        record = {key: value for key, value in record.items() if key in CASE_KEYS} | {
             "fact_sheet": sheet
         }
-    fitting(where, None, record, Record)
+    validate_record(where, None, record, CaseRecord)
     sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
     return Case(sheet, record | {"case_id": sheet.case_id})
 
@@ -203,10 +207,10 @@ def account(cases):
     """Count cases, annotations, and annotated types of which a sheet has nothing to change (evidence can be added)."""
     annotated = [case for case in cases if case.annotated]
     named = [
-        (case, {*(case.record.get(DECIDES) or ()), *(case.record.get(NOT) or ())})
+        (case, {*(case.record.get(DECISIVE) or ()), *(case.record.get(NOT_DECISIVE) or ())})
         for case in annotated
     ]
-    ranked = [(case, types | set(case.record.get(RANKING) or ())) for case, types in named]
+    ranked = [(case, types | set(case.record.get(IMPORTANCE) or ())) for case, types in named]
     return {
         "read": len(cases),
         "annotated": len(annotated),
@@ -223,8 +227,8 @@ def annotation_frame(records):
     rows = []
     for record in records:
         case = record["case_id"]
-        ranks = record.get(RANKING) or {}
-        sides = {True: record.get(DECIDES) or (), False: record.get(NOT) or ()}
+        ranks = record.get(IMPORTANCE) or {}
+        sides = {True: record.get(DECISIVE) or (), False: record.get(NOT_DECISIVE) or ()}
         for name in FACT_TYPES:
             decides = next((side for side, types in sides.items() if name in types), None)
             if decides is not None or name in ranks:
@@ -250,14 +254,14 @@ def annotations_of_weights(weights):
 # and counsel are. So an edit of a deciding fact leads to another line of precedent, and an edit of a noise fact moves
 # results as a placebo does.
 
-WEIGHTS = {
+AREA_WEIGHTS = {
     "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
     "guardianship": {"Numerical": 2, "PartyType": 1, "Section": 0, "Evidence": 0},
     "tenancy": {"PartyType": 2, "Section": 1, "Evidence": 0, "Numerical": 0},
     "custody": {"Evidence": 2, "Numerical": 1, "Section": 0, "PartyType": 0},
 }
 """Weight of each fact type by area; 0 is noise."""
-VALUES = {  # the first ones make lines of precedent, all are drawn as noise
+PLANTED_VALUES = {  # the first ones make lines of precedent, all are drawn as noise
     "Section": tuple(f"IPC-{number}" for number in range(302, 308)),
     "Evidence": ("MedicalReport", "Confession", "DyingDeclaration", "Witness", "FIR", "Document"),
     "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
@@ -275,7 +279,7 @@ _AREA_WORDS = {
     "tenancy": "premises rent eviction",
     "custody": "detention bail warrant",
 }
-REPEATS = 3  # sentences about a fact for each unit of its weight, above the first
+SENTENCES_PER_WEIGHT = 3  # sentences about a fact for each unit of its weight, above the first
 _INERT = (
     MONTHS[:6],
     DOCKETS[:6],
@@ -288,7 +292,7 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     rng = np.random.default_rng([seed, 41])
     rows = [
         _facts(area, line, rng)
-        for area in WEIGHTS
+        for area in AREA_WEIGHTS
         for line in np.ndindex(values, values)
         for _ in range(per_line)
     ]
@@ -302,7 +306,7 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     sheets = []
     truth = {}
     precedents = {}
-    for area, weights in WEIGHTS.items():
+    for area, weights in AREA_WEIGHTS.items():
         for number in range(cases):
             name = f"{area}-{number + 1:02d}"
             truth_of = _facts(area, chosen.integers(values, size=2), chosen)
@@ -314,29 +318,31 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
             ]
             precedents[name] = documents.loc[np.logical_and.reduce(same), "doc_id"].tolist()
     annotations = annotations_of_weights(pd.DataFrame.from_dict(truth, orient="index"))
-    counts = {"areas of law": len(WEIGHTS), "seed": seed}
+    counts = {"areas of law": len(AREA_WEIGHTS), "seed": seed}
     return CaseCollection(PLANTED, sheets, documents, annotations, _next_value, counts, precedents)
 
 
 def _facts(area, line, rng):
     """Draw the facts of one document: those of its line, and noise."""
-    facts = {name: VALUES[name][rng.integers(len(VALUES[name]))] for name in FACT_TYPES}
-    deciding = [name for name, weight in WEIGHTS[area].items() if weight]
+    facts = {
+        name: PLANTED_VALUES[name][rng.integers(len(PLANTED_VALUES[name]))] for name in FACT_TYPES
+    }
+    deciding = [name for name, weight in AREA_WEIGHTS[area].items() if weight]
     return {"area": area, **facts} | {
-        name: VALUES[name][at] for name, at in zip(deciding, line, strict=True)
+        name: PLANTED_VALUES[name][at] for name, at in zip(deciding, line, strict=True)
     }
 
 
 def _text(row, rng):
     """Write a document: each fact as often as its weight says, and inert words."""
     sentences = []
-    for name, weight in WEIGHTS[row["area"]].items():
-        sentences += [_SENTENCES[name].format(row[name])] * (1 + REPEATS * weight)
+    for name, weight in AREA_WEIGHTS[row["area"]].items():
+        sentences += [_SENTENCES[name].format(row[name])] * (1 + SENTENCES_PER_WEIGHT * weight)
     order = rng.permutation(len(sentences))
     month, docket, counsel = (kind[rng.integers(len(kind))] for kind in _INERT)
     inert = f"Filed in {month}, docket {docket}. Counsel: {counsel}."
     about = f"The matter: {_AREA_WORDS[row['area']]}."
-    return " ".join([*[about] * REPEATS, *(sentences[at] for at in order), inert])
+    return " ".join([*[about] * SENTENCES_PER_WEIGHT, *(sentences[at] for at in order), inert])
 
 
 def _sheet(name, facts):
@@ -354,7 +360,7 @@ def _sheet(name, facts):
 
 def _next_value(section):
     """The sections next to one in the planted list."""
-    known = VALUES["Section"]
+    known = PLANTED_VALUES["Section"]
     at = known.index(section) if section in known else -2
     return [known[i] for i in (at - 1, at + 1) if 0 <= i < len(known)]
 
@@ -377,7 +383,7 @@ def read_gold():
     """Read our annotated texts."""
     return [
         _gold(record, record["text"])
-        for _, record in read_jsonl(GOLD / "texts.jsonl", {"id": str, "text": str})
+        for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str})
     ]
 
 
@@ -385,7 +391,9 @@ def read_passages(texts):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
     records = [
         record
-        for _, record in read_jsonl(GOLD / "passages.jsonl", {"document": str, "sha256": str})
+        for _, record in read_jsonl(
+            ANNOTATED_TEXTS / "passages.jsonl", {"document": str, "sha256": str}
+        )
     ]
     parts = [
         texts.get(record["document"], "")[record["start"] : record["end"]] for record in records
@@ -399,7 +407,10 @@ def read_passages(texts):
 def read_sides(texts):
     """Read the sides of whole judgments that are not ours: list of record and text."""
     records = [
-        record for _, record in read_jsonl(GOLD / "parties.jsonl", {"document": str, "sha256": str})
+        record
+        for _, record in read_jsonl(
+            ANNOTATED_TEXTS / "parties.jsonl", {"document": str, "sha256": str}
+        )
     ]
     return [
         (record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records

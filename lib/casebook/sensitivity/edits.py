@@ -32,7 +32,7 @@ SWAPS = (
     ("Adjuster", "Broker"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
-LABELS = frozenset(
+TEMPLATE_LABELS = frozenset(
     ["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"]
 )  # of the template
 BUDGETS = ("stratified", "first")
@@ -106,7 +106,11 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
         fact_type = "Numerical"
         at = int(which)
         numbers = getattr(sheet.numerical_facts, kind)
-        values = (*numbers[:at], replace(numbers[at], value=facts.whole(new)), *numbers[at + 1 :])
+        values = (
+            *numbers[:at],
+            replace(numbers[at], value=facts.as_integer(new)),
+            *numbers[at + 1 :],
+        )
         old = facts.number_text(numbers[at].value)
         new = facts.number_text(new)
         changed = {"numerical_facts": replace(sheet.numerical_facts, **{kind: values})}
@@ -120,11 +124,11 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
 def changed_words(before, after):
     """Count the words that a query loses and gains, labels of the template apart."""
     words = (re.findall(r"\d+(?:\.\d+)+|\w+", text.lower()) for text in (before, after))
-    a, b = (Counter(word for word in found if word not in LABELS) for found in words)
+    a, b = (Counter(word for word in found if word not in TEMPLATE_LABELS) for found in words)
     return (a - b).total(), (b - a).total()
 
 
-def ordered(edits, budget="stratified", seed=0):
+def order_edits(edits, budget="stratified", seed=0):
     """Bring edits into the order in which a budget is spent on them.
 
     ``first`` is the documented order; ``stratified`` takes one edit of each type in turn, within a type one of each
@@ -149,7 +153,7 @@ def _changes(sheet, neighbours, bounded):
         for other in neighbours(cited) if neighbours else ():
             if other not in sheet.sections_cited:
                 yield "Section", f"sections_cited/{cited}", other
-    for side in facts.SIDES:
+    for side in facts.PARTY_SIDES:
         present = getattr(sheet.parties, f"{side}_type")
         for pair in SWAPS:
             if present in pair:
@@ -184,9 +188,9 @@ IN_YEARS = {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365}
 MULTIPLES = {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000}
 _LENGTHS = IN_YEARS | {"hour": 1 / (365 * 24), "hr": 1 / (365 * 24), "yr": 1}
 _WHOLE_UNITS = ("hour", "hr", "day", "week")  # units of which judgments count no halves
-FACTOR = 10  # most by which a sum or a length of time changes
-OLDEST = 110
-SHORT = 7 / 365  # years; up to a week a length may change by more
+LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
+OLDEST_TARGET = 110
+SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
 # The longest, in years, of what a context names.
 _LONGEST = {
     r"imprison|sentence|custody|detention|detained|undergone|jail|arrest": 30,
@@ -246,15 +250,15 @@ def out_of_bounds(kind, fact, value):
         )
         if value * years > most:
             return f"{value} {fact.unit} of {fact.context or 'anything'} is too long"
-        if value * years <= SHORT:
+        if value * years <= SHORT_DURATION:
             return None
-    if not fact.value or not 1 / FACTOR <= value / fact.value <= FACTOR:
+    if not fact.value or not 1 / LARGEST_FACTOR <= value / fact.value <= LARGEST_FACTOR:
         return f"{value} {fact.unit} is another order of size than {fact.value}"
     return None
 
 
 def _age_bound(fact, value):
-    if value != int(value) or value > OLDEST:
+    if value != int(value) or value > OLDEST_TARGET:
         return f"nobody is {value} years old"
     if pattern("infant").search(fact.descriptor) and value > 3:
         return f"no infant is {value} years old"
@@ -292,10 +296,10 @@ MONTHS, COUNSEL = (tuple(word_lists()["inert"][kind]) for kind in ("months", "co
 DOCKETS = tuple(
     map(str, range(2101, 10_000))
 )  # neither a year nor the number of a section of the usual acts
-SIZE = 4  # inert words of a query: one month, one docket number, names
+CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
-VACUOUS = "the collection holds no inert words (months, dockets, counsel) for placebos"
-_TEMPLATE = LABELS | {
+NO_INERT_WORDS = "the collection holds no inert words (months, dockets, counsel) for placebos"
+_TEMPLATE = TEMPLATE_LABELS | {
     "versus",
     "unknown",
     "years",
@@ -340,7 +344,7 @@ class Inert(NamedTuple):
     counsel: tuple = COUNSEL
 
 
-def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
+def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=CONTEXT_WORDS):
     """Choose inert words, out of those that tell the documents of a collection (texts or `Vocabulary`) apart."""
     known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
     kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
@@ -366,7 +370,7 @@ class Writer:
         )
 
 
-def with_context(case_id, inert, seed=0, size=SIZE, **options):
+def with_context(case_id, inert, seed=0, size=CONTEXT_WORDS, **options):
     """Give the writer of one case: its inert words depend on case and seed alone."""
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind][:size]

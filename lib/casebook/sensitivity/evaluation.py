@@ -7,7 +7,16 @@ from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
-from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
+from casebook.sensitivity.tree import (
+    BOTH_EMPTY,
+    DISPLACEMENT,
+    FOOTRULE,
+    INVALID,
+    NOOP,
+    OK,
+    POOR_QUERY,
+    excess,
+)
 from casebook.stats.intervals import (
     bootstrap_mean,
     bounded,
@@ -21,16 +30,16 @@ THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
-CHANCE = {"balanced_accuracy": 0.5, "mcc": 0.0}
+CHANCE_LEVELS = {"balanced_accuracy": 0.5, "mcc": 0.0}
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
-LEFT_OUT = (NOOP, INVALID, EMPTY, POOR)
+LEFT_OUT = (NOOP, INVALID, BOTH_EMPTY, POOR_QUERY)
 
 
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, seed=0):
+def sensitivity(edges, measure=FOOTRULE, *, clusters="case", n_resamples=10_000, seed=0):
     """Aggregate the edges of each fact type, beside their placebos; a type without an edge is not assessed.
 
     `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
@@ -47,8 +56,8 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, 
             **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
             **_aggregate(used, measure, clusters, options),
         }
-        if not len(used) and row[POOR]:
-            row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
+        if not len(used) and row[POOR_QUERY]:
+            row["reason"] = part.loc[part["status"] == POOR_QUERY, "reason"].iloc[0]
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
@@ -98,7 +107,7 @@ def _aggregate(used, measure, clusters, options):
     }
 
 
-def case_scores(edges, measure=PRIMARY, over_placebo=True):
+def case_scores(edges, measure=FOOTRULE, over_placebo=True):
     """Give the sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"] == OK]
     return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
@@ -109,8 +118,8 @@ def documented_scores(edges, cases=None):
 
     `cases` are the names of all cases, also of those without an edge.
     """
-    used = edges[edges["status"].isin([OK, NOOP, POOR])]
-    scores = _by_case(edges, used, used[PARITY])
+    used = edges[edges["status"].isin([OK, NOOP, POOR_QUERY])]
+    scores = _by_case(edges, used, used[DISPLACEMENT])
     return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
 
 
@@ -152,7 +161,7 @@ def shares_above(edges, placebos, annotations):
         "placebos": placebos[placebos["status"] == OK],
     }
     shares = {
-        name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean()
+        name: (part[DISPLACEMENT] > THRESHOLD).groupby(part["case_id"]).mean()
         for name, part in groups.items()
     }
     return pd.DataFrame(shares).astype(float)
@@ -209,7 +218,7 @@ def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
     }
 
 
-def evaluate(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
+def evaluate_sensitivity(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
     """Score sensitivities (cases x fact types) against annotations over pairs of case and fact type.
 
     Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of the exact null; and
@@ -254,7 +263,7 @@ def _decisions(truth, high, cases, n_resamples, seed):
     for name, measure in names.items():
         value, *draws = drawn[measure]
         number = percentile_interval(value, draws, len(truth), reason=reason).number(
-            CHANCE.get(name)
+            CHANCE_LEVELS.get(name)
         )
         if number["value"] is not None:
             number["reason"] = number["reason"] or few
@@ -262,11 +271,13 @@ def _decisions(truth, high, cases, n_resamples, seed):
     return found
 
 
-def sweep(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
+def threshold_sweep(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it."""
     rows = []
     for threshold in thresholds:
-        found = evaluate(scores, annotations, threshold, n_resamples=n_resamples, seed=seed)
+        found = evaluate_sensitivity(
+            scores, annotations, threshold, n_resamples=n_resamples, seed=seed
+        )
         for name in ("dispositive", "non_dispositive", "balanced_accuracy"):
             rows.append((threshold, name, found[name]["value"], *found[name]["ci"]))
     columns = ["threshold", "measure", "value", "low", "high"]

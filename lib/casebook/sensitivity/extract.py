@@ -21,11 +21,11 @@ from casebook.stats.intervals import clustered_wilson
 from casebook.stats.samples import stream
 from casebook.text import fold, sentences
 
-WORDS = citations.word_lists()
-LONGEST = 12_000  # characters of the documented system
-SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
-SHARE = 0.2  # of a text without a heading that is read
-PARTIAL = (
+WORD_LISTS = citations.word_lists()
+LONGEST_REGION = 12_000  # characters of the documented system
+SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
+FACTS_SHARE = 0.2  # of a text without a heading that is read
+PARTIAL_COVERAGE = (
     "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
 )
 _WHY_PARTIAL = {
@@ -34,7 +34,7 @@ _WHY_PARTIAL = {
 }
 
 
-class Found(NamedTuple):
+class TextFact(NamedTuple):
     """One fact, found at ``text[start:end]``."""
 
     fact: object
@@ -96,7 +96,7 @@ def extract_sheet(text, case_id="case", country=None):
     notes = (
         []
         if country in (citations.INDIA, citations.SINGAPORE)
-        else [PARTIAL.format(_WHY_PARTIAL[country])]
+        else [PARTIAL_COVERAGE.format(_WHY_PARTIAL[country])]
     )
     start, end = facts_region(folded)
     part = folded[start:end]
@@ -106,7 +106,7 @@ def extract_sheet(text, case_id="case", country=None):
         if one.act == citations.UNKNOWN:
             unknown.add(one.id)
         else:
-            sections.setdefault(one.id, Found(one.id, one.start, one.end))
+            sections.setdefault(one.id, TextFact(one.id, one.start, one.end))
     if unknown:
         notes.append(f"{len(unknown)} provisions of acts that are not known are left out")
     found = {
@@ -148,28 +148,28 @@ def facts_region(text):
     """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
     heading = pattern("heading").search(text)
     inline = pattern("facts_of").search(text)
-    if not heading and len(text) <= SHORT:
+    if not heading and len(text) <= SHORT_TEXT:
         return 0, len(text)
     if not heading and not inline:
-        return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
+        return 0, min(LONGEST_REGION, max(1, round(len(text) * FACTS_SHARE)))
     start = heading.end() if heading else inline.start()
     following = pattern("next_heading").search(text, start)
-    return start, min(following.start() if following else len(text), start + LONGEST)
+    return start, min(following.start() if following else len(text), start + LONGEST_REGION)
 
 
 # ---- quantities, sums of money, ages, lengths of time
 
-_TENS = {word: 10 * tens for tens, word in enumerate(WORDS["numbers"][20:], 2)}
-_SPELLED = {word: value for value, word in enumerate(WORDS["numbers"][:20])} | _TENS
+_TENS = {word: 10 * tens for tens, word in enumerate(WORD_LISTS["numbers"][20:], 2)}
+_SPELLED = {word: value for value, word in enumerate(WORD_LISTS["numbers"][:20])} | _TENS
 _REACH = 70  # characters in which a word says what a number is for
-OLDEST = 110
+OLDEST_READ = 110
 
 
 def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
     total = current = 0.0
     half = 0.0
-    scales = WORDS["scales"]
+    scales = WORD_LISTS["scales"]
     for figure, word in pattern("number_or_word").findall(text.lower()):
         word = word if word in scales or word in _SPELLED else word.rstrip("s")
         if figure:
@@ -183,7 +183,7 @@ def quantity(text):
         elif word in scales:
             total = total + (current or 1) * scales[word]
             current = 0.0
-    return facts.whole(total + current + half)
+    return facts.as_integer(total + current + half)
 
 
 def _set_by_law(text, start):
@@ -196,7 +196,7 @@ def _about(text, match, kind):
     before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
     after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
     near = []
-    for word in WORDS["purposes"][kind]:
+    for word in WORD_LISTS["purposes"][kind]:
         known = re.compile(rf"\b{re.escape(word)}")
         gaps = [before[m.end() :] for m in known.finditer(before)] + [
             after[: m.start()] for m in known.finditer(after)
@@ -210,7 +210,7 @@ def _about(text, match, kind):
 def _unit(written, table):
     return next(
         name
-        for name, forms in WORDS[table].items()
+        for name, forms in WORD_LISTS[table].items()
         if re.fullmatch("|".join(forms), written, re.IGNORECASE)
     )
 
@@ -222,9 +222,9 @@ def amounts(text, country="IN"):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
         unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
-        if value <= facts.LARGEST and not _set_by_law(text, match.start()):
+        if value <= facts.LARGEST_NUMBER and not _set_by_law(text, match.start()):
             fact = facts.Amount(value, unit, _about(text, match, "amounts"))
-            found.setdefault((value, unit), Found(fact, *match.span()))
+            found.setdefault((value, unit), TextFact(fact, *match.span()))
     return list(found.values())
 
 
@@ -237,8 +237,8 @@ def ages(text):
         written = next(match[f"n{place}"] for place in range(1, 7) if match[f"n{place}"])
         more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
         for value in [quantity(written), *more]:
-            if 1 <= value <= OLDEST and value == int(value):
-                found.setdefault(value, Found(facts.Age(int(value), who.lower()), *match.span()))
+            if 1 <= value <= OLDEST_READ and value == int(value):
+                found.setdefault(value, TextFact(facts.Age(int(value), who.lower()), *match.span()))
     return list(found.values())
 
 
@@ -258,7 +258,7 @@ def durations(text):
     found = {}
     for value, unit, match in lengths:
         fact = facts.Duration(value, unit, _about(text, match, "durations"))
-        found.setdefault(facts.in_days(value, unit), Found(fact, *match.span()))
+        found.setdefault(facts.in_days(value, unit), TextFact(fact, *match.span()))
     return list(found.values())
 
 
@@ -270,7 +270,7 @@ def _length(match):
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
     if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    return facts.whole(
+    return facts.as_integer(
         value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])
     ), smaller
 
@@ -279,15 +279,15 @@ def _length(match):
 
 _SCOPE = 6  # words between trigger and term
 _EVIDENCE = {
-    name: alternatives(WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
+    name: alternatives(WORD_LISTS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
     for name in facts.EVIDENCE_TYPES
 }
 _VERDICTS = {
     name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)"
-    for at, (name, forms) in enumerate(WORDS["verdicts"].items())
+    for at, (name, forms) in enumerate(WORD_LISTS["verdicts"].items())
 }
 _VERDICT = alternatives(_VERDICTS.values())
-TAIL = 12_000  # characters at the end of a judgment in which it ends
+OUTCOME_TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 
 def evidence(text):
@@ -297,7 +297,7 @@ def evidence(text):
         for name, forms in _EVIDENCE.items():
             for match in forms.finditer(text, start, end):
                 if name not in found and not _negated(text, match, start, end):
-                    found[name] = Found(facts.EvidenceItem(name, match.group()), *match.span())
+                    found[name] = TextFact(facts.EvidenceItem(name, match.group()), *match.span())
     return sorted(found.values(), key=lambda one: one.start)
 
 
@@ -314,14 +314,14 @@ def _negated(text, match, start, end):
 def outcome(text):
     """Find the outcome of the last proceeding: the last verdict that is stated of one."""
     last = None
-    skipped = max(0, len(text) - TAIL)
+    skipped = max(0, len(text) - OUTCOME_TAIL)
     for first, stop in sentences(text[skipped:]):
         start = skipped + first
         end = skipped + stop
         for match in _VERDICT.finditer(text, start, end):
             negated = pattern("negated_verdict").search(text, start, match.start())
             if pattern("proceeding").search(text, start, end) and not negated:
-                last = Found(list(_VERDICTS)[int(match.lastgroup[1:])], *match.span())
+                last = TextFact(list(_VERDICTS)[int(match.lastgroup[1:])], *match.span())
     return last
 
 
@@ -329,18 +329,18 @@ def outcome(text):
 
 _HEAD = 4_000  # characters in which a cause title stands
 _GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
-_NAMED = {kind: alternatives(forms) for kind, forms in WORDS["named"].items()}
-_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORDS["described"].items()}
+_NAMED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["named"].items()}
+_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["described"].items()}
 _ORDER = list(_DESCRIBED)
-_CALLED = {word: kind for kind, names in WORDS["called"].items() for word in names}
+_CALLED = {word: kind for kind, names in WORD_LISTS["called"].items() for word in names}
 _COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "respondents?"}
 
 
 def parties(text, start=0, end=None):
     """Find the kinds of both sides of ``text[start:end]``, a part of a judgment."""
-    whole_text = _sides(text) if len(text) > SHORT else cause_title(text)
+    whole_text = _sides(text) if len(text) > SHORT_TEXT else cause_title(text)
     found = {
-        side: Found(one.fact, one.start - start, one.end - start)
+        side: TextFact(one.fact, one.start - start, one.end - start)
         for side, one in whole_text.items()
     }
     return found if len(found) == 2 else _told(text[start:end]) | found
@@ -356,7 +356,7 @@ def cause_title(text):
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
     return {
-        side: Found(_kind_of_name(text[a:b]), a, b)
+        side: TextFact(_kind_of_name(text[a:b]), a, b)
         for side, (a, b) in spans.items()
         if text[a:b].strip()
     }
@@ -375,10 +375,10 @@ def _sides(text):
     found = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
 
     def lacking(side, kind, match):
-        found[side] = found[side] or Found(kind, *match.span())
+        found[side] = found[side] or TextFact(kind, *match.span())
 
     if filed := pattern("filed").search(text[:_HEAD]):
-        found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
+        found["petitioner"] = TextFact(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
     taxed, general, counsel = (
         pattern(name).search(text) for name in ("assessee", "solicitor", "counsel")
     )
@@ -399,7 +399,7 @@ def _sides(text):
         other = (
             "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
         )
-        found["respondent"] = Found(other, *counsel.span()) if other != kind else None
+        found["respondent"] = TextFact(other, *counsel.span()) if other != kind else None
     if convicted:  # who appeals against a conviction was accused, and the State opposes
         lacking("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
     return {side: one for side, one in found.items() if one}
@@ -412,12 +412,14 @@ def _most_called(text, role):
     if not hits:
         return None
     kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]
-    return Found(kind, *next(span for other, span in hits if other == kind))
+    return TextFact(kind, *next(span for other, span in hits if other == kind))
 
 
 def _told(text):
     """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
-    petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
+    petitioner, respondent = (
+        _described(text, WORD_LISTS["roles"][side]) for side in facts.PARTY_SIDES
+    )
     owner = _first_kind(text, "owner", "mover")
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         swapped = respondent is None or respondent.fact == owner.fact
@@ -427,7 +429,9 @@ def _told(text):
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
     return {
-        side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one
+        side: one
+        for side, one in zip(facts.PARTY_SIDES, (petitioner, respondent), strict=True)
+        if one
     }
 
 
@@ -438,13 +442,15 @@ def _other_side(text, petitioner):
     if petitioner is None or governs:
         return opposer if governs else None
     counterpart = f"counterpart_{petitioner.fact}"
-    for match in pattern(counterpart).finditer(text) if counterpart in WORDS["patterns"] else ():
+    for match in (
+        pattern(counterpart).finditer(text) if counterpart in WORD_LISTS["patterns"] else ()
+    ):
         found = _kind(match["who"], match.start("who"))
         if found and found.fact != petitioner.fact:
             return found
     spouses = {match.group().lower(): match for match in pattern("spouses").finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
-        return Found("Individual", *list(spouses.values())[-1].span())
+        return TextFact("Individual", *list(spouses.values())[-1].span())
     return opposer if opposer and opposer.fact != "Individual" else None
 
 
@@ -460,7 +466,7 @@ def _first_kind(text, *names):
 def _described(text, roles):
     """Give the kind of the side that is called by some roles: introduced, named as, or by what it does."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
-    windows = [citations.filled(window, ROLE=role) for window in WORDS["windows"]]
+    windows = [citations.filled(window, ROLE=role) for window in WORD_LISTS["windows"]]
     person = set(_ORDER) - {"Individual"}
     choices = (
         (windows[:2], {"Individual"}),
@@ -483,7 +489,7 @@ def _kind(text, offset, excluded=()):
     for kind, forms in _DESCRIBED.items():
         match = kind not in excluded and forms.search(text)
         if match:
-            return Found(kind, offset + match.start(), offset + match.end())
+            return TextFact(kind, offset + match.start(), offset + match.end())
     return None
 
 
@@ -559,17 +565,19 @@ def _placed(sheet, part, by_rules):
 # ---- how well facts are read: precision, recall and F1 against sheets that somebody wrote
 
 _NUMBERS = ("Amount", "Age", "Duration")
-TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
-TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
-TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
+SCORED_TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
+SCORED_TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
+SCORED_TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
 """Rows of the table: kinds of fact that each pools; the outcome is no fact."""
-IN_PASSAGES = {name: kinds for name, kinds in TYPES.items() if name not in ("PartyType", "Outcome")}
-IN_PASSAGES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
+PASSAGE_TYPES = {
+    name: kinds for name, kinds in SCORED_TYPES.items() if name not in ("PartyType", "Outcome")
+}
+PASSAGE_TYPES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
 """Rows for passages of real judgments, whose sides and outcome are not annotated."""
 N_SHUFFLES = 200
 
 
-def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
+def extraction_scores(gold, extract=extract_sheet, types=SCORED_TYPES, *, seed=0):
     """Score an extractor by split and type of fact, beside the sheets of other texts as control.
 
     Facts are compared as sets per text, without contexts and descriptions; texts are the clusters of the intervals.

@@ -56,24 +56,24 @@ EVIDENCE_TYPES = (
     "SiteInspection",
     "Circumstantial",
 )
-OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
+CASE_OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
-SIDES = ("petitioner", "respondent")
-LARGEST = 1e15  # beyond it a float no longer tells two amounts apart
+PARTY_SIDES = ("petitioner", "respondent")
+LARGEST_NUMBER = 1e15  # beyond it a float no longer tells two amounts apart
 ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or above
-OLDEST = 130
+OLDEST_PERSON = 130
 
 
 def _number(value):
     """Accept a finite number that is not negative; whole ones become integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("must be a number")
-    if math.isnan(value) or not 0 <= value <= LARGEST:
-        raise ValueError(f"must lie between 0 and {LARGEST:g}")
-    return whole(value)
+    if math.isnan(value) or not 0 <= value <= LARGEST_NUMBER:
+        raise ValueError(f"must lie between 0 and {LARGEST_NUMBER:g}")
+    return as_integer(value)
 
 
-def whole(value):
+def as_integer(value):
     """Give a number with a whole value as an integer, so that 3 and 3.0 are the same."""
     return int(value) if value == int(value) else float(value)
 
@@ -147,13 +147,13 @@ class FactSheet(_Strict):
     evidence_items: tuple[EvidenceItem, ...] = ()
     sections_cited: tuple[Name, ...] = ()
     numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
-    outcome: Literal[OUTCOMES] | None = None
+    outcome: Literal[CASE_OUTCOMES] | None = None
 
 
 # ---- reading, checking, writing
 
 
-def fitting(path, number, record, model):
+def validate_record(path, number, record, model):
     """Give a line of a file as a pydantic model; one that does not fit is refused with the keys that it may have."""
     try:
         return model.model_validate(record)
@@ -198,7 +198,9 @@ def canonical_json(sheet):
     """Write a sheet's facts in one way only, 3.0 as 3; the case id is left out."""
 
     def written(fact):
-        return vars(fact) | {"value": whole(fact.value)} if hasattr(fact, "value") else vars(fact)
+        return (
+            vars(fact) | {"value": as_integer(fact.value)} if hasattr(fact, "value") else vars(fact)
+        )
 
     facts = {name: value for name, value in vars(sheet).items() if name != "case_id"}
     return json.dumps(
@@ -269,9 +271,9 @@ def contradictions(sheet):
                 found.append(
                     f"numerical_facts.{kind}.{at}: {fact.value} contradicts {seen[about]} for {about!r}"
                 )
-    minors = {side for side in SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
+    minors = {side for side in PARTY_SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
     for at, age in enumerate(sheet.numerical_facts.ages):
-        if age.value > OLDEST:
+        if age.value > OLDEST_PERSON:
             found.append(f"numerical_facts.ages.{at}: nobody is {age.value} years old")
         elif age.descriptor.casefold() in minors and age.value >= ADULT:
             found.append(
@@ -291,7 +293,7 @@ def contradictions(sheet):
 def fact_fields(sheet):
     """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
     yield from (
-        f"parties.{s}_type" for s in SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
+        f"parties.{s}_type" for s in PARTY_SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
     )
     for name in ("evidence_items", "sections_cited"):
         yield from (f"{name}.{at}" for at in range(len(getattr(sheet, name))))
@@ -339,7 +341,7 @@ def in_days(value, unit):
 
 # ---- the query that a sheet stands for
 
-SHOWN = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
+TEMPLATE_LIMITS = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
 
 
 def query_text(sheet, outcome=False, caps=True, words=False):
@@ -348,7 +350,7 @@ def query_text(sheet, outcome=False, caps=True, words=False):
     `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact is a no-op;
     `outcome` also tells the outcome, as the documents do; `words` writes ``Union Of India`` for ``UnionOfIndia``.
     """
-    limit = SHOWN if caps else dict.fromkeys(SHOWN)
+    limit = TEMPLATE_LIMITS if caps else dict.fromkeys(TEMPLATE_LIMITS)
     label = (lambda name: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)) if words else str
     numbers = {kind: getattr(sheet.numerical_facts, kind)[: limit["numbers"]] for kind in NUMBERS}
     evidence = sorted({item.evidence_type for item in sheet.evidence_items[: limit["evidence"]]})

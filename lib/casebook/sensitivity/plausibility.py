@@ -14,8 +14,8 @@ from casebook.sensitivity.edits import edit_fact, out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
 ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
-OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
-LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
+DECISIONS = (ACCEPT, REJECT, UNDETERMINED)
+LABELLED_EDITS = paths.DATA / "counterfactual" / "edits.jsonl"
 
 
 class Decision(NamedTuple):
@@ -47,7 +47,7 @@ def rules(before, edit):
 def _number(before, edit):
     kind, at = edit.item.split("/")
     fact = getattr(before.numerical_facts, kind)[int(at)]
-    value = facts.whole(float(edit.new))
+    value = facts.as_integer(float(edit.new))
     reason = out_of_bounds(kind, fact, value)
     if reason or kind != "ages":
         return reason
@@ -124,7 +124,9 @@ def _added_evidence(before, name):
 
 def _side_of(descriptor):
     """Name the side that an age belongs to, or None."""
-    return next((side for side in facts.SIDES if pattern(side).search(descriptor.casefold())), None)
+    return next(
+        (side for side in facts.PARTY_SIDES if pattern(side).search(descriptor.casefold())), None
+    )
 
 
 def _against_body(section):
@@ -224,7 +226,7 @@ def accept_rates(decisions):
     rows = []
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
+        count = part["outcome"].value_counts().reindex(DECISIONS, fill_value=0)
         rows.append(
             {
                 "fact type": name,
@@ -253,7 +255,7 @@ def labelled_edits():
     }
     records = [
         (record, sheets[record["sheet"]])
-        for _, record in read_jsonl(LABELLED, {"sheet": str, "fact": str})
+        for _, record in read_jsonl(LABELLED_EDITS, {"sheet": str, "fact": str})
     ]
     return [
         (record, sheet, edit_fact(sheet, record["fact"], record["new"]))

@@ -13,18 +13,18 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
-from casebook.sensitivity.edits import VACUOUS
+from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types, to_dict
-from casebook.sensitivity.plausibility import OUTCOMES, ModelValidator, accept_rates, rules
+from casebook.sensitivity.plausibility import DECISIONS, ModelValidator, accept_rates, rules
 from casebook.sensitivity.study import case_search
-from casebook.sensitivity.tree import PARITY, PRIMARY, edge_frame, grow_tree, placebo_frame
+from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, grow_tree, placebo_frame
 from casebook.stats.intervals import estimate_text
 from casebook.stats.samples import number_or_none
 
-LARGEST = 20_000_000  # bytes of a judgment
-FORMAT = "casebook sensitivity tree 1"
-SHUFFLED = 3.3  # mean displacement of the same ten cases in random order
+MAX_JUDGMENT_BYTES = 20_000_000  # bytes of a judgment
+TREE_FORMAT = "casebook sensitivity tree 1"
+RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order
 _NAMED = 5  # cases named in a sentence
 _ANSWERS = {True: "yes", False: "no", None: "–"}
 
@@ -41,8 +41,8 @@ def read_case(path, extractor=None, name=None):
         return _chosen_sheet(path, name), ()
     if name:
         raise InputError(f"{path}: is the text of one judgment: leave --case out")
-    if path.is_file() and path.stat().st_size > LARGEST:
-        raise InputError(f"{path}: is larger than {LARGEST:,} bytes: no judgment")
+    if path.is_file() and path.stat().st_size > MAX_JUDGMENT_BYTES:
+        raise InputError(f"{path}: is larger than {MAX_JUDGMENT_BYTES:,} bytes: no judgment")
     text = "\n".join(line for _, line in read_lines(path))
     model = extractor and load_language_model(extractor)
     found = extract_with_model(text, model, path.stem) if model else extract_sheet(text, path.stem)
@@ -80,8 +80,8 @@ def run_case(sheet, documents, *, mode="full", encoder=None, k=10, **options):
     """Grow the tree of one case over a collection; `options` go to `casebook.sensitivity.tree.grow_trees`."""
     search = case_search(mode, CorpusIndex(documents, encoder), k)
     tree = grow_tree(sheet, search, neighbours=neighbours_or_next, **options)
-    if tree.root.found.error:
-        raise InputError(f"{sheet.case_id}: {tree.root.found.error}")
+    if tree.root.ranking.error:
+        raise InputError(f"{sheet.case_id}: {tree.root.ranking.error}")
     return tree
 
 
@@ -166,13 +166,13 @@ def explained_report(tree, documents, documented=False, threshold=evaluation.THR
     scores = nodes[0]["sensitivity_scores"] = _scores(edges, tree.settings.seed)
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
     counts = dict(sorted(tree.counts.items())) | {
-        outcome: outcomes.count(outcome) for outcome in OUTCOMES
+        outcome: outcomes.count(outcome) for outcome in DECISIONS
     }
     noops = [
         {"node_id": n.name, "fact_type": e.fact_type, "edit": e.description} for n, e in tree.noops
     ]
     report = {
-        "format": FORMAT,
+        "format": TREE_FORMAT,
         "case_id": tree.case_id,
         "k": tree.k,
         "counts": counts | {"nodes": len(nodes), "noops": len(noops)},
@@ -203,7 +203,7 @@ def with_threshold(report, threshold=None):
 
 def _node(tree, node, explain):
     edit = node.edit
-    found = node.found
+    found = node.ranking
     told = explain(node)
     names = ("case_id", "document_id", "score")
     listed = zip(found.cases, found.documents, found.scores, strict=True)
@@ -238,10 +238,10 @@ def _node(tree, node, explain):
 
 def _diff(node, k):
     """Compare with the parent; None where a retrieval failed."""
-    if node.found.error or node.parent.found.error:
+    if node.ranking.error or node.parent.ranking.error:
         return None
-    before = node.parent.found.cases
-    after = node.found.cases
+    before = node.parent.ranking.cases
+    after = node.ranking.cases
     changes = rank_changes(before, after, k)
     return {
         "dropped_cases": list(changes.dropped),
@@ -286,7 +286,7 @@ def _listed(what, cases):
 def _scores(edges, seed):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
     parts = []
-    for measure in (PRIMARY, PARITY):
+    for measure in (FOOTRULE, DISPLACEMENT):
         frame = evaluation.sensitivity(edges, measure, clusters="item", seed=seed).astype(object)
         parts.append(frame.where(frame.notna(), None).to_dict("records"))
 
@@ -313,7 +313,7 @@ def _warnings(tree, scores):
     """Say what the scores are worth: poor queries, no placebos, strong placebos."""
     found = [tree.poor] if tree.poor else []
     if tree.settings.placebo_draws and not tree.write.context:
-        found.append(f"excess is undefined: {VACUOUS}")
+        found.append(f"excess is undefined: {NO_INERT_WORDS}")
     for name, score in scores.items():
         moved = score["normalised_footrule"]["value"]
         placebo = score["placebo"]
@@ -328,7 +328,7 @@ def _warnings(tree, scores):
 def read_report(path):
     """Read a report that was written as JSON."""
     report = read_json(path)
-    if not isinstance(report, dict) or report.get("format") != FORMAT:
+    if not isinstance(report, dict) or report.get("format") != TREE_FORMAT:
         raise InputError(
             f"{path}: is no report of a tree: make one with 'casebook sensitivity run CASE DATASET -o FILE'"
         )
@@ -354,7 +354,7 @@ def as_markdown(report):
         f"Query: {plain(root['query'])}",
         "",
     ]
-    note = f"The same ten cases in random order have mean displacement {SHUFFLED}."
+    note = f"The same ten cases in random order have mean displacement {RANDOM_DISPLACEMENT}."
     lines += [f"| {' | '.join(row)} |" for row in cells]
     by = "Intervals resample the facts of this one case, or its edits where a type has fewer than six facts."
     lines += ["", f"{by} {note}", ""]

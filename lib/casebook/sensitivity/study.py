@@ -19,14 +19,14 @@ from casebook.runs.outputs import MOST_BYTES, changed, fitting, shortened
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import own_collection, read_passages
 from casebook.sensitivity.edits import LEAST_TERMS, Vocabulary, inert_words, single_fact_edits
-from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate
+from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate_sensitivity
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.sensitivity.tree import (
+    DISPLACEMENT,
+    FOOTRULE,
     INVALID,
     OK,
-    PARITY,
-    PRIMARY,
     CaseSearch,
     TreeSettings,
     distances,
@@ -38,12 +38,12 @@ from casebook.stats.intervals import bootstrap_mean, bounded
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import paired_randomization
 
-SYSTEMS = ("bm25", "dense", "full")
+STUDY_SYSTEMS = ("bm25", "dense", "full")
 ABOVE = f"share of placebos above {THRESHOLD:g}"
-CONTROL = "random"
+RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
-DISPLACEMENT = "mean displacement"
-SIMPLE = "bm25"  # the simple system that others are compared with
+DOCUMENTED_SCORE = "mean displacement"
+SIMPLE_SYSTEM = "bm25"  # the simple system that others are compared with
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +67,13 @@ class SensitivityStudy:
         """Aggregate the edges of one system; see `evaluation.sensitivity`."""
         return evaluation.sensitivity(self.edges[system], **self.options)
 
-    def scores(self, system, measure=PRIMARY, over_placebo=True):
+    def scores(self, system, measure=FOOTRULE, over_placebo=True):
         """Give the sensitivity of each case to each fact type; see `evaluation.case_scores`."""
         return case_scores(self.edges[system], measure, over_placebo)
 
     def evaluated(self, system, over_placebo=True, threshold=None):
-        """Score one system against the annotations; see `evaluation.evaluate`."""
-        return evaluate(
+        """Score one system against the annotations; see `evaluation.evaluate_sensitivity`."""
+        return evaluate_sensitivity(
             self.scores(system, over_placebo=over_placebo),
             self.annotations,
             threshold,
@@ -90,7 +90,7 @@ class SensitivityStudy:
         placebos = placebos[placebos["status"] == OK]
         if placebos.empty:
             return {}
-        exceeds = (placebos[PARITY] > threshold).to_numpy(float)
+        exceeds = (placebos[DISPLACEMENT] > threshold).to_numpy(float)
         share = bootstrap_mean(exceeds, clusters=placebos["case_id"].tolist(), **self.options)
         return {f"share of placebos above {threshold:g}": share.number(0.0)}
 
@@ -110,8 +110,8 @@ class SensitivityStudy:
         """
         scores = self.scores(system)
         simple = {TYPE_ALONE: evaluation.type_scores(scores, self.annotations)}
-        if SIMPLE in self.edges and system != SIMPLE:
-            simple[SIMPLE] = self.scores(SIMPLE)
+        if SIMPLE_SYSTEM in self.edges and system != SIMPLE_SYSTEM:
+            simple[SIMPLE_SYSTEM] = self.scores(SIMPLE_SYSTEM)
         rows = [
             self._auroc_row(system, name, baseline, 1 - 0.05 / len(simple))
             for name, baseline in simple.items()
@@ -123,8 +123,8 @@ class SensitivityStudy:
         """Contrast the AUROC of the excess with that of the documented mean displacement, system by system."""
         rows = []
         for system in self.systems:
-            displacement = self.scores(system, PARITY, over_placebo=False)
-            rows.append(self._auroc_row(system, DISPLACEMENT, displacement))
+            displacement = self.scores(system, DISPLACEMENT, over_placebo=False)
+            rows.append(self._auroc_row(system, DOCUMENTED_SCORE, displacement))
         return pd.DataFrame(rows).astype({"reason": object})
 
     def _auroc_row(self, system, against, baseline, level=0.95):
@@ -154,8 +154,8 @@ class SensitivityStudy:
             scores = self.scores(system)
             found = self.evaluated(system)
             limit = evaluation.development_threshold(scores.iloc[::2], known)
-            held = evaluate(scores.iloc[1::2], known, limit, **self.options)
-            quantile = evaluation.placebo_threshold(self.placebos[system], PRIMARY)
+            held = evaluate_sensitivity(scores.iloc[1::2], known, limit, **self.options)
+            quantile = evaluation.placebo_threshold(self.placebos[system], FOOTRULE)
             raw = self.evaluated(system, over_placebo=False, threshold=quantile)
             columns = {
                 "AUROC of excess": found["auroc"],
@@ -167,7 +167,7 @@ class SensitivityStudy:
             rows.append(_against(system, columns, found))
         if rows:
             alone = evaluation.type_scores(self.scores(self.systems[0]), known)
-            found = evaluate(alone, known, **self.options)
+            found = evaluate_sensitivity(alone, known, **self.options)
             rows.append(_against(TYPE_ALONE, {"AUROC of excess": found["auroc"]}, found))
         return pd.DataFrame(rows, columns=None if rows else ["system", "pairs", "AUROC of excess"])
 
@@ -200,7 +200,7 @@ class SensitivityStudy:
             }
             numbers |= self.placebos_above(system)
             for row in self.sensitivity(system).to_dict("records"):
-                label = f"{PRIMARY} {row['fact type']}"
+                label = f"{FOOTRULE} {row['fact type']}"
                 numbers[label] = number_of(row, "sensitivity", row["placebo"])
                 numbers[f"{label} over placebo"] = number_of(row, "excess", 0.0)
         return table
@@ -233,7 +233,7 @@ def number_of(row, name, control):
 
 def run_study(
     cases,
-    systems=SYSTEMS,
+    systems=STUDY_SYSTEMS,
     settings=None,
     *,
     validator=rules,
@@ -253,7 +253,7 @@ def run_study(
     index = CorpusIndex(cases.documents, encoder)
     known = Vocabulary(index.texts)  # once: long judgments take seconds
     inert = inert_words(known) if inert is None else inert
-    trees = dict.fromkeys([*systems, CONTROL])
+    trees = dict.fromkeys([*systems, RANDOM_ORDER])
     # Rerankers first: their pass over the tokens gives the pooled vectors of others.
     order = sorted(trees, key=lambda name: is_plugin(name) or config_for(name).reranker is None)
     for system in track(order, "systems"):
@@ -277,7 +277,7 @@ def case_search(system, index, k, **options):
     return CaseSearch(HybridRetriever(index, mode=system, **options), k, index.documents)
 
 
-def check_parameters(values):
+def check_cases(values):
     """Refuse cases of the user's own that cannot be studied, before a kernel starts."""
     if values.get("corpus") is None:
         return  # refused with a sentence of its own
@@ -295,7 +295,7 @@ def check_parameters(values):
         )
 
 
-def check_data(values):
+def check_collections(values):
     """Refuse data sets that do not hold the wordings or the passages that the chapter reads in them."""
     if values["paraphrases"]:
         _groups_of(load(values["paraphrases"]))
@@ -311,8 +311,8 @@ def _plausible_edits(sheet, neighbours):
 
 # ---- single edits, for the page that shows them one by one
 
-OPENINGS = (160, 80)  # characters of a document; the second where room is short
-FURTHER = 3  # edits of an edited case that are kept of each case
+OPENING_LENGTHS = (160, 80)  # characters of a document; the second where room is short
+DEEP_EDITS_PER_CASE = 3  # edits of an edited case that are kept of each case
 
 
 def drill_down(study, precedents, most_bytes=MOST_BYTES):
@@ -336,7 +336,7 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         "card": card.key if card else None,
         "texts": sorted(shown),
         "systems": study.systems,
-        "controls": [CONTROL],
+        "controls": [RANDOM_ORDER],
         "depth": trees[0].k,
         "precedents": bool(precedents),
         "asked": len(items),
@@ -356,7 +356,7 @@ def drill_down(study, precedents, most_bytes=MOST_BYTES):
         documents = [[n, shortened(texts[n], opening) if n in texts else None] for n in places]
         return known | {"documents": documents, "items": kept}
 
-    return fitting(collect, _of_interest(items), OPENINGS, most_bytes)
+    return fitting(collect, _of_interest(items), OPENING_LENGTHS, most_bytes)
 
 
 def _of_interest(items):
@@ -371,7 +371,7 @@ def _of_interest(items):
     )
     frame["beyond"] = (moved["moved"] - moved["placebo_moved"]).abs().fillna(0.0)
     frame = frame.sort_values("beyond", ascending=False, kind="stable")
-    further = frame[frame["depth"] > 1].groupby("case").head(FURTHER)
+    further = frame[frame["depth"] > 1].groupby("case").head(DEEP_EDITS_PER_CASE)
     kept = frame[(frame["depth"] == 1) | frame.index.isin(further.index)]
     return kept.sort_values("depth", kind="stable").index.tolist()
 
@@ -394,7 +394,7 @@ def _items(study, precedents, shown):
     for system, trees in study.trees.items():
         for tree in trees:
             for node in tree.placebos:
-                if not node.found.error:
+                if not node.ranking.error:
                     alike_in_size(system, tree.case_id, node).append(node)
             for node in tree.nodes[1:]:
                 if not node.edit.noop:
@@ -409,9 +409,9 @@ def _items(study, precedents, shown):
         wanted = precedents.get(case)
         results = dict.fromkeys(study.systems)
         for system, one in nodes.items():
-            inert = [each.found for each in alike_in_size(system, case, one)]
+            inert = [each.ranking for each in alike_in_size(system, case, one)]
             results[system] = _effect(
-                one, rows[system][case, one.name], inert, wanted, system == CONTROL
+                one, rows[system][case, one.name], inert, wanted, system == RANDOM_ORDER
             )
         items.append(
             {
@@ -431,12 +431,12 @@ def _items(study, precedents, shown):
 
 def _effect(node, row, placebos, wanted, control):
     """Give what one edit did under one system, beside its placebos."""
-    before = node.parent.found
-    after = node.found
+    before = node.parent.ranking
+    after = node.ranking
     if error := before.error or after.error:
         return {"error": error}
     moved, placebo_moved = (
-        number_or_none(round(float(x), 3)) for x in (row[PRIMARY], row[f"placebo_{PRIMARY}"])
+        number_or_none(round(float(x), 3)) for x in (row[FOOTRULE], row[f"placebo_{FOOTRULE}"])
     )
     return {
         "error": None,
@@ -484,8 +484,8 @@ def _numbered(item, places):
 # ---- the same question in other words: results should stay
 
 LEAST_COSINE = 0.45  # below it two wordings do not ask the same
-PARAPHRASE, STRANGER = "paraphrase", "other question"
-_SHOWN = ("footrule", "displacement", "rbo_distance", "jaccard_distance")
+PARAPHRASE, OTHER_QUESTION = "paraphrase", "other question"
+_DISTANCES = ("footrule", "displacement", "rbo_distance", "jaccard_distance")
 
 
 def wording_pairs(dataset, encoder):
@@ -544,12 +544,15 @@ def invariance(pairs, documents, systems, k=10, encoder=None, seed=0):
         search = case_search(system, index, k)
         first = search(pairs["first"].tolist())
         second = search(pairs["second"].tolist())
-        for kind, others in ((PARAPHRASE, second), (STRANGER, [second[i] for i in strangers])):
+        for kind, others in (
+            (PARAPHRASE, second),
+            (OTHER_QUESTION, [second[i] for i in strangers]),
+        ):
             for group, one, other in zip(groups, first, others, strict=True):
                 moved = distances(one.cases, other.cases, k)
                 same = bool(one.cases) and one.cases[:1] == other.cases[:1]
-                rows.append((system, kind, group, *(moved[name] for name in _SHOWN), same))
-    return pd.DataFrame(rows, columns=["system", "kind", "group", *_SHOWN, "same_first"])
+                rows.append((system, kind, group, *(moved[name] for name in _DISTANCES), same))
+    return pd.DataFrame(rows, columns=["system", "kind", "group", *_DISTANCES, "same_first"])
 
 
 def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
@@ -557,7 +560,7 @@ def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
     found = []
     options = {"n_resamples": n_resamples, "seed": seed}
     for system, part in rows.groupby("system", sort=False):
-        own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, STRANGER))
+        own, other = (part[part["kind"] == kind] for kind in (PARAPHRASE, OTHER_QUESTION))
         clusters = own["group"].tolist()
         gain = pd.Series(other[measure].to_numpy() - own[measure].to_numpy())
         means = gain.groupby(np.asarray(clusters, dtype=object)).mean()
@@ -571,7 +574,7 @@ def invariance_table(rows, measure="footrule", *, n_resamples=10_000, seed=0):
                     bootstrap_mean(own[measure].to_numpy(), clusters=clusters, **options),
                 ),
                 **bounded(
-                    STRANGER,
+                    OTHER_QUESTION,
                     bootstrap_mean(other[measure].to_numpy(), clusters=clusters, **options),
                 ),
                 "same first document": own["same_first"].mean(),

@@ -11,12 +11,12 @@ from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import own_answers
 from casebook.sensitivity import edits
-from casebook.sensitivity.edits import BUDGETS, ordered, single_fact_edits
+from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.stats.samples import check_choice, check_count
 
-EXPAND = 1.0
+EXPANSION_THRESHOLD = 1.0
 """Mean rank displacement from which a state is gone into, documented."""
 
 
@@ -26,10 +26,10 @@ class TreeSettings:
 
     max_depth: int = 2
     children: int | None = 5
-    threshold: float = EXPAND
+    threshold: float = EXPANSION_THRESHOLD
     budget: str = "stratified"
     placebo_draws: int = 4
-    context_words: int = edits.SIZE
+    context_words: int = edits.CONTEXT_WORDS
     revisit: bool = False
     bounded: bool = True
     outcome: bool = False
@@ -54,7 +54,7 @@ class TreeSettings:
 
 
 @dataclass(frozen=True)
-class Found:
+class CaseRanking:
     """Cases that one query retrieves, the document that stands for each, and its score."""
 
     cases: tuple = ()
@@ -73,13 +73,13 @@ class Node:
     sheet: object
     query: str
     depth: int
-    found: Found = field(default_factory=Found)
+    ranking: CaseRanking = field(default_factory=CaseRanking)
 
     def displacement(self, k):
         """Mean displacement from the parent's list: float, or None if undefined."""
-        if self.parent is None or self.found.error or self.parent.found.error:
+        if self.parent is None or self.ranking.error or self.parent.ranking.error:
             return None
-        return rankshift.mean_displacement(self.parent.found.cases, self.found.cases, k)
+        return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Tree:
     write: edits.Writer
     terms: tuple
     nodes: list
-    seen: set = field(repr=False)
+    states: set = field(repr=False)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
@@ -116,7 +116,7 @@ class Tree:
         """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return "no matched placebo" if self.write.context else edits.VACUOUS
+        return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
 
 
 def grow_tree(sheet, search, **options):
@@ -169,7 +169,7 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     if twice := [name for name, count in counts.items() if count > 1]:
         raise InputError(f"case {twice[0]!r} comes {counts[twice[0]]} times")
     _search_level(search, [(tree, tree.root) for tree in trees])
-    level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
+    level = [(tree, tree.root) for tree in trees if not tree.root.ranking.error]
     for _ in range(settings.max_depth):
         grown = []
         placebos = []
@@ -206,7 +206,7 @@ def _rooted(sheet, search, settings, inert):
 def _search_level(search, level):
     found = search([node.query for _, node in level], [tree.case_id for tree, _ in level])
     for (_, node), result in zip(level, found, strict=True):
-        node.found = result
+        node.ranking = result
 
 
 def _children(tree, node, neighbours, validator):
@@ -218,17 +218,17 @@ def _children(tree, node, neighbours, validator):
         tree.noops += [(node, edit) for edit in found if edit.noop]
         found = [edit for edit in found if not edit.noop]
     children = []
-    for edit in ordered(found, settings.budget, settings.seed):
+    for edit in order_edits(found, settings.budget, settings.seed):
         if len(children) == settings.children:
             break
         state = sheet_hash(edit.sheet)
-        if state in tree.seen and not settings.revisit:
+        if state in tree.states and not settings.revisit:
             tree.counts["revisited"] += 1
             continue
         decision = validator(node.sheet, edit)
         tree.decisions.append((node.name, edit.fact_type, decision.outcome, decision.reason))
         if decision.outcome == ACCEPT:
-            tree.seen.add(state)
+            tree.states.add(state)
             name = f"{node.name}.{len(children) + 1}"
             children.append(Node(name, node, edit, edit.sheet, edit.query, node.depth + 1))
     return children
@@ -287,7 +287,7 @@ class CaseSearch:
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
-        """Retrieve cases for queries, those not seen before in one batch: list of Found."""
+        """Retrieve cases for queries, those not seen before in one batch: list of CaseRanking."""
         keys = list(zip(queries, exclude or [None] * len(queries), strict=True))
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
         if new:
@@ -302,7 +302,7 @@ class CaseSearch:
             if not hasattr(self.retriever, "retrieve_many"):  # a fault of the user's own retriever
                 raise
             if len(keys) == 1:
-                return [Found(error=str(error))]
+                return [CaseRanking(error=str(error))]
             return [self._search([key])[0] for key in keys]
 
     def _batch(self, keys):
@@ -358,14 +358,14 @@ class CaseSearch:
                 break
         at = list(places.values())
         values = (None if np.isnan(scores[i]) else float(scores[i]) for i in at)
-        return Found(tuple(places), tuple(self._document[ids[i]] for i in at), tuple(values))
+        return CaseRanking(tuple(places), tuple(self._document[ids[i]] for i in at), tuple(values))
 
 
 # ---- edges as rows
 
-PRIMARY = "footrule"
-PARITY = "displacement"
-OK, NOOP, INVALID, EMPTY, POOR = "ok", "noop", "invalid", "both_empty", "poor_query"
+FOOTRULE = "footrule"
+DISPLACEMENT = "displacement"
+OK, NOOP, INVALID, BOTH_EMPTY, POOR_QUERY = "ok", "noop", "invalid", "both_empty", "poor_query"
 
 
 def distances(before, after, k):
@@ -387,7 +387,7 @@ def distances(before, after, k):
     return {name: np.nan if x is None else x for name, x in found.items()}
 
 
-MEASURES = tuple(distances((), (), 10))
+EDGE_MEASURES = tuple(distances((), (), 10))
 _FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
 _COLUMNS = [
     "case_id",
@@ -399,7 +399,7 @@ _COLUMNS = [
     "reason",
     "n_parent",
     "n_child",
-    *MEASURES,
+    *EDGE_MEASURES,
 ]
 
 
@@ -408,18 +408,18 @@ def edge_frame(trees):
     rows = []
     for tree in trees:
         rows += [
-            _row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]
+            _row(tree, node.parent, node.name, node.edit, node.ranking) for node in tree.nodes[1:]
         ]
         for count, (parent, edit) in enumerate(tree.noops, 1):
-            rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.found))
+            rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.ranking))
     frame = pd.DataFrame(rows, columns=_COLUMNS)
     placebos = placebo_frame(trees)
     size = ["case_id", "parent", "removed", "added"]
     valid = placebos[placebos["status"] == OK].groupby(size)
-    means = valid[list(MEASURES)].mean().add_prefix("placebo_")
+    means = valid[list(EDGE_MEASURES)].mean().add_prefix("placebo_")
     frame = frame.join(means.assign(placebos=valid.size()), on=size).fillna({"placebos": 0})
     counts = dict.fromkeys(["depth", "removed", "added", "placebos"], int)
-    frame = frame.astype(dict.fromkeys([*MEASURES, *means.columns], float) | counts)
+    frame = frame.astype(dict.fromkeys([*EDGE_MEASURES, *means.columns], float) | counts)
     why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
     return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
 
@@ -427,25 +427,33 @@ def edge_frame(trees):
 def placebo_frame(trees):
     """Measure every placebo edge of some trees."""
     rows = [
-        _row(tree, node.parent, node.name, node.edit, node.found)
+        _row(tree, node.parent, node.name, node.edit, node.ranking)
         for tree in trees
         for node in tree.placebos
     ]
-    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *MEASURES]
-    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(MEASURES, float))
+    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *EDGE_MEASURES]
+    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(EDGE_MEASURES, float))
 
 
-def excess(edges, measure=PRIMARY):
+def excess(edges, measure=FOOTRULE):
     """Give what each edge moved beyond its placebos."""
     return edges[measure] - edges[f"placebo_{measure}"].astype(float)
 
 
 def _row(tree, parent, name, edit, found):
-    before = parent.found
-    error = parent.found.error or found.error
+    before = parent.ranking
+    error = parent.ranking.error or found.error
     empty = not before.cases and not found.cases
     status = (
-        INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
+        INVALID
+        if error
+        else BOTH_EMPTY
+        if empty
+        else POOR_QUERY
+        if tree.poor
+        else NOOP
+        if edit.noop
+        else OK
     )
     reason = error or ("both lists are empty" if empty else tree.poor)
     moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
