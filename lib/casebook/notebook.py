@@ -144,6 +144,7 @@ class Chapter:
         *,
         rows=None,
         items=None,
+        tables=None,
         estimates=None,
         contrasts=None,
         numbers=None,
@@ -158,6 +159,8 @@ class Chapter:
             Scores of every unit.
         items : dict, optional
             Single questions or claims, for a page of their own.
+        tables : dict, optional
+            Name to a frame that readers can download, where `display` shows it in another form.
         estimates, contrasts : pandas.DataFrame, optional
             Frames of `casebook.estimates` and `casebook.contrasts` of one ``measure``.
         numbers : dict, optional
@@ -172,6 +175,8 @@ class Chapter:
             self.outputs.rows(rows)
         if items is not None:
             self.outputs.items(items)
+        for name, table in (tables or {}).items():
+            self.outputs.table(name, table)
         if estimates is not None:
             numbers = {
                 row["system"]: {measure: number(row)} for row in estimates.to_dict("records")
