@@ -344,10 +344,10 @@ class CounterfactualSensitivity(Chapter):
 
     def read(self):
         if self.cases:
-            plugin("casebook.sensitivity.study:check_cases")(vars(self))
+            plugin("casebook.sensitivity.checks:check_cases")(vars(self))
 
     def check_data(self):
-        plugin("casebook.sensitivity.study:check_collections")(vars(self))
+        plugin("casebook.sensitivity.checks:check_collections")(vars(self))
 
 
 class ExplanationQuality(Asked):

@@ -21,19 +21,18 @@ from casebook.sensitivity.evaluation import (
     documented_scores,
     score_pairs,
 )
+from casebook.sensitivity.items import edit_items
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
-from casebook.sensitivity.study import (
-    ABOVE,
+from casebook.sensitivity.study import ABOVE, run_study
+from casebook.sensitivity.tree import TreeSettings, excess
+from casebook.sensitivity.wordings import (
     OTHER_QUESTION,
     PARAPHRASE,
-    drill_down,
     invariance,
     invariance_table,
-    run_study,
     wording_pairs,
 )
-from casebook.sensitivity.tree import TreeSettings, excess
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -258,7 +257,7 @@ def edited(few):
 
 @pytest.fixture(scope="module")
 def found(edited, few):
-    return drill_down(edited, few.precedents)
+    return edit_items(edited, few.precedents)
 
 
 def words(item, sign):
@@ -321,8 +320,8 @@ def test_placebos_are_those_of_the_same_size(edited, found):
 def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
     names = [item["id"] for item in found["items"]]
     assert len(set(names)) == len(names) < found["asked"]
-    assert as_json(found) == as_json(drill_down(edited, few.precedents))
-    small = drill_down(edited, few.precedents, most_bytes=16_000)
+    assert as_json(found) == as_json(edit_items(edited, few.precedents))
+    small = edit_items(edited, few.precedents, most_bytes=16_000)
     assert len(as_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
     first = [item["id"] for item in found["items"] if item["depth"] == 1]
     kept = [item["id"] for item in small["items"]]
@@ -345,8 +344,8 @@ def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(edited, 
 
 
 def test_without_permission_queries_stay_away(edited, few, monkeypatch):
-    monkeypatch.setattr("casebook.sensitivity.study.may_show", lambda _: frozenset())
-    found = drill_down(edited, {})
+    monkeypatch.setattr("casebook.sensitivity.items.may_show", lambda _: frozenset())
+    found = edit_items(edited, {})
     assert {i["change"] for i in found["items"]} == {None}
     assert {i["placebo"] for i in found["items"]} == {None}
     assert {text for _, text in found["documents"]} == {None}

@@ -271,7 +271,7 @@ def _decisions(truth, high, cases, n_resamples, seed):
     return found
 
 
-def threshold_sweep(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
+def accuracy_by_threshold(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it."""
     rows = []
     for threshold in thresholds:
