@@ -154,7 +154,7 @@ class FactSheet(_Strict):
 
 
 def validate_record(path, number, record, model):
-    """Give a line of a file as a pydantic model; one that does not fit is refused, with the keys."""
+    """Give a line of a file as a pydantic model; one that does not fit is refused."""
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
