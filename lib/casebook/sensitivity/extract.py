@@ -1,13 +1,14 @@
-"""Fact sheets from the text of judgments by rules, each fact with the place that tells it, and how well they are read.
+"""Fact sheets from the text of judgments by rules, each fact with its place, and their scores.
 
-The rules are tables of words and patterns in ``data/counterfactual/words.yml``; what stands here is how they are put
-together. They know acts, parties and procedure of India and Singapore. Negation of evidence follows NegEx (Chapman et
-al., 2001): a trigger before or after a term, within the same clause and a few words, takes the term away.
+The rules are tables of words and patterns in ``data/counterfactual/words.yml``, which this module
+combines. They know acts, parties and procedure of India and Singapore. Negation of evidence
+follows NegEx (Chapman et al., 2001): a trigger before or after a term, within the same clause and
+a few words, takes the term away.
 """
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -76,7 +77,8 @@ def extract_sheet(text, case_id="case", country=None):
     Returns
     -------
     Extraction
-        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of what was read; ``notes`` on coverage.
+        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of the part that
+        was read; ``notes`` on coverage.
 
     Raises
     ------
@@ -85,67 +87,85 @@ def extract_sheet(text, case_id="case", country=None):
 
     Examples
     --------
-    >>> found = extract_sheet("The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC.")
-    >>> found.sheet.sections_cited, found.sheet.numerical_facts.amounts[0].value
+    >>> text = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
+    >>> sheet = extract_sheet(text).sheet
+    >>> sheet.sections_cited, sheet.numerical_facts.amounts[0].value
     (('IPC-302',), 5000)
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
     country = country or citations.country_of(folded)
-    notes = (
-        []
-        if country in (citations.INDIA, citations.SINGAPORE)
-        else [PARTIAL_COVERAGE.format(_WHY_PARTIAL[country])]
-    )
+    notes = []
+    if country not in (citations.INDIA, citations.SINGAPORE):
+        notes.append(PARTIAL_COVERAGE.format(_WHY_PARTIAL[country]))
     start, end = facts_region(folded)
     part = folded[start:end]
-    sections = {}
-    unknown = set()
-    for one in citations.find_citations(part, country):
-        if one.act == citations.UNKNOWN:
-            unknown.add(one.id)
-        else:
-            sections.setdefault(one.id, TextFact(one.id, one.start, one.end))
-    if unknown:
-        notes.append(f"{len(unknown)} provisions of acts that are not known are left out")
-    found = {
+    sections, n_unknown = _sections(part, country)
+    if n_unknown:
+        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
+    lists = {
         "evidence_items": evidence(part),
-        "sections_cited": list(sections.values()),
+        "sections_cited": sections,
         "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
         "numerical_facts.ages": _distinct(ages(part), "descriptor"),
         "numerical_facts.durations": _distinct(durations(part), "context"),
     }
     sides = parties(folded, start, end)
-    ended = outcome(folded)
-    placed = {f"parties.{side}_type": one for side, one in sides.items()}
-    placed |= {f"{name}.{at}": one for name, these in found.items() for at, one in enumerate(these)}
-    spans = [FactSpan(field, start + one.start, start + one.end) for field, one in placed.items()]
-    if ended:
-        spans.append(FactSpan("outcome", ended.start, ended.end))
-    items, cited, *numbers = (tuple(one.fact for one in these) for these in found.values())
-    told = facts.Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
+    ending = outcome(folded)
+    by_field = {f"parties.{side}_type": fact for side, fact in sides.items()}
+    for name, listed in lists.items():
+        by_field |= {f"{name}.{at}": fact for at, fact in enumerate(listed)}
+    spans = [
+        FactSpan(field, start + fact.start, start + fact.end) for field, fact in by_field.items()
+    ]
+    if ending:
+        spans.append(FactSpan("outcome", ending.start, ending.end))
+    values = {name: tuple(fact.fact for fact in listed) for name, listed in lists.items()}
     sheet = facts.FactSheet(
-        case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None
+        case_id=case_id,
+        parties=facts.Parties(**{f"{side}_type": fact.fact for side, fact in sides.items()}),
+        evidence_items=values["evidence_items"],
+        sections_cited=values["sections_cited"],
+        numerical_facts=facts.NumericalFacts(
+            amounts=values["numerical_facts.amounts"],
+            ages=values["numerical_facts.ages"],
+            durations=values["numerical_facts.durations"],
+        ),
+        outcome=ending.fact if ending else None,
     )
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
-def _distinct(found, field):
-    """Tell repeated contexts apart: facts of one context must not differ."""
-    seen = Counter()
+def _sections(text, country):
+    """Find the provisions of acts that are known, and count those of other acts."""
+    sections = {}
+    unknown = set()
+    for citation in citations.find_citations(text, country):
+        if citation.act == citations.UNKNOWN:
+            unknown.add(citation.id)
+        else:
+            fact = TextFact(citation.id, citation.start, citation.end)
+            sections.setdefault(citation.id, fact)
+    return list(sections.values()), len(unknown)
+
+
+def _distinct(numbers, field):
+    """Tell repeated contexts apart by a number: facts of one context must not differ."""
+    counts = Counter()
     result = []
-    for one in found:
-        about = getattr(one.fact, field)
-        seen[about] += 1
-        if about and seen[about] > 1:
-            one = one._replace(fact=replace(one.fact, **{field: f"{about} {seen[about]}"}))
-        result.append(one)
+    for number in numbers:
+        subject = getattr(number.fact, field)
+        counts[subject] += 1
+        if subject and counts[subject] > 1:
+            fact = replace(number.fact, **{field: f"{subject} {counts[subject]}"})
+            number = number._replace(fact=fact)
+        result.append(number)
     return result
 
 
 def facts_region(text):
-    """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
+    """Find the part of a judgment with the facts: under a heading, from a phrase, or the first fifth."""
     heading = pattern("heading").search(text)
     inline = pattern("facts_of").search(text)
     if not heading and len(text) <= SHORT_TEXT:
@@ -192,18 +212,17 @@ def _set_by_law(text, start):
 
 
 def _about(text, match, kind):
-    """Say what a quantity is for: the nearest of the known purposes in its sentence, clauses apart."""
+    """Say what a quantity is for: the nearest purpose in its sentence, other clauses farther."""
     before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
     after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
     near = []
     for word in WORD_LISTS["purposes"][kind]:
-        known = re.compile(rf"\b{re.escape(word)}")
-        gaps = [before[m.end() :] for m in known.finditer(before)] + [
-            after[: m.start()] for m in known.finditer(after)
-        ]
-        near += [
-            (len(gap) + (_REACH if pattern("clause_end").search(gap) else 0), word) for gap in gaps
-        ]
+        purpose = re.compile(rf"\b{re.escape(word)}")
+        gaps = [before[match.end() :] for match in purpose.finditer(before)]
+        gaps += [after[: match.start()] for match in purpose.finditer(after)]
+        for gap in gaps:
+            penalty = _REACH if pattern("clause_end").search(gap) else 0
+            near.append((len(gap) + penalty, word))
     return min(near)[1] if near else ""
 
 
@@ -217,62 +236,65 @@ def _unit(written, table):
 
 def amounts(text, country="IN"):
     """Find sums of money; ``$`` alone is Singapore's in Singapore."""
-    found = {}
+    sums = {}
     for match in pattern("amount").finditer(text):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
-        unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
+        if unit == "dollars" and country == citations.SINGAPORE:
+            unit = "Singapore dollars"
         if value <= facts.LARGEST_NUMBER and not _set_by_law(text, match.start()):
             fact = facts.Amount(value, unit, _about(text, match, "amounts"))
-            found.setdefault((value, unit), TextFact(fact, *match.span()))
-    return list(found.values())
+            sums.setdefault((value, unit), TextFact(fact, *match.span()))
+    return list(sums.values())
 
 
 def ages(text):
     """Find ages, each with the person noun nearest before or inside it."""
-    found = {}
+    by_value = {}
     for match in pattern("age").finditer(text):
         people = pattern("person").findall(text[max(0, match.start() - 50) : match.end() + 25])
-        who = match["who"] or match["who2"] or (people[-1] if people else "")
-        written = next(match[f"n{place}"] for place in range(1, 7) if match[f"n{place}"])
-        more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
-        for value in [quantity(written), *more]:
+        person = match["who"] or match["who2"] or (people[-1] if people else "")
+        number = next(match[f"n{form}"] for form in range(1, 7) if match[f"n{form}"])
+        further = re.findall(r"\w+", match["more"] or "")
+        values = [quantity(number), *(int(word) for word in further if word.isdigit())]
+        for value in values:
             if 1 <= value <= OLDEST_READ and value == int(value):
-                found.setdefault(value, TextFact(facts.Age(int(value), who.lower()), *match.span()))
-    return list(found.values())
+                fact = facts.Age(int(value), person.lower())
+                by_value.setdefault(value, TextFact(fact, *match.span()))
+    return list(by_value.values())
 
 
 def durations(text):
     """Find lengths of time; ages and limits set by law are none."""
-    taken = [match.span() for match in pattern("age").finditer(text)]
-    lengths = [
-        (int(value), _unit(match["unit"], "time_units"), match)
-        for match in pattern("durations").finditer(text)
-        for value in re.findall(r"\d+", match["all"])
-    ]
+    age_spans = [match.span() for match in pattern("age").finditer(text)]
+    lengths = []
+    for match in pattern("durations").finditer(text):
+        unit = _unit(match["unit"], "time_units")
+        lengths += [(int(value), unit, match) for value in re.findall(r"\d+", match["all"])]
     for match in pattern("duration").finditer(text):
-        inside = any(low < match.end() and match.start() < high for low, high in taken)
+        is_age = any(low < match.end() and match.start() < high for low, high in age_spans)
         value, unit = _length(match)
-        if value and not inside and not _set_by_law(text, match.start()):
+        if value and not is_age and not _set_by_law(text, match.start()):
             lengths.append((value, unit, match))
-    found = {}
+    by_length = {}
     for value, unit, match in lengths:
         fact = facts.Duration(value, unit, _about(text, match, "durations"))
-        found.setdefault(facts.in_days(value, unit), TextFact(fact, *match.span()))
-    return list(found.values())
+        by_length.setdefault(facts.in_days(value, unit), TextFact(fact, *match.span()))
+    return list(by_length.values())
 
 
 def _length(match):
-    """Value and unit; mixed lengths are told in the smaller unit."""
+    """Value and unit; mixed lengths are in the smaller unit."""
     value = 1 if match["value"].lower() == "a" else quantity(match["value"])
-    value += 0.5 if match["half"] else 0
+    if match["half"]:
+        value += 0.5
     unit = _unit(match["unit"], "time_units")
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
     if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    return facts.as_integer(
-        value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])
-    ), smaller
+    value *= facts.IN_DAYS[unit]
+    value /= facts.IN_DAYS[smaller]
+    return facts.as_integer(value + quantity(match["value2"])), smaller
 
 
 # ---- evidence that a text says was given, and how the proceeding ended
@@ -292,22 +314,30 @@ OUTCOME_TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 def evidence(text):
     """Find the types of evidence that a text says were given, not those that are missing."""
-    found = {}
+    by_type = {}
     for start, end in sentences(text):
         for name, forms in _EVIDENCE.items():
             for match in forms.finditer(text, start, end):
-                if name not in found and not _negated(text, match, start, end):
-                    found[name] = TextFact(facts.EvidenceItem(name, match.group()), *match.span())
-    return sorted(found.values(), key=lambda one: one.start)
+                if name not in by_type and not _negated(text, match, start, end):
+                    item = facts.EvidenceItem(name, match.group())
+                    by_type[name] = TextFact(item, *match.span())
+    return sorted(by_type.values(), key=_start)
+
+
+def _start(fact):
+    return fact.start
 
 
 def _negated(text, match, start, end):
-    lead = pattern("clause").split(text[start : match.start()])[-1].split()[-_SCOPE:]
-    tail = pattern("clause").split(text[match.end() : end])[0].split()[:_SCOPE]
-    after = [" ".join(tail), match.group()]
+    words_before = pattern("clause").split(text[start : match.start()])[-1].split()
+    words_after = pattern("clause").split(text[match.end() : end])[0].split()
+    before = " ".join(words_before[-_SCOPE:])
+    after = " ".join(words_after[:_SCOPE])
+    negated_after = pattern("negated_after")
     return bool(
-        pattern("negated_before").search(" ".join(lead))
-        or any(map(pattern("negated_after").search, after))
+        pattern("negated_before").search(before)
+        or negated_after.search(after)
+        or negated_after.search(match.group())
     )
 
 
@@ -315,17 +345,18 @@ def outcome(text):
     """Find the outcome of the last proceeding: the last verdict that is stated of one."""
     last = None
     skipped = max(0, len(text) - OUTCOME_TAIL)
-    for first, stop in sentences(text[skipped:]):
-        start = skipped + first
-        end = skipped + stop
+    for start_in_tail, end_in_tail in sentences(text[skipped:]):
+        start = skipped + start_in_tail
+        end = skipped + end_in_tail
         for match in _VERDICT.finditer(text, start, end):
             negated = pattern("negated_verdict").search(text, start, match.start())
             if pattern("proceeding").search(text, start, end) and not negated:
-                last = TextFact(list(_VERDICTS)[int(match.lastgroup[1:])], *match.span())
+                verdict = list(_VERDICTS)[int(match.lastgroup[1:])]
+                last = TextFact(verdict, *match.span())
     return last
 
 
-# ---- kinds of both sides: by cause title and procedure of a whole judgment, or by what a short text says of them
+# ---- kinds of both sides: by cause title and procedure, or by description in a short text
 
 _HEAD = 4_000  # characters in which a cause title stands
 _GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
@@ -338,16 +369,18 @@ _COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "responde
 
 def parties(text, start=0, end=None):
     """Find the kinds of both sides of ``text[start:end]``, a part of a judgment."""
-    whole_text = _sides(text) if len(text) > SHORT_TEXT else cause_title(text)
-    found = {
-        side: TextFact(one.fact, one.start - start, one.end - start)
-        for side, one in whole_text.items()
+    in_judgment = _sides(text) if len(text) > SHORT_TEXT else cause_title(text)
+    sides = {
+        side: TextFact(fact.fact, fact.start - start, fact.end - start)
+        for side, fact in in_judgment.items()
     }
-    return found if len(found) == 2 else _told(text[start:end]) | found
+    if len(sides) == 2:
+        return sides
+    return _described_sides(text[start:end]) | sides
 
 
 def cause_title(text):
-    """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
+    """Find both sides in the cause title of a judgment (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
@@ -368,71 +401,72 @@ def _kind_of_name(name):
 
 
 def _sides(text):
-    """Find both sides of a whole judgment: by title, compounds, who filed, counsel and the kind of proceeding."""
+    """Find both sides of a whole judgment.
+
+    In this order: title, compounds, who filed, conviction, taxation, law officers, counsel.
+    """
     title = cause_title(text)
     if len(title) == 2:
         return title
-    found = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
+    sides = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
 
-    def lacking(side, kind, match):
-        found[side] = found[side] or TextFact(kind, *match.span())
+    def fill(side, kind, match):
+        if not sides[side]:
+            sides[side] = TextFact(kind, *match.span())
 
-    if filed := pattern("filed").search(text[:_HEAD]):
-        found["petitioner"] = TextFact(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    taxed, general, counsel = (
-        pattern(name).search(text) for name in ("assessee", "solicitor", "counsel")
-    )
+    filed = pattern("filed").search(text[:_HEAD])
+    if filed:
+        sides["petitioner"] = TextFact(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
     convicted = pattern("convicted").search(text[: 3 * _HEAD])
     if convicted:
-        lacking("petitioner", "Individual", convicted)
+        fill("petitioner", "Individual", convicted)
+    taxed = pattern("assessee").search(text)
     if taxed:  # the other side of an assessee is the Revenue
         role = (taxed["role"] or taxed["role2"]).lower()
-        lacking("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
-    if general:
-        lacking(
-            "respondent" if general["role"].lower() == "respondent" else "petitioner",
-            "UnionOfIndia",
-            general,
-        )
-    kind = found["petitioner"] and found["petitioner"].fact
-    if not found["respondent"] and kind != "State" and counsel:
-        other = (
-            "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
-        )
-        found["respondent"] = TextFact(other, *counsel.span()) if other != kind else None
+        fill("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
+    solicitor = pattern("solicitor").search(text)
+    if solicitor:
+        is_respondent = solicitor["role"].lower() == "respondent"
+        fill("respondent" if is_respondent else "petitioner", "UnionOfIndia", solicitor)
+    kind = sides["petitioner"].fact if sides["petitioner"] else None
+    counsel = pattern("counsel").search(text)
+    if not sides["respondent"] and kind != "State" and counsel:
+        client = counsel["w"]
+        is_revenue = client.lower() == "department"
+        respondent = "UnionOfIndia" if is_revenue else _kind_of_name(client)
+        if respondent != kind:
+            fill("respondent", respondent, counsel)
     if convicted:  # who appeals against a conviction was accused, and the State opposes
-        lacking("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
-    return {side: one for side, one in found.items() if one}
+        fill("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
+    return {side: fact for side, fact in sides.items() if fact}
 
 
 def _most_called(text, role):
-    """Give the kind that a side is called most often beside its role, at its first mention."""
-    matches = pattern("called", ROLE=role).finditer(text)
-    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m.span()) for m in matches]
-    if not hits:
+    """Give the kind that a side is most often called next to its role, at its first mention."""
+    spans = defaultdict(list)
+    for match in pattern("called", ROLE=role).finditer(text):
+        word = match["w"] or match["w2"] or match["w3"]
+        spans[_CALLED[word.lower()]].append(match.span())
+    if not spans:
         return None
-    kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]
-    return TextFact(kind, *next(span for other, span in hits if other == kind))
+    kind = max(spans, key=lambda name: len(spans[name]))
+    return TextFact(kind, *spans[kind][0])
 
 
-def _told(text):
-    """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
-    petitioner, respondent = (
-        _described(text, WORD_LISTS["roles"][side]) for side in facts.PARTY_SIDES
-    )
+def _described_sides(text):
+    """Find the kinds of both sides in their descriptions; a role in the dispute precedes a form."""
+    petitioner = _described(text, WORD_LISTS["roles"]["petitioner"])
+    respondent = _described(text, WORD_LISTS["roles"]["respondent"])
     owner = _first_kind(text, "owner", "mover")
     if owner and (petitioner is None or owner.fact != petitioner.fact):
-        swapped = respondent is None or respondent.fact == owner.fact
-        respondent = petitioner if swapped else respondent
+        if respondent is None or respondent.fact == owner.fact:
+            respondent = petitioner
         petitioner = owner
     respondent = respondent or _other_side(text, petitioner)
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
-    return {
-        side: one
-        for side, one in zip(facts.PARTY_SIDES, (petitioner, respondent), strict=True)
-        if one
-    }
+    sides = {"petitioner": petitioner, "respondent": respondent}
+    return {side: fact for side, fact in sides.items() if fact}
 
 
 def _other_side(text, petitioner):
@@ -507,7 +541,7 @@ Judgment:
 
 
 def extract_with_model(text, model, case_id="case"):
-    """Extract a fact sheet with a language model; after two unusable answers the rules are used, and it is said."""
+    """Extract a fact sheet with a language model; after two unusable answers by the rules, noted."""
     by_rules = extract_sheet(text, case_id)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
@@ -578,9 +612,10 @@ N_SHUFFLES = 200
 
 
 def extraction_scores(gold, extract=extract_sheet, types=SCORED_TYPES, *, seed=0):
-    """Score an extractor by split and type of fact, beside the sheets of other texts as control.
+    """Score an extractor by split and type of fact; sheets of other texts are the control.
 
-    Facts are compared as sets per text, without contexts and descriptions; texts are the clusters of the intervals.
+    Facts are compared as sets per text, without contexts and descriptions; texts are the clusters
+    of the intervals.
     """
     if not gold:
         raise InputError("there are no annotated texts to measure extraction with")
