@@ -1,4 +1,4 @@
-"""Cases to edit and the documents to search: annotated, extracted from a data set, or planted; and gold texts."""
+"""Cases to edit and documents to search: annotated, extracted or planted; and annotated texts."""
 
 import hashlib
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from casebook import paths
 from casebook.data.folders import read_collection
@@ -34,7 +34,7 @@ PLANTED = "planted"
 
 @dataclass(frozen=True, eq=False)
 class CaseCollection:
-    """Cases, documents, and what is known of the cases: annotations, neighbours of sections, precedents by case."""
+    """Cases and documents, with annotations, neighbours of sections, and precedents by case."""
 
     name: str
     sheets: list = field(repr=False)
@@ -45,9 +45,11 @@ class CaseCollection:
     precedents: dict = field(default_factory=dict, repr=False)
 
 
-def case_collection(name, **planted):
-    """Give a collection by name: ``planted`` (sizes as in `plant_cases`) or a data set whose questions are cases."""
-    return plant_cases(**planted) if name == PLANTED else extracted_collection(load(name))
+def case_collection(name, *, cases=6, values=4, per_line=12, seed=0):
+    """Give the planted collection, of some sizes, or a data set whose questions are cases."""
+    if name == PLANTED:
+        return plant_cases(cases=cases, values=values, per_line=per_line, seed=seed)
+    return extracted_collection(load(name))
 
 
 def annotated_collection(documents, name):
@@ -57,7 +59,12 @@ def annotated_collection(documents, name):
     sheets = [case.sheet for case in cases]
     annotations = annotation_frame(case.record for case in cases)
     return CaseCollection(
-        f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts
+        name=f"annotated_cases_on_{name}",
+        sheets=sheets,
+        documents=documents,
+        annotations=annotations,
+        neighbours=neighbours,
+        account=counts,
     )
 
 
@@ -67,62 +74,67 @@ def own_collection(path, corpus):
         raise InputError(
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
-    cases = sorted(read_cases(path), key=lambda case: not case.annotated)
-    documents = read_collection(corpus)
-    annotations = annotation_frame(case.record for case in cases if case.annotated)
-    sheets = [case.sheet for case in cases]
+    cases = read_cases(path)
+    annotated = [case for case in cases if case.annotated]
+    others = [case for case in cases if not case.annotated]
     return CaseCollection(
-        Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases)
+        name=Path(path).stem,
+        sheets=[case.sheet for case in annotated + others],
+        documents=read_collection(corpus),
+        annotations=annotation_frame(case.record for case in annotated),
+        neighbours=neighbours_or_next,
+        account=account(cases),
     )
 
 
 def extracted_collection(dataset):
-    """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
+    """Take the questions of a dataset, whole judgments, as cases.
+
+    Those that cannot be edited are left out and counted.
+    """
+    no_fact = "judgments without an extracted fact, left out"
+    contradictory = "sheets that contradict themselves, left out"
     poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    counts = {
-        "judgments without an extracted fact, left out": 0,
-        "sheets that contradict themselves, left out": 0,
-    }
-    empty, contradictory = counts
-    counts[poor] = 0
+    counts = {no_fact: 0, contradictory: 0, poor: 0}
     sheets = []
-    known = Vocabulary(dataset.documents["text"])
+    vocabulary = Vocabulary(dataset.documents["text"])
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
         sheet = extract_sheet(text, name).sheet
         if not present_types(sheet):
-            counts[empty] += 1
+            counts[no_fact] += 1
         elif contradictions(sheet):
             counts[contradictory] += 1
-        elif len(known.terms(sheet)) < LEAST_TERMS:
+        elif len(vocabulary.terms(sheet)) < LEAST_TERMS:
             counts[poor] += 1
         else:
             sheets.append(sheet)
     if not sheets:
         counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
         raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    counts["fingerprint"] = dataset.fingerprint[:16]
-    relevant = {
-        case: [d for d, grade in judged.items() if grade > 0]
-        for case, judged in dataset.qrels.items()
-    }
-    nobody = annotation_frame([])
+    precedents = {}
+    for case, grades in dataset.qrels.items():
+        precedents[case] = [document for document, grade in grades.items() if grade > 0]
     return CaseCollection(
-        dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, counts, relevant
+        name=dataset.name,
+        sheets=sheets,
+        documents=dataset.documents,
+        annotations=annotation_frame([]),
+        neighbours=neighbours_or_next,
+        account=counts | {"fingerprint": dataset.fingerprint[:16]},
+        precedents=precedents,
     )
 
 
 # ---- annotated cases: what decides them
 
-DECISIVE, NOT_DECISIVE, IMPORTANCE = (
-    "dispositive_facts",
-    "non_dispositive_facts",
-    "expert_importance_ranking",
-)
+DECISIVE = "dispositive_facts"
+NOT_DECISIVE = "non_dispositive_facts"
+IMPORTANCE = "expert_importance_ranking"
 _Type = Literal[FACT_TYPES]
 
 
-class _Annotated(BaseModel):
-    """The facts of a case, and what somebody says decides it."""
+class CaseRecord(BaseModel):
+    """A line of a file of cases: the facts of a case, and what somebody says decides it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     case_id: str
@@ -132,18 +144,25 @@ class _Annotated(BaseModel):
     expert_importance_ranking: (
         dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None
     ) = None
+    title: Any = None
+    citation: Any = None
+    court: Any = None
+    jurisdiction: Any = None
+    facts: Any = None
+    rationale: Any = None
+    annotation: Any = None
+    split: Any = None
 
     @model_validator(mode="after")
     def _once(self):
-        """Say each fact type once, on one side."""
-        named = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
-        if twice := [name for name, count in named.items() if count > 1]:
-            raise ValueError(f"{twice[0]} is named twice under {DECISIVE} and {NOT_DECISIVE}")
+        """Refuse a fact type that is named twice."""
+        types = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
+        for name, count in types.items():
+            if count > 1:
+                raise ValueError(f"{name} is named twice under {DECISIVE} and {NOT_DECISIVE}")
         return self
 
 
-_ABOUT = ("title", "citation", "court", "jurisdiction", "facts", "rationale", "annotation", "split")
-CaseRecord = create_model("CaseRecord", __base__=_Annotated, **dict.fromkeys(_ABOUT, (Any, None)))
 CASE_KEYS = tuple(CaseRecord.model_fields)
 """What a line of a file of cases may hold; the first two it must."""
 
@@ -161,7 +180,7 @@ class Case(NamedTuple):
 
 
 def read_cases(path=ANNOTATED_CASES):
-    """Read cases from JSON lines, or from a .json file of one case or of a list; errors name file, place and field.
+    """Read cases from JSON lines, or from a .json file of one case or of a list.
 
     A case is a fact sheet with its annotations, or the sheet alone.
     """
@@ -204,26 +223,26 @@ def _case(where, record):
 
 
 def account(cases):
-    """Count cases, annotations, and annotated types of which a sheet has nothing to change (evidence can be added)."""
+    """Count cases, annotations, and annotated types of which a sheet has nothing to change."""
     annotated = [case for case in cases if case.annotated]
-    named = [
-        (case, {*(case.record.get(DECISIVE) or ()), *(case.record.get(NOT_DECISIVE) or ())})
-        for case in annotated
-    ]
-    ranked = [(case, types | set(case.record.get(IMPORTANCE) or ())) for case, types in named]
+    n_pairs = 0
+    n_untestable = 0
+    for case in annotated:
+        decided = {*(case.record.get(DECISIVE) or ()), *(case.record.get(NOT_DECISIVE) or ())}
+        ranked = decided | set(case.record.get(IMPORTANCE) or ())
+        n_pairs += len(decided)
+        n_untestable += len(ranked - {*present_types(case.sheet), "Evidence"})  # it can be added
     return {
         "read": len(cases),
         "annotated": len(annotated),
         "without annotations": len(cases) - len(annotated),
-        "pairs": sum(len(types) for _, types in named),
-        "untestable_types": sum(
-            len(types - {*present_types(case.sheet), "Evidence"}) for case, types in ranked
-        ),
+        "pairs": n_pairs,
+        "untestable_types": n_untestable,
     }
 
 
 def annotation_frame(records):
-    """Bring annotations into rows of case_id, fact_type, dispositive (True, False, None) and importance (1 is most)."""
+    """Bring annotations into rows of case_id, fact_type, dispositive and importance (1 is most)."""
     rows = []
     for record in records:
         case = record["case_id"]
@@ -247,12 +266,12 @@ def annotations_of_weights(weights):
     return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
 
 
-# ---- planted cases: in each area of law two fact types decide, one more than the other, and two are noise
+# ---- planted cases: in each area of law two fact types decide, unequally, and two are noise
 #
-# Documents come in lines of precedent: those of one line share the values of the deciding types and say them several
-# times, the heavier more often; the values of noise types are drawn at random and said once, exactly as filing month
-# and counsel are. So an edit of a deciding fact leads to another line of precedent, and an edit of a noise fact moves
-# results as a placebo does.
+# Documents come in lines of precedent: those of one line share the values of the deciding types and
+# state them several times, the heavier more often; the values of noise types are drawn at random and
+# stated once, exactly as filing month and counsel are. So an edit of a deciding fact leads to another
+# line of precedent, and an edit of a noise fact moves results as a placebo does.
 
 AREA_WEIGHTS = {
     "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
@@ -346,23 +365,25 @@ def _text(row, rng):
 
 
 def _sheet(name, facts):
-    """Make the fact sheet of a case; the other side is not told."""
+    """Make the fact sheet of a case; the other side is left out."""
     ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
-    told = {
+    record = {
         "case_id": name,
         "parties": {"petitioner_type": facts["PartyType"]},
         "sections_cited": [facts["Section"]],
         "evidence_items": [{"evidence_type": facts["Evidence"]}],
         "numerical_facts": {"ages": ages},
     }
-    return from_dict(told, name)
+    return from_dict(record, name)
 
 
 def _next_value(section):
     """The sections next to one in the planted list."""
-    known = PLANTED_VALUES["Section"]
-    at = known.index(section) if section in known else -2
-    return [known[i] for i in (at - 1, at + 1) if 0 <= i < len(known)]
+    sections = PLANTED_VALUES["Section"]
+    if section not in sections:
+        return []
+    at = sections.index(section)
+    return [sections[i] for i in (at - 1, at + 1) if 0 <= i < len(sections)]
 
 
 # ---- texts: the facts that they tell
@@ -419,15 +440,13 @@ def read_sides(texts):
 
 def case_texts(cases):
     """Take annotated cases as texts with sheets."""
-    told = [
-        (case, case.record["facts"])
-        for case in cases
-        if case.annotated and case.record.get("facts")
-    ]
-    return [
-        GoldText(c.sheet.case_id, "cases", c.record.get("jurisdiction"), text, c.sheet)
-        for c, text in told
-    ]
+    texts = []
+    for case in cases:
+        text = case.record.get("facts")
+        if case.annotated and text:
+            country = case.record.get("jurisdiction")
+            texts.append(GoldText(case.sheet.case_id, "cases", country, text, case.sheet))
+    return texts
 
 
 def _gold(record, text):

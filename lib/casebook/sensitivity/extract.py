@@ -165,7 +165,7 @@ def _distinct(numbers, field):
 
 
 def facts_region(text):
-    """Find the part of a judgment with the facts: under a heading, from a phrase, or the first fifth."""
+    """Find the part with the facts: under a heading, from a phrase on, or the first fifth."""
     heading = pattern("heading").search(text)
     inline = pattern("facts_of").search(text)
     if not heading and len(text) <= SHORT_TEXT:
@@ -292,9 +292,8 @@ def _length(match):
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
     if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    value *= facts.IN_DAYS[unit]
-    value /= facts.IN_DAYS[smaller]
-    return facts.as_integer(value + quantity(match["value2"])), smaller
+    in_smaller = value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller]
+    return facts.as_integer(in_smaller + quantity(match["value2"])), smaller
 
 
 # ---- evidence that a text says was given, and how the proceeding ended
@@ -380,7 +379,7 @@ def parties(text, start=0, end=None):
 
 
 def cause_title(text):
-    """Find both sides in the cause title of a judgment (``A ... Appellant Versus B ... Respondent``)."""
+    """Find both sides in the cause title (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
@@ -479,9 +478,9 @@ def _other_side(text, petitioner):
     for match in (
         pattern(counterpart).finditer(text) if counterpart in WORD_LISTS["patterns"] else ()
     ):
-        found = _kind(match["who"], match.start("who"))
-        if found and found.fact != petitioner.fact:
-            return found
+        respondent = _kind(match["who"], match.start("who"))
+        if respondent and respondent.fact != petitioner.fact:
+            return respondent
     spouses = {match.group().lower(): match for match in pattern("spouses").finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
         return TextFact("Individual", *list(spouses.values())[-1].span())
@@ -491,32 +490,45 @@ def _other_side(text, petitioner):
 def _first_kind(text, *names):
     for name in names:
         for match in pattern(name).finditer(text):
-            nobodys = pattern("nobodys_kind").search(match["who"])
-            if found := None if nobodys else _kind(match["who"], match.start("who")):
-                return found
+            who = match["who"]
+            if pattern("nobodys_kind").search(who):
+                continue
+            kind = _kind(who, match.start("who"))
+            if kind:
+                return kind
     return None
 
 
 def _described(text, roles):
-    """Give the kind of the side that is called by some roles: introduced, named as, or by what it does."""
+    """Give the kind of the side with some roles: as introduced, as named, or by what it does."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
     windows = [citations.filled(window, ROLE=role) for window in WORD_LISTS["windows"]]
-    person = set(_ORDER) - {"Individual"}
-    choices = (
+    not_individual = set(_ORDER) - {"Individual"}
+    choices = [
         (windows[:2], {"Individual"}),
         (windows[2:4], {"Individual"}),
         (windows[:4], ()),
-        (windows[4:], person),
-    )
-    return next(filter(None, (_best(text, *choice) for choice in choices)), None)
+        (windows[4:], not_individual),
+    ]
+    for window_choice, excluded in choices:
+        kind = _best(text, window_choice, excluded)
+        if kind:
+            return kind
+    return None
 
 
 def _best(text, windows, excluded):
-    matches = [match for window in windows for match in re.finditer(window, text, re.IGNORECASE)]
-    found = [_kind(match["w"], match.start("w"), excluded) for match in matches]
-    return min(
-        filter(None, found), key=lambda one: (_ORDER.index(one.fact), one.start), default=None
-    )
+    kinds = []
+    for window in windows:
+        for match in re.finditer(window, text, re.IGNORECASE):
+            kind = _kind(match["w"], match.start("w"), excluded)
+            if kind:
+                kinds.append(kind)
+    return min(kinds, key=_rank, default=None)
+
+
+def _rank(kind):
+    return _ORDER.index(kind.fact), kind.start
 
 
 def _kind(text, offset, excluded=()):
@@ -541,7 +553,7 @@ Judgment:
 
 
 def extract_with_model(text, model, case_id="case"):
-    """Extract a fact sheet with a language model; after two unusable answers by the rules, noted."""
+    """Extract a fact sheet with a language model; after two unusable answers, by the rules."""
     by_rules = extract_sheet(text, case_id)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
@@ -576,21 +588,20 @@ def extract_with_model(text, model, case_id="case"):
 def _placed(sheet, part, by_rules):
     """Give the spans of those facts of a model's sheet that the text shows."""
     offset = by_rules.region[0]
+    known_spans = {}
+    for citation in citations.find_citations(part):
+        span = (offset + citation.start, offset + citation.end)
+        known_spans.setdefault(("Section", citation.id), span)
+    for span in by_rules.spans:
+        known_spans[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
     spans = []
-    cited = reversed(citations.find_citations(part))
-    known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
-    known |= {
-        facts.fact_key(by_rules.sheet, span.field): (span.start, span.end)
-        for span in by_rules.spans
-    }
     for field in facts.fact_fields(sheet):
-        span = known.get(facts.fact_key(sheet, field))
-        quoted = (
-            facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
-        )
-        at = part.casefold().find(quoted.casefold()) if quoted and not span else -1
-        if at >= 0:
-            span = offset + at, offset + at + len(quoted)
+        span = known_spans.get(facts.fact_key(sheet, field))
+        if not span and field.startswith("evidence_items"):
+            quotation = facts.fact_at(sheet, field).description
+            at = part.casefold().find(quotation.casefold()) if quotation else -1
+            if at >= 0:
+                span = (offset + at, offset + at + len(quotation))
         if span:
             spans.append(FactSpan(field, *span))
     return spans
@@ -619,28 +630,35 @@ def extraction_scores(gold, extract=extract_sheet, types=SCORED_TYPES, *, seed=0
     """
     if not gold:
         raise InputError("there are no annotated texts to measure extraction with")
-    keys = [(one.split, _keys(extract(one.text, one.id).sheet), _keys(one.sheet)) for one in gold]
+    texts = [
+        (text.split, _keys(extract(text.text, text.id).sheet), _keys(text.sheet)) for text in gold
+    ]
     rows = []
-    for split in dict.fromkeys(one.split for one in gold):
+    for split in dict.fromkeys(text.split for text in gold):
+        of_split = [(extracted, written) for name, extracted, written in texts if name == split]
         for name, kinds in types.items():
-            part = [sides for of, *sides in keys if of == split]
-            found, true = (
-                [{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1)
-            )
-            rows += [{"split": split, "type": name, **row} for row in _scores(found, true, seed)]
+            extracted = [_of_kinds(keys, kinds) for keys, _ in of_split]
+            written = [_of_kinds(keys, kinds) for _, keys in of_split]
+            for row in _scores(extracted, written, seed):
+                rows.append({"split": split, "type": name, **row})
     return pd.DataFrame(rows)
+
+
+def _of_kinds(keys, kinds):
+    return {key for key in keys if key[0] in kinds}
 
 
 def extraction_errors(gold, extract=extract_sheet):
     """List every fact that was missed or made up."""
     rows = []
-    for one in gold:
-        found = _keys(extract(one.text, one.id).sheet)
-        true = _keys(one.sheet)
-        for error, wrong in (("missed", true - found), ("extra", found - true)):
-            for kind, value in sorted(wrong, key=str):
-                shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                rows.append((one.id, one.split, kind, error, shown))
+    for text in gold:
+        extracted = _keys(extract(text.text, text.id).sheet)
+        written = _keys(text.sheet)
+        errors = {"missed": written - extracted, "extra": extracted - written}
+        for error, keys in errors.items():
+            for kind, value in sorted(keys, key=str):
+                fact = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                rows.append((text.id, text.split, kind, error, fact))
     return pd.DataFrame(rows, columns=["id", "split", "type", "error", "fact"])
 
 
@@ -648,21 +666,11 @@ def _keys(sheet):
     return frozenset(facts.fact_key(sheet, field) for field in facts.fact_fields(sheet))
 
 
-def _scores(found, true, seed):
-    counts = _counts(found, true)
-    control = {}
-    if len(true) > 1:
-        rng = np.random.Generator(stream(seed, "shuffled sheets"))
-        draws = []
-        for _ in range(N_SHUFFLES):
-            order = rng.permutation(len(true))
-            moved = np.empty_like(order)
-            moved[order] = np.roll(order, 1)  # one cycle through all: nobody stays
-            draws.append(_counts(found, [true[at] for at in moved]).sum(axis=0))
-        shares = _shares(*map(float, np.mean(draws, axis=0)))
-        control = {name: wins / units if units else None for name, (wins, units) in shares.items()}
-    for measure, (wins, units) in _shares(*counts.T).items():
-        share = clustered_wilson(wins, units)
+def _scores(extracted, written, seed):
+    """Yield precision, recall and F1 with their intervals and controls."""
+    controls = _controls(extracted, written, seed) if len(written) > 1 else {}
+    for measure, (hits, units) in _shares(*_counts(extracted, written).T).items():
+        share = clustered_wilson(hits, units)
         yield {
             "measure": measure,
             "value": share.estimate,
@@ -670,19 +678,36 @@ def _scores(found, true, seed):
             "high": share.high,
             "n": share.n,
             "texts": int((units > 0).sum()),
-            "control": control.get(measure),
+            "control": controls.get(measure),
             "reason": share.reason,
         }
 
 
-def _counts(found, true):
+def _controls(extracted, written, seed):
+    """Score against the sheets of other texts, mean over random cycles through all."""
+    rng = np.random.Generator(stream(seed, "shuffled sheets"))
+    draws = []
+    for _ in range(N_SHUFFLES):
+        order = rng.permutation(len(written))
+        moved = np.empty_like(order)
+        moved[order] = np.roll(order, 1)  # one cycle through all: no sheet stays
+        shuffled = [written[at] for at in moved]
+        draws.append(_counts(extracted, shuffled).sum(axis=0))
+    hits, n_extracted, n_written = map(float, np.mean(draws, axis=0))
+    controls = {}
+    for measure, (wins, units) in _shares(hits, n_extracted, n_written).items():
+        controls[measure] = wins / units if units else None
+    return controls
+
+
+def _counts(extracted, written):
     """Give hits, extracted and written facts of each text."""
-    return np.array(
-        [(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)]
-    )
+    pairs = zip(extracted, written, strict=True)
+    return np.array([(len(ours & gold), len(ours), len(gold)) for ours, gold in pairs])
 
 
 def _shares(hits, extracted, written):
+    """Give numerator and denominator of each measure."""
     return {
         "precision": (hits, extracted),
         "recall": (hits, written),
