@@ -34,7 +34,7 @@ _YES_NO = {True: "yes", False: "no", None: "–"}
 
 
 def tree_report(tree, documents, *, documented=False, threshold=evaluation.THRESHOLD):
-    """Give a tree as plain data, node by node, with the explanation of each result and each edge."""
+    """Give a tree as plain data, node by node, with the explanations of results and edges."""
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     explain = Explainer(texts, documented)
     edges = edge_frame([tree])

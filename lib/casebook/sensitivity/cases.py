@@ -256,7 +256,7 @@ def annotation_frame(records):
 
 
 def annotations_of_weights(weights):
-    """Turn planted weights (cases x fact types) into annotations: what weighs more than 0 decides."""
+    """Turn planted weights (cases x fact types) into annotations: above 0, a fact decides."""
     ranks = weights.rank(axis=1, ascending=False)
     rows = [
         (c, n, bool(weights.loc[c, n] > 0), float(ranks.loc[c, n]))
@@ -268,10 +268,10 @@ def annotations_of_weights(weights):
 
 # ---- planted cases: in each area of law two fact types decide, unequally, and two are noise
 #
-# Documents come in lines of precedent: those of one line share the values of the deciding types and
-# state them several times, the heavier more often; the values of noise types are drawn at random and
-# stated once, exactly as filing month and counsel are. So an edit of a deciding fact leads to another
-# line of precedent, and an edit of a noise fact moves results as a placebo does.
+# Documents come in lines of precedent: those of one line share the values of the deciding types
+# and state them several times, the heavier more often; the values of noise types are drawn at
+# random and stated once, exactly as filing month and counsel are. So an edit of a deciding fact
+# leads to another line of precedent, and an edit of a noise fact moves results as a placebo does.
 
 AREA_WEIGHTS = {
     "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
@@ -308,7 +308,35 @@ _INERT = (
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
     """Generate a corpus, cases, and which facts decide each."""
-    rng = np.random.default_rng([seed, 41])
+    documents = _planted_documents(values, per_line, np.random.default_rng([seed, 41]))
+    rng = np.random.default_rng([seed, 42])
+    sheets = []
+    weights_by_case = {}
+    precedents = {}
+    for area, weights in AREA_WEIGHTS.items():
+        decisive = [name for name, weight in weights.items() if weight]
+        for number in range(1, cases + 1):
+            name = f"{area}-{number:02d}"
+            facts = _facts(area, rng.integers(values, size=2), rng)
+            sheets.append(_sheet(name, facts))
+            weights_by_case[name] = {kind: weights[kind] for kind in FACT_TYPES}
+            same_line = documents["area"] == area
+            for kind in decisive:
+                same_line &= documents[kind] == facts[kind]
+            precedents[name] = documents.loc[same_line, "doc_id"].tolist()
+    weight_table = pd.DataFrame.from_dict(weights_by_case, orient="index")
+    return CaseCollection(
+        name=PLANTED,
+        sheets=sheets,
+        documents=documents,
+        annotations=annotations_of_weights(weight_table),
+        neighbours=_next_value,
+        account={"areas of law": len(AREA_WEIGHTS), "seed": seed},
+        precedents=precedents,
+    )
+
+
+def _planted_documents(values, per_line, rng):
     rows = [
         _facts(area, line, rng)
         for area in AREA_WEIGHTS
@@ -321,35 +349,19 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     documents.insert(0, "doc_id", [f"p{number:05d}" for number in range(len(rows))])
     documents.insert(1, "title", "")
     documents.insert(2, "text", [_text(row, rng) for row in rows])
-    chosen = np.random.default_rng([seed, 42])
-    sheets = []
-    truth = {}
-    precedents = {}
-    for area, weights in AREA_WEIGHTS.items():
-        for number in range(cases):
-            name = f"{area}-{number + 1:02d}"
-            truth_of = _facts(area, chosen.integers(values, size=2), chosen)
-            sheets.append(_sheet(name, truth_of))
-            truth[name] = {kind: weights[kind] for kind in FACT_TYPES}
-            same = [
-                documents[kind] == truth_of[kind]
-                for kind in ("area", *filter(weights.get, weights))
-            ]
-            precedents[name] = documents.loc[np.logical_and.reduce(same), "doc_id"].tolist()
-    annotations = annotations_of_weights(pd.DataFrame.from_dict(truth, orient="index"))
-    counts = {"areas of law": len(AREA_WEIGHTS), "seed": seed}
-    return CaseCollection(PLANTED, sheets, documents, annotations, _next_value, counts, precedents)
+    return documents
 
 
 def _facts(area, line, rng):
     """Draw the facts of one document: those of its line, and noise."""
-    facts = {
-        name: PLANTED_VALUES[name][rng.integers(len(PLANTED_VALUES[name]))] for name in FACT_TYPES
-    }
-    deciding = [name for name, weight in AREA_WEIGHTS[area].items() if weight]
-    return {"area": area, **facts} | {
-        name: PLANTED_VALUES[name][at] for name, at in zip(deciding, line, strict=True)
-    }
+    facts = {"area": area}
+    for name in FACT_TYPES:
+        choices = PLANTED_VALUES[name]
+        facts[name] = choices[rng.integers(len(choices))]
+    decisive = [name for name, weight in AREA_WEIGHTS[area].items() if weight]
+    for name, position in zip(decisive, line, strict=True):
+        facts[name] = PLANTED_VALUES[name][position]
+    return facts
 
 
 def _text(row, rng):
@@ -391,7 +403,7 @@ def _next_value(section):
 
 @dataclass(frozen=True)
 class GoldText:
-    """One text, its part of the set, the country of its court, and the sheet that somebody wrote of it."""
+    """One text, its split, the country of its court, and the sheet that somebody wrote of it."""
 
     id: str
     split: str

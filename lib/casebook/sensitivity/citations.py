@@ -449,7 +449,7 @@ def _numbers_after_names(text, groups, mentions):
 
 
 def _attach(text, group, mentions):
-    """Give a group the act after it (``section 7 of the Arms Act``) or before it (``PDPA s.13``)."""
+    """Give a group the act after it (``section 7 of the Arms Act``) or before (``PDPA s.13``)."""
     stop = pattern("before_an_act").match(text, group.end).end()
     possible = [mention for mention in mentions if _fits(group, mention.code)]
     for mention in possible:
@@ -485,7 +485,7 @@ def _inherit(text, groups, mentions, country):
 
 
 def _nearest(text, group, groups, mentions):
-    """Give the only act of the text, or the last of this sentence or the one before, if possible."""
+    """Give the only act of the text, or the last of this sentence or that before, if it can be."""
     before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
     cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
     choice = {code for _, code in cited} | {m.code for m in mentions if _fits(group, m.code)} - {

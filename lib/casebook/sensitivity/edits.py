@@ -9,7 +9,7 @@ that size moves.
 import hashlib
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
@@ -149,10 +149,11 @@ def order_edits(edits, budget="stratified", seed=0):
     if budget == "first":
         return list(edits)
     rng = _rng(seed, "\n".join(f"{edit.item} {edit.description}" for edit in edits))
-    strata = defaultdict(lambda: defaultdict(list))
+    strata = {}
     for position in rng.permutation(len(edits)):
         edit = edits[position]
-        strata[edit.fact_type][edit.item].append(edit)
+        by_item = strata.setdefault(edit.fact_type, {})
+        by_item.setdefault(edit.item, []).append(edit)
     return _in_turn(_in_turn(items.values()) for items in strata.values())
 
 

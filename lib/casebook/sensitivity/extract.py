@@ -448,8 +448,13 @@ def _most_called(text, role):
         spans[_CALLED[word.lower()]].append(match.span())
     if not spans:
         return None
-    kind = max(spans, key=lambda name: len(spans[name]))
-    return TextFact(kind, *spans[kind][0])
+    kind, of_kind = max(spans.items(), key=_number_of_spans)
+    return TextFact(kind, *of_kind[0])
+
+
+def _number_of_spans(item):
+    _, spans = item
+    return len(spans)
 
 
 def _described_sides(text):

@@ -16,7 +16,7 @@ DEEP_EDITS_PER_CASE = 3  # edits of an edited case that are kept of each case
 
 
 def edit_items(study, precedents, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single edits: how the lists and those of placebos changed.
+    """Collect what a reader needs to judge single edits: how they and placebos changed the lists.
 
     An edit is identified by its case and by the query before and after it. Systems try the same
     edits of a case, but may expand different ones.
@@ -115,39 +115,44 @@ def _items(study, precedents, with_queries):
     }
     items = []
     for (case, query_before, query_after), nodes in nodes_by_edit.items():
-        first_system, node = next(iter(nodes.items()))
         results = dict.fromkeys(study.systems)
-        for system, system_node in nodes.items():
-            of_same_size = placebos[_size_key(system, case, system_node)]
+        for system, node in nodes.items():
+            of_same_size = placebos[_size_key(system, case, node)]
             results[system] = _effect(
-                system_node,
-                rows[system][case, system_node.name],
+                node,
+                rows[system][case, node.name],
                 [placebo.ranking for placebo in of_same_size],
                 precedents.get(case),
                 is_control=system == RANDOM_ORDER,
             )
-        item = {
-            "id": f"{case} {node.name}",
-            "case": case,
-            "fact_type": node.edit.fact_type,
-            "operation": node.edit.operation,
-            "old": node.edit.old,
-            "new": node.edit.new,
-            "depth": node.depth,
-            "decides": decisive.get((case, node.edit.fact_type)),
-            "change": None,
-            "placebo": None,
-            "results": list(results.values()),
-        }
+        system, node = next(iter(nodes.items()))
+        item = _description(case, node, decisive.get((case, node.edit.fact_type)))
+        item["results"] = list(results.values())
         if len(edits_by_name[case, node.name]) > 1:
-            item["id"] += f" ({first_system})"
+            item["id"] += f" ({system})"
         if with_queries:
             item["change"] = changed(query_before, query_after)
-            of_same_size = placebos[_size_key(first_system, case, node)]
+            of_same_size = placebos[_size_key(system, case, node)]
             if of_same_size:
                 item["placebo"] = changed(query_before, of_same_size[0].query)
         items.append(item)
     return items
+
+
+def _description(case, node, is_decisive):
+    edit = node.edit
+    return {
+        "id": f"{case} {node.name}",
+        "case": case,
+        "fact_type": edit.fact_type,
+        "operation": edit.operation,
+        "old": edit.old,
+        "new": edit.new,
+        "depth": node.depth,
+        "decides": is_decisive,
+        "change": None,
+        "placebo": None,
+    }
 
 
 def _placebos_by_size(study):
@@ -166,7 +171,7 @@ def _size_key(system, case, node):
 
 
 def _nodes_by_edit(study):
-    """Give the node of each edit by system: ``{(case, query before, query after): {system: node}}``."""
+    """Give the nodes of each edit, ``(case, query before, query after)``, by system."""
     nodes = defaultdict(dict)
     for system, trees in study.trees.items():
         for tree in trees:

@@ -235,15 +235,17 @@ def accept_rates(decisions):
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts().reindex(DECISIONS, fill_value=0)
-        rows.append(
-            {
-                "fact type": name,
-                "n": len(part),
-                **dict(zip(("accepted", "rejected", "undetermined"), count, strict=True)),
-                **bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT)),
-                **bounded("undetermined share", _share(part, UNDETERMINED)),
-            }
-        )
+        decided = part[part["outcome"] != UNDETERMINED]
+        row = {
+            "fact type": name,
+            "n": len(part),
+            "accepted": count[ACCEPT],
+            "rejected": count[REJECT],
+            "undetermined": count[UNDETERMINED],
+            **bounded("rate", _share(decided, ACCEPT)),
+            **bounded("undetermined share", _share(part, UNDETERMINED)),
+        }
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 

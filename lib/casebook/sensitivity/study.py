@@ -104,7 +104,7 @@ class SensitivityStudy:
         return {f"share of placebos above {threshold:g}": share.number(0.0)}
 
     def documented(self, system, threshold=THRESHOLD):
-        """Score one system by COUNTERCASE's measures: as its document states them, as its code does."""
+        """Score one system by COUNTERCASE's measures: as documented, and as its code does."""
         cases = [tree.case_id for tree in self.trees[system]]
         edges = self.edges[system]
         scores = evaluation.documented_scores(edges, cases)
