@@ -281,7 +281,7 @@ def test_help_is_quick():
             "sensitivity evaluate",
             "sensitivity.evaluation",
             "evaluate_sensitivity",
-            "n_resamples=n_resamples",
+            "resamples=n_resamples",
         ),
         ("sensitivity evaluate", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
         ("shift eval", "shift.gate", "run_evaluators", "shift baseline"),
