@@ -277,7 +277,12 @@ def test_help_is_quick():
         ("raters simulate", "raters.simulate", "Truth", "effect ties blank"),
         ("runs decide", "runs.decide", "decide", "eps"),
         ("sensitivity evaluate", "sensitivity.study", "run_study", "k"),
-        ("sensitivity evaluate", "sensitivity.evaluation", "evaluate", "n_resamples=n_resamples"),
+        (
+            "sensitivity evaluate",
+            "sensitivity.evaluation",
+            "evaluate_sensitivity",
+            "resamples=n_resamples",
+        ),
         ("sensitivity evaluate", "sensitivity.tree", "TreeSettings", "placebos=placebo_draws"),
         ("shift eval", "shift.gate", "run_evaluators", "shift baseline"),
         ("sensitivity run", "sensitivity.report", "run_case", "k"),

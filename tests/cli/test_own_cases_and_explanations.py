@@ -10,9 +10,15 @@ from casebook.errors import InputError
 from casebook.explain.study import LEAST_SOURCES, check_explanation_parameters
 from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import KEYS, own_collection, plant_cases
+from casebook.sensitivity.cases import CASE_KEYS, own_collection, plant_cases
 from casebook.sensitivity.evaluation import documented_scores
-from casebook.sensitivity.facts import EVIDENCE_TYPES, OUTCOMES, PARTY_TYPES, from_dict, to_dict
+from casebook.sensitivity.facts import (
+    CASE_OUTCOMES,
+    EVIDENCE_TYPES,
+    PARTY_TYPES,
+    from_dict,
+    to_dict,
+)
 from casebook.sensitivity.study import run_study
 from casebook.sensitivity.tree import TreeSettings
 
@@ -139,7 +145,8 @@ def test_inputs_are_kept_and_annotations_may_be_absent(casebook, cases, corpus):
     assert casebook(*told, "-o", cases)[0] == casebook(*told, "-o", next(corpus.iterdir()))[0] == 1
     lines = map(json.loads, cases.read_text(encoding="utf-8").splitlines())
     cases.write_text(
-        "\n".join(json.dumps({k: line[k] for k in KEYS[:2]}) for line in lines), encoding="utf-8"
+        "\n".join(json.dumps({k: line[k] for k in CASE_KEYS[:2]}) for line in lines),
+        encoding="utf-8",
     )
     code, out, _ = casebook(*told)
     assert code == 0 and "no case is annotated" in out and "excess over placebo edits" in out
@@ -163,7 +170,7 @@ def test_a_wrong_key_is_answered_with_the_allowed_ones(casebook, corpus, tmp_pat
 def test_the_page_shows_a_case_that_is_read_and_all_values():
     case = json.loads(re.search(r"```json\n(\{\n.*?\n\})\n```", PAGE, re.DOTALL)[1])
     assert from_dict(case).parties.petitioner_type == "Policyholder"
-    for name in (*PARTY_TYPES, *EVIDENCE_TYPES, *OUTCOMES, *KEYS):
+    for name in (*PARTY_TYPES, *EVIDENCE_TYPES, *CASE_OUTCOMES, *CASE_KEYS):
         assert re.search(rf"\b{name}\b", PAGE), name
 
 

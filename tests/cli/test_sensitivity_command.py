@@ -9,7 +9,7 @@ import pytest
 
 from casebook.explain.templates import plain
 from casebook.sensitivity.cases import plant_cases
-from casebook.sensitivity.edits import VACUOUS, Inert
+from casebook.sensitivity.edits import NO_INERT_WORDS, Inert
 
 CASE = {
     "case_id": "t1",
@@ -315,16 +315,16 @@ def test_a_collection_without_inert_words_leaves_the_excess_undefined(run, tmp_p
     path = tmp_path / "bare.json"
     code, out, _ = run("run", case, bare, "--mode", "bm25", "-o", path)
     assert code == 0
-    assert f"note: excess is undefined: {VACUOUS}" in out
+    assert f"note: excess is undefined: {NO_INERT_WORDS}" in out
     scores = json.loads(path.read_text("utf-8"))["nodes"][0]["sensitivity_scores"]
     assessed = [score for score in scores.values() if score["edges"]]
     assert assessed
     for score in assessed:
         assert score["normalised_footrule"]["value"] is not None
         assert score["placebo"] is None and score["excess"]["value"] is None
-        assert score["reason"] == VACUOUS
+        assert score["reason"] == NO_INERT_WORDS
     code, text, _ = run("report", path)
-    assert code == 0 and text.count(VACUOUS) == len(assessed) + 1
+    assert code == 0 and text.count(NO_INERT_WORDS) == len(assessed) + 1
 
 
 def test_a_case_that_is_no_query_is_flagged_and_not_scored(run, tmp_path, folder):

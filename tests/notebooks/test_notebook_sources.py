@@ -41,7 +41,8 @@ def test_figures_have_captions(source):
         node
         for cell in code_cells(source)
         for node in ast.walk(ast.parse("".join(cell["source"])))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "outputs.figure"
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in {"outputs.figure", "chapter.draw"}
     ]
     assert calls
     for call in calls:

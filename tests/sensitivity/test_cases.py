@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.sensitivity import facts
-from casebook.sensitivity.cases import WEIGHTS, account, annotation_frame, plant_cases, read_cases
+from casebook.sensitivity.cases import (
+    AREA_WEIGHTS,
+    account,
+    annotation_frame,
+    plant_cases,
+    read_cases,
+)
 from casebook.sensitivity.citations import normalise_section
 from casebook.sensitivity.edits import inert_words
 from casebook.sensitivity.report import read_case
@@ -173,7 +179,7 @@ def test_planted_documents_say_a_fact_as_often_as_its_weight():
     assert len(planted.documents) == 4 * 4 * 3
     assert planted.annotations["dispositive"].sum() == 2 * 4
     for row in planted.documents.itertuples():
-        for name, weight in WEIGHTS[row.area].items():
+        for name, weight in AREA_WEIGHTS[row.area].items():
             assert row.text.count(str(getattr(row, name))) >= 1 + 3 * weight
     again = plant_cases(cases=1, values=2, per_line=3)
     assert planted.documents.equals(again.documents) and planted.sheets == again.sheets
@@ -190,7 +196,7 @@ def test_precedents_share_the_values_that_decide():
     for sheet in cases.sheets:
         rows = documents.loc[cases.precedents[sheet.case_id]]
         (area,) = set(rows["area"])
-        for name, weight in WEIGHTS[area].items():
+        for name, weight in AREA_WEIGHTS[area].items():
             assert not weight or len(set(rows[name])) == 1
-        if WEIGHTS[area]["Section"]:
+        if AREA_WEIGHTS[area]["Section"]:
             assert set(rows["Section"]) == set(sheet.sections_cited)

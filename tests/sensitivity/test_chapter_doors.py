@@ -13,7 +13,7 @@ from casebook.batch.grid import Cell
 from casebook.batch.parameters import check_cell
 from casebook.errors import InputError
 from casebook.sensitivity.cases import plant_cases
-from casebook.sensitivity.edits import VACUOUS
+from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
 
 CHAPTER = "04_counterfactual_sensitivity.ipynb"
@@ -143,7 +143,7 @@ def answers(folder, parameters):
 def test_without_inert_words_only_what_needs_no_placebo_is_answered(material, tmp_path):
     excess, single, documented, above = answers(tmp_path, material(change=without_inert_words))
     for headline in (excess, single, documented):
-        assert headline["value"] is None and headline["reason"] == VACUOUS
+        assert headline["value"] is None and headline["reason"] == NO_INERT_WORDS
     assert above["value"] > 0 and above["n"] == 8 and "placebo" not in above["against"]
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from casebook.readers import read_yaml
 from casebook.sensitivity.edits import (
+    CONTEXT_WORDS,
     COUNSEL,
     MONTHS,
-    SIZE,
     Inert,
     changed_words,
     inert_words,
@@ -196,7 +196,7 @@ def test_placebos_change_as_many_words_as_asked_and_no_fact(removed, added):
 
 def test_more_words_than_the_context_holds_cannot_be_dropped():
     write = with_context("x", Inert())
-    assert placebo_edits(FEW, write, SIZE + 1, 0, Inert()) == []
+    assert placebo_edits(FEW, write, CONTEXT_WORDS + 1, 0, Inert()) == []
     few = Inert(MONTHS[:4], (), COUNSEL[:4])
     assert placebo_edits(FEW, with_context("x", few), 0, 20, few) == []
 
@@ -230,5 +230,5 @@ def test_only_words_of_the_collection_are_drawn():
     write = with_context("x", inert)
     edit = placebo_edits(FEW, write, 2, 2, inert)[0]
     words = {w for kind in inert for w in kind}
-    assert changed_words(edit.query, query_text(FEW))[0] >= SIZE
+    assert changed_words(edit.query, query_text(FEW))[0] >= CONTEXT_WORDS
     assert set(edit.query.split(": ")[-1].rstrip(".").split(", ")) <= words

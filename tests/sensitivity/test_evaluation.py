@@ -9,12 +9,12 @@ from casebook.sensitivity.evaluation import (
     coverage,
     development_threshold,
     documented_evaluation,
-    evaluate,
+    evaluate_sensitivity,
     sensitivity,
     type_scores,
 )
 from casebook.sensitivity.facts import FACT_TYPES
-from casebook.sensitivity.tree import MEASURES
+from casebook.sensitivity.tree import EDGE_MEASURES
 
 RECORDS = [
     {
@@ -50,7 +50,7 @@ def test_documented_conventions(annotations):
 
 
 def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
-    found = evaluate(SCORES, annotations, 1.5, n_resamples=200)
+    found = evaluate_sensitivity(SCORES, annotations, 1.5, n_resamples=200)
     truth = [True, True, False, True, False]
     values = [2.0, 1.6, 0.5, 3.0, 1.7]
     assert found["auroc"]["n"] == 5
@@ -73,7 +73,7 @@ def test_corrected_evaluation_leaves_out_what_nobody_knows(annotations):
 def test_unassessed_pairs_are_never_zero(annotations):
     scores = SCORES.copy()
     scores.loc["a", "Evidence"] = np.nan
-    assert evaluate(scores, annotations)["auroc"]["n"] == 4
+    assert evaluate_sensitivity(scores, annotations)["auroc"]["n"] == 4
     assert development_threshold(0 * scores, annotations) is None
     assert development_threshold((scores > 1.6).astype(float), annotations) == 0.5
 
@@ -87,7 +87,7 @@ def test_type_alone_scores_every_case_alike_and_only_what_was_assessed(annotatio
         {"Numerical": 0, "Section": 1, "PartyType": 1, "Evidence": 1}
     )
     assert np.isnan(found.loc["b", "Section"])
-    assert evaluate(found, annotations)["auroc"]["value"] == 1.0
+    assert evaluate_sensitivity(found, annotations)["auroc"]["value"] == 1.0
     whole = type_scores(SCORES, annotations)
     assert whole["Section"].tolist() == [0.5, 0.5, 0.5]
 
@@ -101,8 +101,8 @@ def edges(*rows):
     for number, (case, kind, status, value, placebo, *more) in enumerate(rows):
         row = {"case_id": case, "fact_type": kind, "status": status, **MORE}
         row |= {"node": f"r.{number}"}
-        row |= dict.fromkeys(MEASURES, value)
-        row |= {f"placebo_{name}": placebo for name in MEASURES}
+        row |= dict.fromkeys(EDGE_MEASURES, value)
+        row |= {f"placebo_{name}": placebo for name in EDGE_MEASURES}
         made.append(row | (more[0] if more else {}))
     return pd.DataFrame(made)
 

@@ -21,8 +21,8 @@ from casebook.sensitivity.cases import (
 )
 from casebook.sensitivity.citations import country_of
 from casebook.sensitivity.extract import (
-    IN_PASSAGES,
-    LONGEST,
+    LONGEST_REGION,
+    PASSAGE_TYPES,
     Extraction,
     extract_sheet,
     extract_with_model,
@@ -91,7 +91,7 @@ def test_region_without_heading_is_the_first_fifth_and_short_texts_whole():
     text = "word " * 10_000
     assert facts_region(text) == (0, 10_000)
     assert facts_region("word " * 100) == (0, 500)
-    assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST)
+    assert facts_region("FACTS\n" + "word " * 10_000) == (5, 5 + LONGEST_REGION)
     assert facts_region("x " * 4_000 + "The facts of the case are these.")[0] == 8_000
 
 
@@ -292,7 +292,7 @@ def test_rules_read_as_well_as_they_did():
 def test_passages_of_real_judgments_are_found_and_harder_than_our_texts(mirror):
     path = mirror / "fire2017_irled" / "prior_cases.jsonl.xz"
     texts = {row["id"]: row["text"] for _, row in read_jsonl(path, {"id": str, "text": str})}
-    table = extraction_scores(read_passages(texts), types=IN_PASSAGES)
+    table = extraction_scores(read_passages(texts), types=PASSAGE_TYPES)
     real = cell(table, "all facts", "F1", "real_heldout")
     assert real["value"] < F1["heldout"]["all facts"]
     assert real["low"] > 0.5 > 10 * real["control"]

@@ -11,7 +11,7 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.measures.rankshift import normalised_footrule
 from casebook.runs.outputs import items_json
-from casebook.sensitivity.cases import VALUES, WEIGHTS, case_collection, plant_cases
+from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
     THRESHOLD,
     auroc_contrast,
@@ -21,19 +21,18 @@ from casebook.sensitivity.evaluation import (
     documented_scores,
     score_pairs,
 )
+from casebook.sensitivity.items import edit_items
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
-from casebook.sensitivity.study import (
-    ABOVE,
+from casebook.sensitivity.study import ABOVE, run_study
+from casebook.sensitivity.tree import TreeSettings, excess
+from casebook.sensitivity.wordings import (
+    OTHER_QUESTION,
     PARAPHRASE,
-    STRANGER,
-    drill_down,
     invariance,
     invariance_table,
-    run_study,
     wording_pairs,
 )
-from casebook.sensitivity.tree import TreeSettings, excess
 from casebook.stats.intervals import bootstrap_mean
 
 
@@ -56,12 +55,12 @@ def test_excess_of_planted_noise_covers_zero(study):
     edges = study.edges["bm25"]
     weight = np.array(
         [
-            WEIGHTS[case.rsplit("-", 1)[0]][name]
+            AREA_WEIGHTS[case.rsplit("-", 1)[0]][name]
             for case, name in zip(edges["case_id"], edges["fact_type"], strict=True)
         ]
     )
     beyond = excess(edges, "footrule")
-    for name in ("all", *VALUES):
+    for name in ("all", *PLANTED_VALUES):
         noise = (weight == 0) & ((edges["fact_type"] == name) | (name == "all"))
         cases = edges["case_id"][noise].tolist()
         found = bootstrap_mean(beyond[noise].to_numpy(), clusters=cases)
@@ -258,7 +257,7 @@ def edited(few):
 
 @pytest.fixture(scope="module")
 def found(edited, few):
-    return drill_down(edited, few.precedents)
+    return edit_items(edited, few.precedents)
 
 
 def words(item, sign):
@@ -285,7 +284,7 @@ def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found
     assert len(pairs) == sum(item["results"][0] is not None for item in found["items"])
     for item, node in pairs:
         result = item["results"][0]
-        before, after = node.parent.found.cases, node.found.cases
+        before, after = node.parent.ranking.cases, node.ranking.cases
         left = [[ids[d], rank] for d, rank, _ in result["left"]]
         assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
         assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
@@ -321,8 +320,8 @@ def test_placebos_are_those_of_the_same_size(edited, found):
 def test_ids_are_unique_and_a_budget_keeps_edits_of_the_cases(edited, found, few):
     names = [item["id"] for item in found["items"]]
     assert len(set(names)) == len(names) < found["asked"]
-    assert items_json(found) == items_json(drill_down(edited, few.precedents))
-    small = drill_down(edited, few.precedents, most_bytes=16_000)
+    assert items_json(found) == items_json(edit_items(edited, few.precedents))
+    small = edit_items(edited, few.precedents, most_bytes=16_000)
     assert len(items_json(small)) <= 16_000 and 1 < len(small["items"]) < len(names)
     first = [item["id"] for item in found["items"] if item["depth"] == 1]
     kept = [item["id"] for item in small["items"]]
@@ -345,8 +344,8 @@ def test_of_each_case_all_own_edits_and_the_three_most_telling_are_kept(edited, 
 
 
 def test_without_permission_queries_stay_away(edited, few, monkeypatch):
-    monkeypatch.setattr("casebook.sensitivity.study.may_show", lambda _: frozenset())
-    found = drill_down(edited, {})
+    monkeypatch.setattr("casebook.sensitivity.items.may_show", lambda _: frozenset())
+    found = edit_items(edited, {})
     assert {i["change"] for i in found["items"]} == {None}
     assert {i["placebo"] for i in found["items"]} == {None}
     assert {text for _, text in found["documents"]} == {None}
@@ -411,7 +410,7 @@ def test_wordings_move_results_less_than_other_questions(dataset):
     rows = invariance(pairs, dataset.documents, ["bm25"], k=5)
     table = invariance_table(rows, n_resamples=200).iloc[0]
     assert table["pairs"] == 2
-    assert table[PARAPHRASE] < table[STRANGER]
+    assert table[PARAPHRASE] < table[OTHER_QUESTION]
     own = rows[rows["kind"] == PARAPHRASE]
     assert table[PARAPHRASE] == pytest.approx(own["footrule"].mean())
     with pytest.raises(InputError, match="two groups"):

@@ -4,14 +4,14 @@ import pytest
 from casebook.errors import InputError
 from casebook.measures.rankshift import mean_displacement, normalised_footrule, rbo
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.sensitivity.edits import ordered, single_fact_edits
+from casebook.sensitivity.edits import order_edits, single_fact_edits
 from casebook.sensitivity.evaluation import case_scores, sensitivity
 from casebook.sensitivity.facts import from_dict, sheet_hash
 from casebook.sensitivity.plausibility import REJECT, Decision
 from casebook.sensitivity.tree import (
-    MEASURES,
+    EDGE_MEASURES,
+    CaseRanking,
     CaseSearch,
-    Found,
     TreeSettings,
     edge_frame,
     grow_tree,
@@ -73,13 +73,13 @@ def test_stratified_order_takes_types_and_items_in_turn(planted):
         }
     )
     edits = single_fact_edits(sheet, planted.neighbours)
-    mixed = ordered(edits)
+    mixed = order_edits(edits)
     assert sorted(map(str, mixed)) == sorted(map(str, edits))
     offered = len({edit.fact_type for edit in edits})
     assert len({edit.fact_type for edit in mixed[:offered]}) == offered
     ages = [edit.item for edit in mixed if edit.fact_type == "Numerical"]
     assert set(ages[:2]) == {"ages/0", "ages/1"}
-    assert ordered(edits, "first") == edits
+    assert order_edits(edits, "first") == edits
 
 
 def test_one_batch_per_level_gives_what_single_queries_give(planted, bm25, inert):
@@ -96,7 +96,7 @@ def test_one_batch_per_level_gives_what_single_queries_give(planted, bm25, inert
     alone = CaseSearch(bm25, 10)
     for tree in trees[:2]:
         for node in tree.nodes + tree.placebos:
-            assert alone([node.query], [tree.case_id])[0] == node.found
+            assert alone([node.query], [tree.case_id])[0] == node.ranking
 
 
 def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
@@ -105,7 +105,7 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
     nodes = {(t.case_id, n.name): n for t in trees for n in t.nodes}
     for row in edges[edges["status"] == "ok"].itertuples():
         node = nodes[row.case_id, row.node]
-        lists = node.parent.found.cases, node.found.cases
+        lists = node.parent.ranking.cases, node.ranking.cases
         assert row.displacement == pytest.approx(mean_displacement(*lists))
         assert row.footrule == pytest.approx(normalised_footrule(*lists))
         assert row.rbo_distance == pytest.approx(1 - rbo(*lists))
@@ -114,7 +114,7 @@ def test_edges_carry_the_measures_of_their_lists(planted, search, inert):
     matched = placebos[(placebos[size] == first[size]).all(axis=1)]
     assert first["placebos"] == len(matched) == 4
     assert not pd.isna(first["placebo_displacement"])
-    for name in MEASURES:
+    for name in EDGE_MEASURES:
         expected = pytest.approx(matched[name].mean(), nan_ok=True)
         assert first[f"placebo_{name}"] == expected, name
 
@@ -165,7 +165,7 @@ def test_failed_retrieval_marks_edges_and_goes_on(planted, search, inert):
     assert set(broken["status"]) == {"invalid"}
     assert broken["footrule"].isna().all()
     assert set(broken["reason"]) == {"broken"}
-    names = [node.name for node in tree.nodes if node.found.error]
+    names = [node.name for node in tree.nodes if node.ranking.error]
     assert not any(n.parent and n.parent.name in names for n in tree.nodes)
     assert (edges["status"] == "ok").any()
 
@@ -177,7 +177,7 @@ def test_an_edit_after_which_nothing_is_found_moved_everything(planted, search, 
         def _batch(self, keys):
             lists = super()._batch(keys)
             return [
-                Found() if "IPC-303" in query else found
+                CaseRanking() if "IPC-303" in query else found
                 for (query, _), found in zip(keys, lists, strict=True)
             ]
 

@@ -348,10 +348,10 @@ class CounterfactualSensitivity(ChapterParameters):
 
     def read(self):
         if self.cases:
-            plugin("casebook.sensitivity.study:check_parameters")(vars(self))
+            plugin("casebook.sensitivity.checks:check_cases")(vars(self))
 
     def check_data(self):
-        plugin("casebook.sensitivity.study:check_data")(vars(self))
+        plugin("casebook.sensitivity.checks:check_collections")(vars(self))
 
 
 class ExplanationQuality(QuestionsParameters):

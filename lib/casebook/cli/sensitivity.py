@@ -30,7 +30,7 @@ K = option(int, "Length of the result lists compared.", "--k", min=1)
 Depth = option(int, "Edits in a row.", min=1, max=5)
 Children = option(int, "Edits tried per state.", min=1)
 Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
-CASES = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
+CASES_HELP = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
 
 
 Threshold = option(
@@ -54,7 +54,7 @@ def _check_encoder(context, mode):
 @app.command()
 def run(
     context: typer.Context,
-    case: argument(Path, f"{CASES}, or judgment text."),
+    case: argument(Path, f"{CASES_HELP}, or judgment text."),
     dataset: argument(str, f"Data set, or folder: {DOCUMENTS}."),
     name: option(str | None, "Which case, if the file holds several.", "--case") = None,
     mode: Mode = "full",
@@ -80,28 +80,30 @@ def run(
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
     from casebook.assistant.log import documents_of
+    from casebook.explain.tree_report import score_table, tree_report
     from casebook.paths import data_folder
     from casebook.sensitivity.evaluation import THRESHOLD
-    from casebook.sensitivity.report import (
-        explained_report,
-        missing_answers,
-        read_case,
-        run_case,
-        score_table,
-        validator_for,
-    )
-    from casebook.sensitivity.tree import EXPAND, TreeSettings
+    from casebook.sensitivity.report import missing_answers, read_case, run_case, validator_for
+    from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
     _check_encoder(context, mode)
     folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
     refuse_overwriting(out, case, folder)
-    least = EXPAND if threshold is None else threshold
-    limits = {"max_depth": depth, "children": children, "threshold": least, "seed": seed}
+    expansion = EXPANSION_THRESHOLD if threshold is None else threshold
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
-        settings = TreeSettings.documented(**limits)
+        settings = TreeSettings.documented(
+            max_depth=depth, children=children, threshold=expansion, seed=seed
+        )
     else:
-        settings = TreeSettings(**limits, budget=budget, placebo_draws=placebos)
+        settings = TreeSettings(
+            max_depth=depth,
+            children=children,
+            threshold=expansion,
+            budget=budget,
+            placebo_draws=placebos,
+            seed=seed,
+        )
     sheet, notes = read_case(case, extractor, name)
     judge = validator_for(validator, original)
     documents = documents_of(dataset)
@@ -109,13 +111,12 @@ def run(
         sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k
     )
     notes = [*notes, *missing_answers(judge)]
-    if len(tree.root.found.cases) < k:
+    if len(tree.root.ranking.cases) < k:
         notes.append(
-            f"{len(tree.root.found.cases)} of {k} cases found: short lists inflate the mean"
+            f"{len(tree.root.ranking.cases)} of {k} cases found: short lists inflate the mean"
         )
-    report = explained_report(
-        tree, documents, original, THRESHOLD if threshold is None else threshold
-    )
+    dispositive = THRESHOLD if threshold is None else threshold
+    report = tree_report(tree, documents, documented=original, threshold=dispositive)
     report |= {
         "dataset": folder.resolve().name if folder else dataset,
         "mode": mode,
@@ -132,7 +133,7 @@ def run(
 @app.command()
 def evaluate(
     context: typer.Context,
-    cases: argument(Path, f"{CASES}."),
+    cases: argument(Path, f"{CASES_HELP}."),
     corpus: option(Path, f"{DOCUMENTS}."),
     mode: Mode = "full",
     encoder: Encoder = None,
@@ -205,16 +206,16 @@ def report(
 
     Example: casebook sensitivity report tree.json -o tree.md
     """
+    from casebook.explain.tree_report import read_report, tree_markdown, with_threshold
     from casebook.files import write_text
-    from casebook.sensitivity.report import as_markdown, read_report, with_threshold
 
     exclusive(context, "as_json", "out")
-    found = with_threshold(read_report(tree), threshold)
+    content = with_threshold(read_report(tree), threshold)
     if as_json:
-        print_json(found["nodes"][0]["sensitivity_scores"])
+        print_json(content["nodes"][0]["sensitivity_scores"])
     elif out is None:
-        echo(as_markdown(found), nl=False)
+        echo(tree_markdown(content), nl=False)
     else:
         refuse_overwriting(out, tree)
-        write_text(out, as_markdown(found))
+        write_text(out, tree_markdown(content))
         echo(str(out))

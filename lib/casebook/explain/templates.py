@@ -13,11 +13,11 @@ from functools import lru_cache
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import find_citations
-from casebook.sensitivity.edits import LABELS
+from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
     NUMBERS,
-    SIDES,
+    PARTY_SIDES,
     fact_at,
     fact_fields,
     fact_key,
@@ -170,8 +170,8 @@ class Explainer:
 
     def edge(self, node):
         """Explain the edit that leads to a node, None if a retrieval failed; see `explain_edge`."""
-        before = node.parent.found
-        after = node.found
+        before = node.parent.ranking
+        after = node.ranking
         if before.error or after.error:
             return None
         # Of a case that is in both lists, the passage for the sheet before the edit.
@@ -192,7 +192,7 @@ class Explainer:
     def __call__(self, node):
         """Explain a node for its report: each result, and the edit."""
         results = {}
-        for case, document in zip(node.found.cases, node.found.documents, strict=True):
+        for case, document in zip(node.ranking.cases, node.ranking.documents, strict=True):
             results[case] = self.result(node.sheet, document).to_dict()
         edge = self.edge(node) if node.parent else None
         return {"results": results, "edge": edge and edge.to_dict()}
@@ -252,7 +252,7 @@ def _documented_sentences(sheet, passage):
     if sections:
         text = _COMMON_FACTS["sections"].format(", ".join(sections))
         sentences.append(Sentence(text, "sections"))
-    for side in SIDES:
+    for side in PARTY_SIDES:
         party = getattr(sheet.parties, f"{side}_type")
         start = passage.text.lower().find(party.lower())
         if party != "Unknown" and start >= 0:
@@ -433,7 +433,7 @@ def _described(sheet, field):
 def fact_changes(before, after):
     """List what differs between two sheets: (fact type, field before or None, after or None)."""
     changes = []
-    for side in SIDES:
+    for side in PARTY_SIDES:
         field = f"parties.{side}_type"
         if fact_at(before, field) != fact_at(after, field):
             changes.append(("PartyType", field, field))
@@ -474,7 +474,7 @@ def _unmatched(facts, others):
 
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _SHORTEST = 3
-_TEMPLATE_WORDS = LABELS | {"versus", "unknown", "years", "months", "days"}
+_TEMPLATE_WORDS = TEMPLATE_LABELS | {"versus", "unknown", "years", "months", "days"}
 
 
 @lru_cache(maxsize=4096)

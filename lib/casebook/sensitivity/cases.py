@@ -1,4 +1,4 @@
-"""Cases to edit and the documents to search: annotated, extracted from a data set, or planted; and gold texts."""
+"""Cases to edit and documents to search: annotated, extracted or planted; and annotated texts."""
 
 import hashlib
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from casebook import paths
 from casebook.data.folders import read_collection
@@ -22,19 +22,19 @@ from casebook.sensitivity.facts import (
     FACT_TYPES,
     FactSheet,
     contradictions,
-    fitting,
     from_dict,
     present_types,
+    validate_record,
 )
 
-CASES = paths.DATA / "counterfactual" / "cases.jsonl"
-GOLD = paths.DATA / "counterfactual" / "extraction"
+ANNOTATED_CASES = paths.DATA / "counterfactual" / "cases.jsonl"
+ANNOTATED_TEXTS = paths.DATA / "counterfactual" / "extraction"
 PLANTED = "planted"
 
 
 @dataclass(frozen=True, eq=False)
 class CaseCollection:
-    """Cases, documents, and what is known of the cases: annotations, neighbours of sections, precedents by case."""
+    """Cases and documents, with annotations, neighbours of sections, and precedents by case."""
 
     name: str
     sheets: list = field(repr=False)
@@ -45,9 +45,11 @@ class CaseCollection:
     precedents: dict = field(default_factory=dict, repr=False)
 
 
-def case_collection(name, **planted):
-    """Give a collection by name: ``planted`` (sizes as in `plant_cases`) or a data set whose questions are cases."""
-    return plant_cases(**planted) if name == PLANTED else extracted_collection(load(name))
+def case_collection(name, *, cases=6, values=4, per_line=12, seed=0):
+    """Give the planted collection, of some sizes, or a data set whose questions are cases."""
+    if name == PLANTED:
+        return plant_cases(cases=cases, values=values, per_line=per_line, seed=seed)
+    return extracted_collection(load(name))
 
 
 def annotated_collection(documents, name):
@@ -57,7 +59,12 @@ def annotated_collection(documents, name):
     sheets = [case.sheet for case in cases]
     annotations = annotation_frame(case.record for case in cases)
     return CaseCollection(
-        f"annotated_cases_on_{name}", sheets, documents, annotations, neighbours, counts
+        name=f"annotated_cases_on_{name}",
+        sheets=sheets,
+        documents=documents,
+        annotations=annotations,
+        neighbours=neighbours,
+        account=counts,
     )
 
 
@@ -67,58 +74,67 @@ def own_collection(path, corpus):
         raise InputError(
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
-    cases = sorted(read_cases(path), key=lambda case: not case.annotated)
-    documents = read_collection(corpus)
-    annotations = annotation_frame(case.record for case in cases if case.annotated)
-    sheets = [case.sheet for case in cases]
+    cases = read_cases(path)
+    annotated = [case for case in cases if case.annotated]
+    others = [case for case in cases if not case.annotated]
     return CaseCollection(
-        Path(path).stem, sheets, documents, annotations, neighbours_or_next, account(cases)
+        name=Path(path).stem,
+        sheets=[case.sheet for case in annotated + others],
+        documents=read_collection(corpus),
+        annotations=annotation_frame(case.record for case in annotated),
+        neighbours=neighbours_or_next,
+        account=account(cases),
     )
 
 
 def extracted_collection(dataset):
-    """Take the questions of a dataset, whole judgments, as cases; those that cannot be edited are counted."""
+    """Take the questions of a dataset, whole judgments, as cases.
+
+    Those that cannot be edited are left out and counted.
+    """
+    no_fact = "judgments without an extracted fact, left out"
+    contradictory = "sheets that contradict themselves, left out"
     poor = f"sheets of fewer than {LEAST_TERMS} informative terms, left out"
-    counts = {
-        "judgments without an extracted fact, left out": 0,
-        "sheets that contradict themselves, left out": 0,
-    }
-    empty, contradictory = counts
-    counts[poor] = 0
+    counts = {no_fact: 0, contradictory: 0, poor: 0}
     sheets = []
-    known = Vocabulary(dataset.documents["text"])
+    vocabulary = Vocabulary(dataset.documents["text"])
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
         sheet = extract_sheet(text, name).sheet
         if not present_types(sheet):
-            counts[empty] += 1
+            counts[no_fact] += 1
         elif contradictions(sheet):
             counts[contradictory] += 1
-        elif len(known.terms(sheet)) < LEAST_TERMS:
+        elif len(vocabulary.terms(sheet)) < LEAST_TERMS:
             counts[poor] += 1
         else:
             sheets.append(sheet)
     if not sheets:
         counted = ", ".join(f"{n} {why}" for why, n in counts.items() if n)
         raise InputError(f"{dataset.name}: no question is a case to edit: {counted}")
-    counts["fingerprint"] = dataset.fingerprint[:16]
-    relevant = {
-        case: [d for d, grade in judged.items() if grade > 0]
-        for case, judged in dataset.qrels.items()
-    }
-    nobody = annotation_frame([])
+    precedents = {}
+    for case, grades in dataset.qrels.items():
+        precedents[case] = [document for document, grade in grades.items() if grade > 0]
     return CaseCollection(
-        dataset.name, sheets, dataset.documents, nobody, neighbours_or_next, counts, relevant
+        name=dataset.name,
+        sheets=sheets,
+        documents=dataset.documents,
+        annotations=annotation_frame([]),
+        neighbours=neighbours_or_next,
+        account=counts | {"fingerprint": dataset.fingerprint[:16]},
+        precedents=precedents,
     )
 
 
 # ---- annotated cases: what decides them
 
-DECIDES, NOT, RANKING = "dispositive_facts", "non_dispositive_facts", "expert_importance_ranking"
+DECISIVE = "dispositive_facts"
+NOT_DECISIVE = "non_dispositive_facts"
+IMPORTANCE = "expert_importance_ranking"
 _Type = Literal[FACT_TYPES]
 
 
-class _Annotated(BaseModel):
-    """The facts of a case, and what somebody says decides it."""
+class CaseRecord(BaseModel):
+    """A line of a file of cases: the facts of a case, and what somebody says decides it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     case_id: str
@@ -128,19 +144,26 @@ class _Annotated(BaseModel):
     expert_importance_ranking: (
         dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None
     ) = None
+    title: Any = None
+    citation: Any = None
+    court: Any = None
+    jurisdiction: Any = None
+    facts: Any = None
+    rationale: Any = None
+    annotation: Any = None
+    split: Any = None
 
     @model_validator(mode="after")
     def _once(self):
-        """Say each fact type once, on one side."""
-        named = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
-        if twice := [name for name, count in named.items() if count > 1]:
-            raise ValueError(f"{twice[0]} is named twice under {DECIDES} and {NOT}")
+        """Refuse a fact type that is named twice."""
+        types = Counter((self.dispositive_facts or []) + (self.non_dispositive_facts or []))
+        for name, count in types.items():
+            if count > 1:
+                raise ValueError(f"{name} is named twice under {DECISIVE} and {NOT_DECISIVE}")
         return self
 
 
-_ABOUT = ("title", "citation", "court", "jurisdiction", "facts", "rationale", "annotation", "split")
-Record = create_model("Record", __base__=_Annotated, **dict.fromkeys(_ABOUT, (Any, None)))
-KEYS = tuple(Record.model_fields)
+CASE_KEYS = tuple(CaseRecord.model_fields)
 """What a line of a file of cases may hold; the first two it must."""
 
 
@@ -153,11 +176,11 @@ class Case(NamedTuple):
     @property
     def annotated(self):
         """Whether somebody said what decides it."""
-        return any(self.record.get(key) for key in (DECIDES, NOT, RANKING))
+        return any(self.record.get(key) for key in (DECISIVE, NOT_DECISIVE, IMPORTANCE))
 
 
-def read_cases(path=CASES):
-    """Read cases from JSON lines, or from a .json file of one case or of a list; errors name file, place and field.
+def read_cases(path=ANNOTATED_CASES):
+    """Read cases from JSON lines, or from a .json file of one case or of a list.
 
     A case is a fact sheet with its annotations, or the sheet alone.
     """
@@ -190,41 +213,41 @@ def _records(path):
 def _case(where, record):
     """Take one case from a record; the facts of a sheet alone stand beside its name."""
     if isinstance(record, dict) and "fact_sheet" not in record:
-        sheet = {key: value for key, value in record.items() if key not in KEYS}
-        record = {key: value for key, value in record.items() if key in KEYS} | {
+        sheet = {key: value for key, value in record.items() if key not in CASE_KEYS}
+        record = {key: value for key, value in record.items() if key in CASE_KEYS} | {
             "fact_sheet": sheet
         }
-    fitting(where, None, record, Record)
+    validate_record(where, None, record, CaseRecord)
     sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
     return Case(sheet, record | {"case_id": sheet.case_id})
 
 
 def account(cases):
-    """Count cases, annotations, and annotated types of which a sheet has nothing to change (evidence can be added)."""
+    """Count cases, annotations, and annotated types of which a sheet has nothing to change."""
     annotated = [case for case in cases if case.annotated]
-    named = [
-        (case, {*(case.record.get(DECIDES) or ()), *(case.record.get(NOT) or ())})
-        for case in annotated
-    ]
-    ranked = [(case, types | set(case.record.get(RANKING) or ())) for case, types in named]
+    n_pairs = 0
+    n_untestable = 0
+    for case in annotated:
+        decided = {*(case.record.get(DECISIVE) or ()), *(case.record.get(NOT_DECISIVE) or ())}
+        ranked = decided | set(case.record.get(IMPORTANCE) or ())
+        n_pairs += len(decided)
+        n_untestable += len(ranked - {*present_types(case.sheet), "Evidence"})  # it can be added
     return {
         "read": len(cases),
         "annotated": len(annotated),
         "without annotations": len(cases) - len(annotated),
-        "pairs": sum(len(types) for _, types in named),
-        "untestable_types": sum(
-            len(types - {*present_types(case.sheet), "Evidence"}) for case, types in ranked
-        ),
+        "pairs": n_pairs,
+        "untestable_types": n_untestable,
     }
 
 
 def annotation_frame(records):
-    """Bring annotations into rows of case_id, fact_type, dispositive (True, False, None) and importance (1 is most)."""
+    """Bring annotations into rows of case_id, fact_type, dispositive and importance (1 is most)."""
     rows = []
     for record in records:
         case = record["case_id"]
-        ranks = record.get(RANKING) or {}
-        sides = {True: record.get(DECIDES) or (), False: record.get(NOT) or ()}
+        ranks = record.get(IMPORTANCE) or {}
+        sides = {True: record.get(DECISIVE) or (), False: record.get(NOT_DECISIVE) or ()}
         for name in FACT_TYPES:
             decides = next((side for side, types in sides.items() if name in types), None)
             if decides is not None or name in ranks:
@@ -233,7 +256,7 @@ def annotation_frame(records):
 
 
 def annotations_of_weights(weights):
-    """Turn planted weights (cases x fact types) into annotations: what weighs more than 0 decides."""
+    """Turn planted weights (cases x fact types) into annotations: above 0, a fact decides."""
     ranks = weights.rank(axis=1, ascending=False)
     rows = [
         (c, n, bool(weights.loc[c, n] > 0), float(ranks.loc[c, n]))
@@ -243,21 +266,21 @@ def annotations_of_weights(weights):
     return pd.DataFrame(rows, columns=["case_id", "fact_type", "dispositive", "importance"])
 
 
-# ---- planted cases: in each area of law two fact types decide, one more than the other, and two are noise
+# ---- planted cases: in each area of law two fact types decide, unequally, and two are noise
 #
-# Documents come in lines of precedent: those of one line share the values of the deciding types and say them several
-# times, the heavier more often; the values of noise types are drawn at random and said once, exactly as filing month
-# and counsel are. So an edit of a deciding fact leads to another line of precedent, and an edit of a noise fact moves
-# results as a placebo does.
+# Documents come in lines of precedent: those of one line share the values of the deciding types
+# and state them several times, the heavier more often; the values of noise types are drawn at
+# random and stated once, exactly as filing month and counsel are. So an edit of a deciding fact
+# leads to another line of precedent, and an edit of a noise fact moves results as a placebo does.
 
-WEIGHTS = {
+AREA_WEIGHTS = {
     "homicide": {"Section": 2, "Evidence": 1, "PartyType": 0, "Numerical": 0},
     "guardianship": {"Numerical": 2, "PartyType": 1, "Section": 0, "Evidence": 0},
     "tenancy": {"PartyType": 2, "Section": 1, "Evidence": 0, "Numerical": 0},
     "custody": {"Evidence": 2, "Numerical": 1, "Section": 0, "PartyType": 0},
 }
 """Weight of each fact type by area; 0 is noise."""
-VALUES = {  # the first ones make lines of precedent, all are drawn as noise
+PLANTED_VALUES = {  # the first ones make lines of precedent, all are drawn as noise
     "Section": tuple(f"IPC-{number}" for number in range(302, 308)),
     "Evidence": ("MedicalReport", "Confession", "DyingDeclaration", "Witness", "FIR", "Document"),
     "PartyType": ("Individual", "Minor", "Corporation", "Tenant", "Licensee", "Employee"),
@@ -275,7 +298,7 @@ _AREA_WORDS = {
     "tenancy": "premises rent eviction",
     "custody": "detention bail warrant",
 }
-REPEATS = 3  # sentences about a fact for each unit of its weight, above the first
+SENTENCES_PER_WEIGHT = 3  # sentences about a fact for each unit of its weight, above the first
 _INERT = (
     MONTHS[:6],
     DOCKETS[:6],
@@ -285,10 +308,38 @@ _INERT = (
 
 def plant_cases(cases=6, values=4, per_line=12, seed=0):
     """Generate a corpus, cases, and which facts decide each."""
-    rng = np.random.default_rng([seed, 41])
+    documents = _planted_documents(values, per_line, np.random.default_rng([seed, 41]))
+    rng = np.random.default_rng([seed, 42])
+    sheets = []
+    weights_by_case = {}
+    precedents = {}
+    for area, weights in AREA_WEIGHTS.items():
+        decisive = [name for name, weight in weights.items() if weight]
+        for number in range(1, cases + 1):
+            name = f"{area}-{number:02d}"
+            facts = _facts(area, rng.integers(values, size=2), rng)
+            sheets.append(_sheet(name, facts))
+            weights_by_case[name] = {kind: weights[kind] for kind in FACT_TYPES}
+            same_line = documents["area"] == area
+            for kind in decisive:
+                same_line &= documents[kind] == facts[kind]
+            precedents[name] = documents.loc[same_line, "doc_id"].tolist()
+    weight_table = pd.DataFrame.from_dict(weights_by_case, orient="index")
+    return CaseCollection(
+        name=PLANTED,
+        sheets=sheets,
+        documents=documents,
+        annotations=annotations_of_weights(weight_table),
+        neighbours=_next_value,
+        account={"areas of law": len(AREA_WEIGHTS), "seed": seed},
+        precedents=precedents,
+    )
+
+
+def _planted_documents(values, per_line, rng):
     rows = [
         _facts(area, line, rng)
-        for area in WEIGHTS
+        for area in AREA_WEIGHTS
         for line in np.ndindex(values, values)
         for _ in range(per_line)
     ]
@@ -298,65 +349,53 @@ def plant_cases(cases=6, values=4, per_line=12, seed=0):
     documents.insert(0, "doc_id", [f"p{number:05d}" for number in range(len(rows))])
     documents.insert(1, "title", "")
     documents.insert(2, "text", [_text(row, rng) for row in rows])
-    chosen = np.random.default_rng([seed, 42])
-    sheets = []
-    truth = {}
-    precedents = {}
-    for area, weights in WEIGHTS.items():
-        for number in range(cases):
-            name = f"{area}-{number + 1:02d}"
-            truth_of = _facts(area, chosen.integers(values, size=2), chosen)
-            sheets.append(_sheet(name, truth_of))
-            truth[name] = {kind: weights[kind] for kind in FACT_TYPES}
-            same = [
-                documents[kind] == truth_of[kind]
-                for kind in ("area", *filter(weights.get, weights))
-            ]
-            precedents[name] = documents.loc[np.logical_and.reduce(same), "doc_id"].tolist()
-    annotations = annotations_of_weights(pd.DataFrame.from_dict(truth, orient="index"))
-    counts = {"areas of law": len(WEIGHTS), "seed": seed}
-    return CaseCollection(PLANTED, sheets, documents, annotations, _next_value, counts, precedents)
+    return documents
 
 
 def _facts(area, line, rng):
     """Draw the facts of one document: those of its line, and noise."""
-    facts = {name: VALUES[name][rng.integers(len(VALUES[name]))] for name in FACT_TYPES}
-    deciding = [name for name, weight in WEIGHTS[area].items() if weight]
-    return {"area": area, **facts} | {
-        name: VALUES[name][at] for name, at in zip(deciding, line, strict=True)
-    }
+    facts = {"area": area}
+    for name in FACT_TYPES:
+        choices = PLANTED_VALUES[name]
+        facts[name] = choices[rng.integers(len(choices))]
+    decisive = [name for name, weight in AREA_WEIGHTS[area].items() if weight]
+    for name, position in zip(decisive, line, strict=True):
+        facts[name] = PLANTED_VALUES[name][position]
+    return facts
 
 
 def _text(row, rng):
     """Write a document: each fact as often as its weight says, and inert words."""
     sentences = []
-    for name, weight in WEIGHTS[row["area"]].items():
-        sentences += [_SENTENCES[name].format(row[name])] * (1 + REPEATS * weight)
+    for name, weight in AREA_WEIGHTS[row["area"]].items():
+        sentences += [_SENTENCES[name].format(row[name])] * (1 + SENTENCES_PER_WEIGHT * weight)
     order = rng.permutation(len(sentences))
     month, docket, counsel = (kind[rng.integers(len(kind))] for kind in _INERT)
     inert = f"Filed in {month}, docket {docket}. Counsel: {counsel}."
     about = f"The matter: {_AREA_WORDS[row['area']]}."
-    return " ".join([*[about] * REPEATS, *(sentences[at] for at in order), inert])
+    return " ".join([*[about] * SENTENCES_PER_WEIGHT, *(sentences[at] for at in order), inert])
 
 
 def _sheet(name, facts):
-    """Make the fact sheet of a case; the other side is not told."""
+    """Make the fact sheet of a case; the other side is left out."""
     ages = [{"value": facts["Numerical"], "descriptor": _AREA_WORDS[facts["area"]]}]
-    told = {
+    record = {
         "case_id": name,
         "parties": {"petitioner_type": facts["PartyType"]},
         "sections_cited": [facts["Section"]],
         "evidence_items": [{"evidence_type": facts["Evidence"]}],
         "numerical_facts": {"ages": ages},
     }
-    return from_dict(told, name)
+    return from_dict(record, name)
 
 
 def _next_value(section):
     """The sections next to one in the planted list."""
-    known = VALUES["Section"]
-    at = known.index(section) if section in known else -2
-    return [known[i] for i in (at - 1, at + 1) if 0 <= i < len(known)]
+    sections = PLANTED_VALUES["Section"]
+    if section not in sections:
+        return []
+    at = sections.index(section)
+    return [sections[i] for i in (at - 1, at + 1) if 0 <= i < len(sections)]
 
 
 # ---- texts: the facts that they tell
@@ -364,7 +403,7 @@ def _next_value(section):
 
 @dataclass(frozen=True)
 class GoldText:
-    """One text, its part of the set, the country of its court, and the sheet that somebody wrote of it."""
+    """One text, its split, the country of its court, and the sheet that somebody wrote of it."""
 
     id: str
     split: str
@@ -377,7 +416,7 @@ def read_gold():
     """Read our annotated texts."""
     return [
         _gold(record, record["text"])
-        for _, record in read_jsonl(GOLD / "texts.jsonl", {"id": str, "text": str})
+        for _, record in read_jsonl(ANNOTATED_TEXTS / "texts.jsonl", {"id": str, "text": str})
     ]
 
 
@@ -385,7 +424,9 @@ def read_passages(texts):
     """Read annotated passages of judgments that are not ours; `texts` gives the judgments by id."""
     records = [
         record
-        for _, record in read_jsonl(GOLD / "passages.jsonl", {"document": str, "sha256": str})
+        for _, record in read_jsonl(
+            ANNOTATED_TEXTS / "passages.jsonl", {"document": str, "sha256": str}
+        )
     ]
     parts = [
         texts.get(record["document"], "")[record["start"] : record["end"]] for record in records
@@ -399,7 +440,10 @@ def read_passages(texts):
 def read_sides(texts):
     """Read the sides of whole judgments that are not ours: list of record and text."""
     records = [
-        record for _, record in read_jsonl(GOLD / "parties.jsonl", {"document": str, "sha256": str})
+        record
+        for _, record in read_jsonl(
+            ANNOTATED_TEXTS / "parties.jsonl", {"document": str, "sha256": str}
+        )
     ]
     return [
         (record, _same(record, texts.get(record["document"], ""), "judgment")) for record in records
@@ -408,15 +452,13 @@ def read_sides(texts):
 
 def case_texts(cases):
     """Take annotated cases as texts with sheets."""
-    told = [
-        (case, case.record["facts"])
-        for case in cases
-        if case.annotated and case.record.get("facts")
-    ]
-    return [
-        GoldText(c.sheet.case_id, "cases", c.record.get("jurisdiction"), text, c.sheet)
-        for c, text in told
-    ]
+    texts = []
+    for case in cases:
+        text = case.record.get("facts")
+        if case.annotated and text:
+            country = case.record.get("jurisdiction")
+            texts.append(GoldText(case.sheet.case_id, "cases", country, text, case.sheet))
+    return texts
 
 
 def _gold(record, text):

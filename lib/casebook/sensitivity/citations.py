@@ -1,23 +1,26 @@
-"""Statutory citations in running text, each resolved to its act: ``IPC-302``, ``CPC-Order-7-Rule-11``.
+"""Statutory citations in running text, each resolved to its act: ``CPC-Order-7-Rule-11``.
 
-Read are unit and numbers before an act (``Sections 302 and 34 IPC``), after it (``PDPA s.13``), chains that share one
-act (``s. 304-B read with s. 34, I.P.C.``), and citations without an act, which take over the act cited before. Acts of
-one name are told apart by year or chapter number if the text gives one, here or elsewhere, else by the country of the
-text; an act of another year is another act. Acts, patterns and structure of acts are data: ``data/counterfactual``.
+Unit and numbers may stand before an act (``Sections 302 and 34 IPC``) or after it (``PDPA s.13``),
+in chains that share one act (``s. 304-B read with s. 34, I.P.C.``), or without an act; then they
+are of the act cited before. Acts of one name are distinguished by year or chapter number if the
+text gives one, here or elsewhere, else by the country of the text; an act of another year is
+another act. Acts, patterns and structure of acts are data: ``data/counterfactual``.
 """
 
 import csv
 import json
 import re
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 from casebook import paths
 from casebook.readers import read_yaml
 
 FOLDER = paths.DATA / "counterfactual"
-INDIA, SINGAPORE, ELSEWHERE = "IN", "SG", "elsewhere"
+INDIA = "IN"
+SINGAPORE = "SG"
+ELSEWHERE = "elsewhere"
 UNKNOWN = "Unknown"
 HEAD = 20_000  # characters in which a judgment shows where it comes from
 USUAL = 120  # sections that an act of unknown structure is taken to have
@@ -33,7 +36,10 @@ def word_lists():
 
 
 def filled(pattern, **more):
-    """Fill the places of a pattern: «name» is one of `more`, a piece, or the words of a list as alternatives."""
+    """Fill the names in a pattern.
+
+    «name» is a keyword argument, a piece, or the words of a list as alternatives.
+    """
     words = word_lists()
 
     def piece(match):
@@ -42,10 +48,10 @@ def filled(pattern, **more):
             return more[name]
         if name in words["pieces"]:
             return filled(words["pieces"][name])
-        found = words[name]
-        if isinstance(found, dict) and isinstance(next(iter(found.values())), list):
-            found = [word for forms in found.values() for word in forms]
-        return "|".join(found)
+        forms = words[name]
+        if isinstance(forms, dict) and isinstance(next(iter(forms.values())), list):
+            forms = [form for group in forms.values() for form in group]
+        return "|".join(forms)
 
     return re.sub("«(.+?)»", piece, pattern)
 
@@ -75,7 +81,7 @@ def acts():
 
 @cache
 def acts_marked(mark):
-    """Codes of the acts with a mark (``injury``, ``family``, ``large``) or of a matter (``criminal``, ``civil``)."""
+    """Codes of the acts with a mark (``injury``, ``family``) or of a matter (``criminal``)."""
     return frozenset(
         code for code, act in acts().items() if mark in act["marks"] or mark == act["matter"]
     )
@@ -83,7 +89,7 @@ def acts_marked(mark):
 
 @cache
 def act_structure():
-    """Chapters and section numbers of the acts whose structure the project ships, by prefix of their sections."""
+    """Chapters and section numbers of the acts of known structure, by prefix of their sections."""
     return json.loads((FOLDER / "act_structure.json").read_text(encoding="utf-8"))
 
 
@@ -110,7 +116,7 @@ class Citation:
 
 
 def find_citations(text, country=None):
-    """Find the provisions that a text cites; one whose act cannot be told is of the act ``Unknown``."""
+    """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
     country = country or country_of(text)
     mentions = find_acts(text, country)
     signs = list(_paragraph_signs(text, mentions))
@@ -118,15 +124,11 @@ def find_citations(text, country=None):
     groups = _by_place([*groups, *_numbers_after_names(text, groups, mentions)])
     for group in groups:
         _attach(text, group, mentions)
-    for group, after in zip(
-        groups[-2::-1], groups[:0:-1], strict=True
-    ):  # chains share the act of their last link
-        if (
-            not group.act
-            and group.kind == after.kind
-            and pattern("chain").fullmatch(text, group.end, after.start)
-        ):
-            group.act = after.act
+    # Chains share the act of their last link.
+    for group, following in zip(groups[-2::-1], groups[:0:-1], strict=True):
+        linked = pattern("chain").fullmatch(text, group.end, following.start)
+        if not group.act and group.kind == following.kind and linked:
+            group.act = following.act
     groups = [group for group in groups if group.act or not group.bare]
     for group in groups:
         # An act is named after the number, but none that is known: it is not the last one.
@@ -166,21 +168,23 @@ def normalise_section(citation, country=None):
 
 
 def adjacent_sections(structure, distance=2):
-    """Neighbours of each section: those of its chapter whose numbers differ by at most `distance`, closest first."""
+    """Neighbours of each section, closest first.
+
+    They are those of its chapter whose numbers differ by at most `distance`.
+    """
     near = {}
     for prefix, chapters in structure.items():
         for numbers in chapters.values():
-            for one in dict.fromkeys(numbers):
-                gaps = {
-                    other: abs(leading(one) - leading(other)) for other in numbers if other != one
-                }
-                found = [
-                    (gap, section_key(other), prefix + other)
-                    for other, gap in gaps.items()
-                    if gap <= distance
-                ]
-                near.setdefault(prefix + one, set()).update(found)
-    return {one: tuple(other for *_, other in sorted(found)) for one, found in near.items()}
+            for number in dict.fromkeys(numbers):
+                candidates = near.setdefault(prefix + number, set())
+                for neighbour in numbers:
+                    gap = abs(leading(number) - leading(neighbour))
+                    if neighbour != number and gap <= distance:
+                        candidates.add((gap, section_key(neighbour), prefix + neighbour))
+    return {
+        section: tuple(neighbour for *_, neighbour in sorted(candidates))
+        for section, candidates in near.items()
+    }
 
 
 @cache
@@ -195,10 +199,10 @@ def neighbours(section):
 
 def neighbours_or_next(section):
     """Neighbours of a section; where its act is not known, the numbers before and after it."""
-    known = neighbours(section)
+    shipped = neighbours(section)
     parsed = parse_section(section)
-    if known or parsed is None:
-        return known
+    if shipped or parsed is None:
+        return shipped
     stem = section.removesuffix(parsed.number)
     number = int("".join(filter(str.isdigit, parsed.number)))
     return tuple(f"{stem}{n}" for n in (number - 1, number + 1) if n > 0)
@@ -226,20 +230,21 @@ class Mention(NamedTuple):
 
 
 def country_of(text):
-    """Guess the country that a text belongs to from its words: IN, SG, elsewhere, or None where nothing tells."""
+    """Guess the country of a text from its words: IN, SG, elsewhere, or None without a sign."""
     head = text[:HEAD]
     count = {
         name: len(re.findall("|".join(marks), head))
         for name, marks in word_lists()["countries"].items()
     }
     for match in _act_pattern().finditer(head):
-        known = {act["country"] for act in _by_name("titles").get(_plain(match["title"] or ""), ())}
-        if known == {SINGAPORE}:  # known in Singapore only
-            count[SINGAPORE] += not re.search(r"\d{4}", match.group())
-        if sure := acts().get(
-            _code(match, None, certain=True)
-        ):  # an act told by its year or chapter
-            count[sure["country"]] += 2 if sure["country"] == SINGAPORE else 1
+        acts_of_title = _by_name("titles").get(_plain(match["title"] or ""), ())
+        countries = {act["country"] for act in acts_of_title}
+        if countries == {SINGAPORE} and not re.search(r"\d{4}", match.group()):
+            count[SINGAPORE] += 1
+        dated_act = acts().get(_code(match, None, certain=True))  # by its year or chapter
+        if dated_act:
+            country = dated_act["country"]
+            count[country] += 2 if country == SINGAPORE else 1
     if count[ELSEWHERE] > max(count[INDIA], count[SINGAPORE]):
         return ELSEWHERE
     if count[SINGAPORE] > count[INDIA]:
@@ -248,34 +253,34 @@ def country_of(text):
 
 
 def find_acts(text, country=None):
-    """Find the acts that a text names, by title, abbreviation, or the name that the text gave them."""
+    """Find the acts that a text names, by title, abbreviation, or an alias that it defines."""
     country = country or country_of(text)
     matches = [
         (match, _code(match, country, certain=True)) for match in _act_pattern().finditer(text)
     ]
-    named = {}
-    called = {}
-    found = []
+    codes_by_title = {}
     for match, code in matches:
         if code:
-            named.setdefault(_title(match), set()).add(code)
+            codes_by_title.setdefault(_title(match), set()).add(code)
+    mentions = []
+    aliases = {}
     for match, code in matches:
-        known = named.get(_title(match), set())
+        codes = codes_by_title.get(_title(match), set())
         code = _abbreviated(text, match) or code
-        if code is None and known:
-            code = next(iter(known)) if len(known) == 1 else UNKNOWN
+        if code is None and codes:
+            code = next(iter(codes)) if len(codes) == 1 else UNKNOWN
         code = code or _code(match, country)
-        found.append(Mention(code, *match.span()))
+        mentions.append(Mention(code, *match.span()))
         alias = pattern("act_is_called").match(text, match.end())
         if alias and code != UNKNOWN and _plain(alias["name"]) not in _by_name("abbreviations"):
-            called[alias["name"]] = (alias.end(), code)
-    aliases = [
-        Mention(code, *match.span())
-        for name, (after, code) in called.items()
-        for match in re.compile(rf"\b{re.escape(name)}(?!\w)").finditer(text, after)
-    ]
-    taken = list(found)
-    return _by_place(found + [one for one in aliases if not _touches(one, taken)])
+            aliases[alias["name"]] = (alias.end(), code)
+    by_alias = []
+    for name, (defined_at, code) in aliases.items():
+        for match in re.compile(rf"\b{re.escape(name)}(?!\w)").finditer(text, defined_at):
+            mention = Mention(code, *match.span())
+            if not _touches(mention, mentions):
+                by_alias.append(mention)
+    return _by_place(mentions + by_alias)
 
 
 def _abbreviated(text, match):
@@ -298,18 +303,20 @@ def _without_lead(name):
 
 def _code(match, country, certain=False):
     """Choose the act that a match means: by year or chapter, else by country."""
-    named = match["title"] or match["short"]
+    listed_name = match["title"] or match["short"]
     tail = match["tail"] or match["tail2"] or match["tail3"] or ""
     year = next(iter(re.findall(r"\b\d{4}\b", tail.split("Rev")[0])), "")
     joined = (
         "".join(
-            re.findall(r"\w+", (named or _without_lead(match["any"])).title().replace("'S", "s"))
+            re.findall(
+                r"\w+", (listed_name or _without_lead(match["any"])).title().replace("'S", "s")
+            )
         )
         + year
     )
-    if named is None:
+    if listed_name is None:
         return joined if year or not certain else None
-    candidates = _by_name("titles" if match["title"] else "abbreviations")[_plain(named)]
+    candidates = _by_name("titles" if match["title"] else "abbreviations")[_plain(listed_name)]
     stated = set(re.findall(r"\d+[A-Z]?", tail))
     for act in candidates:
         if stated & {act["year"], act["chapter"]} - {""}:
@@ -318,10 +325,10 @@ def _code(match, country, certain=False):
         return joined
     if certain:
         return None
-    here = [act for act in candidates if act["country"] == country]
-    told = country == INDIA or (country is None and match["short"])
-    if here or told or (country != ELSEWHERE and len(candidates) == 1):
-        return (here or candidates)[0]["code"]
+    of_country = [act for act in candidates if act["country"] == country]
+    is_indian = country == INDIA or (country is None and match["short"])
+    if of_country or is_indian or (country != ELSEWHERE and len(candidates) == 1):
+        return (of_country or candidates)[0]["code"]
     return UNKNOWN
 
 
@@ -339,10 +346,9 @@ def _act_pattern():
     """One pattern of all acts, the longest names first."""
 
     def names(column, written):
-        known = {name for act in acts().values() for name in act[column]}
-        return "|".join(
-            written(name) for name in sorted(known, key=lambda name: (-len(name), name))
-        )
+        ordered = sorted({name for act in acts().values() for name in act[column]})
+        ordered.sort(key=len, reverse=True)
+        return "|".join(map(written, ordered))
 
     return pattern("act", titles=names("titles", _loose), short=names("abbreviations", _dotted))
 
@@ -354,11 +360,12 @@ def _loose(name):
 
 def _dotted(name):
     """Match an abbreviation with or without points: IPC, I.P.C., I. P. C."""
-    found = []
+    patterns = []
     for word in name.split():
         letters = re.findall(r"[A-Z][a-z]?(?![a-z])|[A-Z]|/", word)
-        found.append(word if word == "Act" else r"\.?\s?".join(map(re.escape, letters)) + r"\.?")
-    return r"\s?".join(found)
+        dotted = r"\.?\s?".join(map(re.escape, letters)) + r"\.?"
+        patterns.append(word if word == "Act" else dotted)
+    return r"\s?".join(patterns)
 
 
 def _plain(name):
@@ -379,11 +386,16 @@ class _Group:
     act: str = ""
 
 
-_by_place = partial(sorted, key=lambda one: one.start)
+def _by_place(spans):
+    return sorted(spans, key=_start)
 
 
-def _touches(one, others):
-    return any(other.start < one.end and one.start < other.end for other in others)
+def _start(span):
+    return span.start
+
+
+def _touches(span, others):
+    return any(span.start < near.end and near.start < span.end for near in others)
 
 
 def _groups(text):
@@ -395,10 +407,15 @@ def _groups(text):
         yield _Group(kind, _items(match, name), *match.span(), order, name == "bare")
 
 
-def _items(match, name, one="one_provision"):
-    """Take numbers apart; a sub-section belongs to the number before it, so ``(b)`` alone does too."""
-    found = pattern(one).finditer(match.string, *match.span(name))
-    return [(n[1].replace("-", "") if one == "one_provision" else n[1], *n.span()) for n in found]
+def _items(match, name, item="one_provision"):
+    """Split numbers; a sub-section belongs to the number before it, so ``(b)`` alone does too."""
+    items = []
+    for number in pattern(item).finditer(match.string, *match.span(name)):
+        text = number[1]
+        if item == "one_provision":
+            text = text.replace("-", "")
+        items.append((text, *number.span()))
+    return items
 
 
 def _paragraph_signs(text, mentions):
@@ -432,13 +449,13 @@ def _numbers_after_names(text, groups, mentions):
 
 
 def _attach(text, group, mentions):
-    """Give a group the act that follows it (``section 7 of the Arms Act``) or precedes it (``PDPA s.13``)."""
+    """Give a group the act after it (``section 7 of the Arms Act``) or before (``PDPA s.13``)."""
     stop = pattern("before_an_act").match(text, group.end).end()
-    fitting = [mention for mention in mentions if _fits(group, mention.code)]
-    for mention in fitting:
+    possible = [mention for mention in mentions if _fits(group, mention.code)]
+    for mention in possible:
         if group.end <= mention.start <= stop:
             group.act = mention.code
-    for mention in fitting:
+    for mention in possible:
         before = mention.end <= group.start and pattern("after_an_act").fullmatch(
             text, mention.end, group.start
         )
@@ -459,16 +476,16 @@ def _fits(group, code):
 def _inherit(text, groups, mentions, country):
     """Give the rest the act of the same number, else the one act that it can be."""
     usual = {"Article": ("Constitution", "SGConstitution"), "Rule": ("CPC", "ROC")}
-    known = {(g.kind, item[0]): g.act for g in groups for item in g.items if g.act}
+    resolved = {(g.kind, number): g.act for g in groups for number, *_ in g.items if g.act}
     for group in groups:
         if not group.act:
             default = usual.get(group.kind, ("", ""))[country == SINGAPORE]
-            same = known.get((group.kind, group.items[0][0]))
+            same = resolved.get((group.kind, group.items[0][0]))
             group.act = same or default or _nearest(text, group, groups, mentions)
 
 
 def _nearest(text, group, groups, mentions):
-    """Give the only act that a text names, or the one of the sentence or that before, if it can have the number."""
+    """Give the only act of the text, or the last of this sentence or that before, if it can be."""
     before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
     cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
     choice = {code for _, code in cited} | {m.code for m in mentions if _fits(group, m.code)} - {
@@ -482,9 +499,10 @@ def _nearest(text, group, groups, mentions):
         ]
         choice = near[-1:]
     largest = {}
-    for other in groups:
-        for number, *_ in other.items:
-            largest[other.act] = max(largest.get(other.act, 0), leading(number))
+    for cited_group in groups:
+        act = cited_group.act
+        for number, *_ in cited_group.items:
+            largest[act] = max(largest.get(act, 0), leading(number))
     able = [
         a for a in choice if all(_has(a, number, largest.get(a, 0)) for number, *_ in group.items)
     ]

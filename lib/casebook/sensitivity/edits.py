@@ -1,14 +1,15 @@
-"""Edits of a fact sheet that change exactly one fact, their order for a budget, and placebos of the same size.
+"""Edits that change one fact of a sheet, their order for a budget, and placebos of the same size.
 
-Every query of a placebo-controlled tree ends with inert words of its case: filing month, docket number, names of
-counsel. A placebo leaves the facts as they are and exchanges, drops or adds such words, exactly as many as the edit it
-is matched to drops and adds. What moves then is what any change of that size moves.
+Every query of a placebo-controlled tree ends with inert words of its case: filing month, docket
+number, names of counsel. A placebo leaves the facts as they are and exchanges, drops or adds such
+words, exactly as many as the edit it is matched to drops and adds. It moves what any change of
+that size moves.
 """
 
 import hashlib
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
@@ -32,7 +33,7 @@ SWAPS = (
     ("Adjuster", "Broker"),
 )
 ADDED_EVIDENCE = ("DyingDeclaration", "Confession", "MedicalReport")
-LABELS = frozenset(
+TEMPLATE_LABELS = frozenset(
     ["sections", "cited", "evidence", "amounts", "ages", "durations", "outcome"]
 )  # of the template
 BUDGETS = ("stratified", "first")
@@ -40,7 +41,7 @@ BUDGETS = ("stratified", "first")
 
 @dataclass(frozen=True)
 class Edit:
-    """One fact changed: the sheet and the query after it, and how many words the query lost and gained."""
+    """One fact changed: sheet and query after it, and the words that the query lost and gained."""
 
     fact_type: str
     item: str
@@ -65,8 +66,8 @@ def single_fact_edits(
 ):
     """List every edit of one fact of a sheet, by fact type.
 
-    `neighbours` gives the sections that may replace one; `write` turns a sheet into a query; `bounded` keeps numbers
-    within legal sense (the documented edits are not).
+    `neighbours` gives the sections that may replace one; `write` turns a sheet into a query;
+    `bounded` keeps numbers within legal sense (the documented edits are not).
     """
     query = write(sheet)
     changes = list(_changes(sheet, neighbours, bounded))
@@ -81,61 +82,78 @@ def single_fact_edits(
 
 
 def edit_fact(sheet, item, new, write=facts.query_text, query=None):
-    """Make the edit of one fact, named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``."""
-    (kind, _, which), operation, evidence = item.partition("/"), "replace", sheet.evidence_items
+    """Make the edit of one fact.
+
+    The fact is named as in ``ages/0``, ``sections_cited/IPC-302`` or ``evidence_items/+FIR``.
+    """
+    kind, _, key = item.partition("/")
+    operation = "replace"
     if kind == "sections_cited":
         fact_type = "Section"
-        old = which
-        changed = {kind: tuple(new if name == which else name for name in sheet.sections_cited)}
+        old = key
+        sections = tuple(new if section == key else section for section in sheet.sections_cited)
+        edited = replace(sheet, sections_cited=sections)
     elif kind == "parties":
         fact_type = "PartyType"
-        old = getattr(sheet.parties, f"{which}_type")
-        changed = {kind: replace(sheet.parties, **{f"{which}_type": new})}
-    elif which.startswith("+"):
+        old = getattr(sheet.parties, f"{key}_type")
+        edited = replace(sheet, parties=replace(sheet.parties, **{f"{key}_type": new}))
+    elif key.startswith("+"):
         fact_type = "Evidence"
         operation = "add"
         old = None
-        changed = {kind: (*evidence, facts.EvidenceItem(new))}
+        evidence = (*sheet.evidence_items, facts.EvidenceItem(new))
+        edited = replace(sheet, evidence_items=evidence)
     elif kind == "evidence_items":
         fact_type = "Evidence"
         operation = "remove"
-        at = int(which)
-        old = evidence[at].evidence_type
-        changed = {kind: evidence[:at] + evidence[at + 1 :]}
+        evidence = list(sheet.evidence_items)
+        old = evidence.pop(int(key)).evidence_type
+        edited = replace(sheet, evidence_items=tuple(evidence))
     else:
         fact_type = "Numerical"
-        at = int(which)
-        numbers = getattr(sheet.numerical_facts, kind)
-        values = (*numbers[:at], replace(numbers[at], value=facts.whole(new)), *numbers[at + 1 :])
-        old = facts.number_text(numbers[at].value)
+        numbers = list(getattr(sheet.numerical_facts, kind))
+        fact = numbers[int(key)]
+        numbers[int(key)] = replace(fact, value=facts.as_integer(new))
+        old = facts.number_text(fact.value)
         new = facts.number_text(new)
-        changed = {"numerical_facts": replace(sheet.numerical_facts, **{kind: values})}
-    changed = replace(sheet, **changed)
+        numerical = replace(sheet.numerical_facts, **{kind: tuple(numbers)})
+        edited = replace(sheet, numerical_facts=numerical)
     before = query or write(sheet)
-    after = write(changed)
-    words = changed_words(before, after)
-    return Edit(fact_type, item, operation, old, new, changed, after, *words, noop=after == before)
+    after = write(edited)
+    removed, added = changed_words(before, after)
+    return Edit(
+        fact_type, item, operation, old, new, edited, after, removed, added, noop=after == before
+    )
 
 
 def changed_words(before, after):
     """Count the words that a query loses and gains, labels of the template apart."""
-    words = (re.findall(r"\d+(?:\.\d+)+|\w+", text.lower()) for text in (before, after))
-    a, b = (Counter(word for word in found if word not in LABELS) for found in words)
-    return (a - b).total(), (b - a).total()
+    words_before = _query_words(before)
+    words_after = _query_words(after)
+    removed = (words_before - words_after).total()
+    added = (words_after - words_before).total()
+    return removed, added
 
 
-def ordered(edits, budget="stratified", seed=0):
+def _query_words(text):
+    words = re.findall(r"\d+(?:\.\d+)+|\w+", text.lower())
+    return Counter(word for word in words if word not in TEMPLATE_LABELS)
+
+
+def order_edits(edits, budget="stratified", seed=0):
     """Bring edits into the order in which a budget is spent on them.
 
-    ``first`` is the documented order; ``stratified`` takes one edit of each type in turn, within a type one of each
-    fact, shuffled by the seed and the edits alone.
+    ``first`` is the documented order; ``stratified`` takes one edit of each type in turn, within a
+    type one of each fact, shuffled by the seed and the edits alone.
     """
     if budget == "first":
         return list(edits)
     rng = _rng(seed, "\n".join(f"{edit.item} {edit.description}" for edit in edits))
-    strata = defaultdict(lambda: defaultdict(list))
-    for edit in (edits[place] for place in rng.permutation(len(edits))):
-        strata[edit.fact_type][edit.item].append(edit)
+    strata = {}
+    for position in rng.permutation(len(edits)):
+        edit = edits[position]
+        by_item = strata.setdefault(edit.fact_type, {})
+        by_item.setdefault(edit.item, []).append(edit)
     return _in_turn(_in_turn(items.values()) for items in strata.values())
 
 
@@ -146,10 +164,10 @@ def _in_turn(lists):
 def _changes(sheet, neighbours, bounded):
     """Yield fact type, item and new value of every edit of one fact."""
     for cited in sheet.sections_cited:
-        for other in neighbours(cited) if neighbours else ():
-            if other not in sheet.sections_cited:
-                yield "Section", f"sections_cited/{cited}", other
-    for side in facts.SIDES:
+        for section in neighbours(cited) if neighbours else ():
+            if section not in sheet.sections_cited:
+                yield "Section", f"sections_cited/{cited}", section
+    for side in facts.PARTY_SIDES:
         present = getattr(sheet.parties, f"{side}_type")
         for pair in SWAPS:
             if present in pair:
@@ -184,9 +202,9 @@ IN_YEARS = {"year": 1, "month": 1 / 12, "week": 7 / 365, "day": 1 / 365}
 MULTIPLES = {"lakh": 100_000, "lac": 100_000, "crore": 10_000_000}
 _LENGTHS = IN_YEARS | {"hour": 1 / (365 * 24), "hr": 1 / (365 * 24), "yr": 1}
 _WHOLE_UNITS = ("hour", "hr", "day", "week")  # units of which judgments count no halves
-FACTOR = 10  # most by which a sum or a length of time changes
-OLDEST = 110
-SHORT = 7 / 365  # years; up to a week a length may change by more
+LARGEST_FACTOR = 10  # most by which a sum or a length of time changes
+OLDEST_TARGET = 110
+SHORT_DURATION = 7 / 365  # years; up to a week a length may change by more
 # The longest, in years, of what a context names.
 _LONGEST = {
     r"imprison|sentence|custody|detention|detained|undergone|jail|arrest": 30,
@@ -200,31 +218,45 @@ _LONGEST = {
 def targets(kind, fact, bounded=True):
     """List the values that a number is changed to, one at a time, ascending.
 
-    `kind` is ``amounts``, ``ages`` or ``durations``; unbounded, every documented limit is crossed from anywhere.
+    `kind` is ``amounts``, ``ages`` or ``durations``; unbounded, every documented limit is crossed
+    from anywhere.
     """
-    value = fact.value
     if kind == "ages":
-        found = [limit - 1 if value >= limit else limit for limit in AGE_LIMITS]
+        values = [limit - 1 if fact.value >= limit else limit for limit in AGE_LIMITS]
     elif kind == "amounts":
-        unit = _worth(fact.unit, MULTIPLES) or 1
-        beyond = [
-            limit + 1 if value * unit < limit else max(1, limit - 1) for limit in MONEY_LIMITS
-        ]
-        found = [2 * value, value / 2, *(other / unit for other in beyond)]
+        values = _amounts_across_limits(fact)
     else:
-        unit = _worth(fact.unit, IN_YEARS)
-        years = value * unit if unit else math.inf
-        beyond = [limit + 0.5 if years < limit else max(0.5, limit - 0.5) for limit in YEAR_LIMITS]
-        found = [
-            2 * value,
-            *([value / 2] if years > 0.5 else []),
-            *(other / unit for other in beyond if unit),
-        ]
-    found = {_plain(value) for value in found}
+        values = _durations_across_limits(fact)
+    values = {_rounded(value) for value in values}
     if bounded:
-        found = {math.ceil(value) if _counted(kind, fact) else value for value in found}
-        found = {value for value in found if not out_of_bounds(kind, fact, value)}
-    return sorted(found - {_plain(fact.value)})
+        if _counted(kind, fact):
+            values = {math.ceil(value) for value in values}
+        values = {value for value in values if not out_of_bounds(kind, fact, value)}
+    return sorted(values - {_rounded(fact.value)})
+
+
+def _amounts_across_limits(fact):
+    """Double and halve a sum, and bring it to the other side of every limit."""
+    unit = _worth(fact.unit, MULTIPLES) or 1
+    values = [2 * fact.value, fact.value / 2]
+    for limit in MONEY_LIMITS:
+        across = limit + 1 if fact.value * unit < limit else max(1, limit - 1)
+        values.append(across / unit)
+    return values
+
+
+def _durations_across_limits(fact):
+    """Double and halve a length of time, and bring it to the other side of every limit."""
+    unit = _worth(fact.unit, IN_YEARS)
+    years = fact.value * unit if unit else math.inf
+    values = [2 * fact.value]
+    if years > 0.5:
+        values.append(fact.value / 2)
+    if unit:
+        for limit in YEAR_LIMITS:
+            across = limit + 0.5 if years < limit else max(0.5, limit - 0.5)
+            values.append(across / unit)
+    return values
 
 
 def out_of_bounds(kind, fact, value):
@@ -246,15 +278,15 @@ def out_of_bounds(kind, fact, value):
         )
         if value * years > most:
             return f"{value} {fact.unit} of {fact.context or 'anything'} is too long"
-        if value * years <= SHORT:
+        if value * years <= SHORT_DURATION:
             return None
-    if not fact.value or not 1 / FACTOR <= value / fact.value <= FACTOR:
+    if not fact.value or not 1 / LARGEST_FACTOR <= value / fact.value <= LARGEST_FACTOR:
         return f"{value} {fact.unit} is another order of size than {fact.value}"
     return None
 
 
 def _age_bound(fact, value):
-    if value != int(value) or value > OLDEST:
+    if value != int(value) or value > OLDEST_TARGET:
         return f"nobody is {value} years old"
     if pattern("infant").search(fact.descriptor) and value > 3:
         return f"no infant is {value} years old"
@@ -280,7 +312,7 @@ def _counted(kind, fact):
     return units and fact.value == int(fact.value)
 
 
-def _plain(value):
+def _rounded(value):
     """Round what conversion of units leaves behind; whole numbers are integers."""
     value = round(value, 7)
     return int(value) if value == int(value) else value
@@ -292,10 +324,10 @@ MONTHS, COUNSEL = (tuple(word_lists()["inert"][kind]) for kind in ("months", "co
 DOCKETS = tuple(
     map(str, range(2101, 10_000))
 )  # neither a year nor the number of a section of the usual acts
-SIZE = 4  # inert words of a query: one month, one docket number, names
+CONTEXT_WORDS = 4  # inert words of a query: one month, one docket number, names
 LEAST_TERMS = 3  # informative terms below which a sheet is too poor to be a query
-VACUOUS = "the collection holds no inert words (months, dockets, counsel) for placebos"
-_TEMPLATE = LABELS | {
+NO_INERT_WORDS = "the collection holds no inert words (months, dockets, counsel) for placebos"
+_TEMPLATE = TEMPLATE_LABELS | {
     "versus",
     "unknown",
     "years",
@@ -324,10 +356,10 @@ class Vocabulary:
 
     def terms(self, sheet):
         """Give the informative terms of a sheet's query, labels of the template apart."""
-        found = dict.fromkeys(re.findall(r"\w+", facts.query_text(sheet).lower()))
+        words = dict.fromkeys(re.findall(r"\w+", facts.query_text(sheet).lower()))
         return tuple(
             word
-            for word in found
+            for word in words
             if len(word) > 1 and word not in _TEMPLATE and self.informative(word)
         )
 
@@ -340,12 +372,17 @@ class Inert(NamedTuple):
     counsel: tuple = COUNSEL
 
 
-def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=SIZE):
-    """Choose inert words, out of those that tell the documents of a collection (texts or `Vocabulary`) apart."""
-    known = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
-    kinds = [tuple(filter(known.informative, kind)) for kind in kinds]
-    kinds = [kind if len(kind) > 2 else () for kind in kinds]
-    return Inert(*kinds) if sum(map(len, kinds)) >= 2 * size else Inert((), (), ())
+def inert_words(collection, kinds=(MONTHS, DOCKETS, COUNSEL), size=CONTEXT_WORDS):
+    """Choose inert words that tell the documents of a collection apart.
+
+    The collection is texts or a `Vocabulary`.
+    """
+    vocabulary = collection if isinstance(collection, Vocabulary) else Vocabulary(collection)
+    informative = [tuple(filter(vocabulary.informative, words)) for words in kinds]
+    usable = [words if len(words) > 2 else () for words in informative]
+    if sum(map(len, usable)) < 2 * size:
+        return Inert((), (), ())
+    return Inert(*usable)
 
 
 @dataclass(frozen=True)
@@ -366,22 +403,22 @@ class Writer:
         )
 
 
-def with_context(case_id, inert, seed=0, size=SIZE, **options):
+def with_context(case_id, inert, seed=0, size=CONTEXT_WORDS, *, outcome=False, caps=True):
     """Give the writer of one case: its inert words depend on case and seed alone."""
     rng = _rng(seed, "context", case_id)
     chosen = [str(rng.choice(kind)) for kind in inert if kind][:size]
     for kind in reversed(inert):
         left = [word for word in kind if word not in chosen]
         chosen += map(str, rng.choice(left, min(size - len(chosen), len(left)), replace=False))
-    return Writer(tuple(chosen), **options)
+    return Writer(tuple(chosen), outcome=outcome, caps=caps)
 
 
 def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
-    """Make placebos that drop and add as many query words as a real edit; none if there are too few words."""
+    """Make placebos that drop and add as many words as a real edit; none if words are too few."""
     if not write.context:
         raise InputError("placebo edits need a writer with inert words")
     query = write(sheet)
-    found = []
+    placebos = []
     for draw in range(draws):
         rng = _rng(seed, "placebo", query, str(removed), str(added), str(draw))
         chosen = _exchange(write.context, removed, added, inert, rng)
@@ -391,8 +428,8 @@ def placebo_edits(sheet, write, removed, added, inert, draws=1, seed=0):
         old = f"{removed} inert word(s)"
         new = f"{added} other(s)"
         text = replace(write, context=chosen)(sheet)
-        found.append(Edit("Placebo", item, "replace", old, new, sheet, text, removed, added))
-    return found
+        placebos.append(Edit("Placebo", item, "replace", old, new, sheet, text, removed, added))
+    return placebos
 
 
 def _exchange(context, removed, added, inert, rng):
@@ -400,23 +437,22 @@ def _exchange(context, removed, added, inert, rng):
     if removed > len(context):
         return None
     words = dict(enumerate(context))
-    taken = set(context)
+    used = set(context)
 
-    def drawn(kind):
-        """Draw a word that was not used yet, of a kind if that has any left; None if there is none."""
-        for known in (kind, sum(inert, ())):
-            order = rng.permutation(len(known))
-            word = next((known[at] for at in order if known[at] not in taken), None)
-            taken.add(word)
+    def draw(kind):
+        """Draw an unused word, of a kind if that has any left; None if there is none."""
+        for candidates in (kind, sum(inert, ())):
+            order = rng.permutation(len(candidates))
+            word = next((candidates[at] for at in order if candidates[at] not in used), None)
+            used.add(word)
             if word is not None:
                 return word
         return None
 
-    for count, place in enumerate(rng.permutation(len(context))[:removed]):
-        gone = words.pop(place)
+    for count, position in enumerate(rng.permutation(len(context))[:removed]):
+        dropped = words.pop(position)
         if count < added:
-            words[place] = drawn(next(kind for kind in inert if gone in kind))
-    words = [words[place] for place in sorted(words)] + [
-        drawn(inert.counsel) for _ in range(added - removed)
-    ]
-    return None if None in words else tuple(words)
+            words[position] = draw(next(kind for kind in inert if dropped in kind))
+    exchanged = [words[position] for position in sorted(words)]
+    exchanged += [draw(inert.counsel) for _ in range(added - removed)]
+    return None if None in exchanged else tuple(exchanged)

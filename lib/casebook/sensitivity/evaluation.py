@@ -1,4 +1,4 @@
-"""From edges to scores: sensitivity to each fact type, its excess over placebos, and agreement with annotations."""
+"""From edges to scores: sensitivity to each fact type, and agreement with annotations."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,16 @@ from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
-from casebook.sensitivity.tree import EMPTY, INVALID, NOOP, OK, PARITY, POOR, PRIMARY, excess
+from casebook.sensitivity.tree import (
+    BOTH_EMPTY,
+    DISPLACEMENT,
+    FOOTRULE,
+    INVALID,
+    NOOP,
+    OK,
+    POOR_QUERY,
+    excess,
+)
 from casebook.stats.intervals import (
     bootstrap_mean,
     bounded,
@@ -21,21 +30,21 @@ THRESHOLD = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
-CHANCE = {"balanced_accuracy": 0.5, "mcc": 0.0}
+CHANCE_LEVELS = {"balanced_accuracy": 0.5, "mcc": 0.0}
 NOT_ASSESSED = "not assessed: no edge"
 NO_PLACEBO = "no matched placebo"
-LEFT_OUT = (NOOP, INVALID, EMPTY, POOR)
+LEFT_OUT = (NOOP, INVALID, BOTH_EMPTY, POOR_QUERY)
 
 
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, seed=0):
-    """Aggregate the edges of each fact type, beside their placebos; a type without an edge is not assessed.
+def sensitivity(edges, measure=FOOTRULE, *, clusters="case", n_resamples=10_000, seed=0):
+    """Aggregate the edges of each fact type, beside their placebos.
 
-    `clusters` is ``case``, or ``item``, a fact of a case; p is the sign-flip test of the clusters' mean excess.
+    A type without an edge is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
+    p is the sign-flip test of the clusters' mean excess.
     """
-    options = {"n_resamples": n_resamples, "seed": seed}
     rows = []
     for name in FACT_TYPES:
         part = edges[edges["fact_type"] == name]
@@ -45,10 +54,10 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, 
             "edges": len(used),
             "cases": used["case_id"].nunique(),
             **{status: int((part["status"] == status).sum()) for status in LEFT_OUT},
-            **_aggregate(used, measure, clusters, options),
+            **_aggregate(used, measure, clusters, n_resamples=n_resamples, seed=seed),
         }
-        if not len(used) and row[POOR]:
-            row["reason"] = part.loc[part["status"] == POOR, "reason"].iloc[0]
+        if not len(used) and row[POOR_QUERY]:
+            row["reason"] = part.loc[part["status"] == POOR_QUERY, "reason"].iloc[0]
         rows.append(row)
     frame = pd.DataFrame(rows)
     frame.insert(frame.columns.get_loc("p") + 1, "p_holm", holm(frame["p"].tolist()))
@@ -57,48 +66,50 @@ def sensitivity(edges, measure=PRIMARY, *, clusters="case", n_resamples=10_000, 
     )
 
 
-def _aggregate(used, measure, clusters, options):
+def _aggregate(used, measure, clusters, *, n_resamples, seed):
     """Mean, placebo mean, excess and p of one type."""
     cluster = used["case_id"] if clusters == "case" else used["case_id"] + "\0" + used["item"]
     frame = pd.DataFrame(
         {"cluster": cluster, "value": used[measure].astype(float), "excess": excess(used, measure)}
     )
-    values = frame.dropna(subset="value")
-    beyond = frame.dropna(subset="excess")
-    options = options | {"shares": False}
-    found = bootstrap_mean(
-        values["value"].to_numpy(), clusters=values["cluster"].tolist(), **options
-    )
-    more = bootstrap_mean(
-        beyond["excess"].to_numpy(float), clusters=beyond["cluster"].tolist(), **options
-    )
-    reason = found.reason or more.reason
-    placebo = p = None
-    if not len(values):
+    moved = _cluster_mean(frame, "value", n_resamples=n_resamples, seed=seed)
+    beyond = _cluster_mean(frame, "excess", n_resamples=n_resamples, seed=seed)
+    with_excess = frame.dropna(subset="excess")
+    reason = moved.reason or beyond.reason
+    placebo = None
+    if frame["value"].isna().all():
         reason = NOT_ASSESSED
-    elif not len(beyond):
-        reason = (
-            used["no_placebo"].dropna().mode().get(0, NO_PLACEBO)
-            if "no_placebo" in used
-            else NO_PLACEBO
-        )
+    elif with_excess.empty:
+        reason = NO_PLACEBO
+        if "no_placebo" in used:
+            reason = used["no_placebo"].dropna().mode().get(0, NO_PLACEBO)
     else:
         placebo = used[f"placebo_{measure}"].astype(float).mean()
-    means = beyond.groupby("cluster", sort=False)["excess"].mean()
+    p = None
+    means = with_excess.groupby("cluster", sort=False)["excess"].mean().to_numpy()
     if len(means) > 1:
-        p = paired_randomization(
-            means.to_numpy(), n_resamples=options["n_resamples"], seed=options["seed"]
-        ).pvalue
+        p = paired_randomization(means, n_resamples=n_resamples, seed=seed).pvalue
     return {
-        **bounded("sensitivity", found),
+        **bounded("sensitivity", moved),
         "placebo": placebo,
-        **bounded("excess", more),
+        **bounded("excess", beyond),
         "p": p,
         "reason": reason,
     }
 
 
-def case_scores(edges, measure=PRIMARY, over_placebo=True):
+def _cluster_mean(frame, column, *, n_resamples, seed):
+    defined = frame.dropna(subset=column)
+    return bootstrap_mean(
+        defined[column].to_numpy(float),
+        clusters=defined["cluster"].tolist(),
+        shares=False,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def case_scores(edges, measure=FOOTRULE, over_placebo=True):
     """Give the sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"] == OK]
     return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
@@ -109,8 +120,8 @@ def documented_scores(edges, cases=None):
 
     `cases` are the names of all cases, also of those without an edge.
     """
-    used = edges[edges["status"].isin([OK, NOOP, POOR])]
-    scores = _by_case(edges, used, used[PARITY])
+    used = edges[edges["status"].isin([OK, NOOP, POOR_QUERY])]
+    scores = _by_case(edges, used, used[DISPLACEMENT])
     return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
 
 
@@ -142,7 +153,7 @@ def coverage(edges, cases):
 
 
 def shares_above(edges, placebos, annotations):
-    """Give each case's share of edits above a displacement: of facts that decide, other facts, all facts, placebos."""
+    """Give each case's share of edits above the threshold: by what they change, and of placebos."""
     used = edges[edges["status"] == OK].merge(annotations, how="left", on=["case_id", "fact_type"])
     decides = used["dispositive"]
     groups = {
@@ -152,7 +163,7 @@ def shares_above(edges, placebos, annotations):
         "placebos": placebos[placebos["status"] == OK],
     }
     shares = {
-        name: (part[PARITY] > THRESHOLD).groupby(part["case_id"]).mean()
+        name: (part[DISPLACEMENT] > THRESHOLD).groupby(part["case_id"]).mean()
         for name, part in groups.items()
     }
     return pd.DataFrame(shares).astype(float)
@@ -162,7 +173,7 @@ def shares_above(edges, placebos, annotations):
 
 
 def stated_evaluation(scores, annotations, outcomes, threshold=THRESHOLD):
-    """Score as the document's sentences say: shares of the annotated facts, and of the proposed edits, as a whole.
+    """Score as the document's sentences say: shares of all annotated facts and proposed edits.
 
     `outcomes` are the validator's decisions on all proposed edits.
     """
@@ -183,24 +194,24 @@ def _rounded_share(flags):
 
 
 def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
-    """Score as the document's code does: averaged over cases, a case without annotations counting 0.
+    """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
-    Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge and 0 without.
+    Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
+    and 0 without.
     """
     shares = {True: [], False: []}
     rhos = []
     for case in scores.index:
-        own = annotations[annotations["case_id"] == case]
-        for side, found in shares.items():
-            types = own.loc[own["dispositive"] == side, "fact_type"]
-            correct = int(((scores.loc[case, list(types)] > threshold) == side).sum())
-            found.append(correct / max(len(types), 1))
-        expert = own.dropna(subset="importance").set_index("fact_type")["importance"]
-        common = sorted(set(expert.index) & set(scores.columns))
-        if (n := len(common)) >= LEAST_COMMON:
-            by_score = sorted(common, key=lambda name: -scores.loc[case, name])
-            squares = sum((place - expert[name]) ** 2 for place, name in enumerate(by_score, 1))
-            rhos.append(1 - 6 * squares / (n * (n * n - 1)))
+        of_types = scores.loc[case]
+        of_case = annotations[annotations["case_id"] == case]
+        for decisive in shares:
+            types = of_case.loc[of_case["dispositive"] == decisive, "fact_type"]
+            correct = (of_types[list(types)] > threshold) == decisive
+            shares[decisive].append(int(correct.sum()) / max(len(types), 1))
+        importance = of_case.dropna(subset="importance").set_index("fact_type")["importance"]
+        rho = _documented_spearman(of_types, importance)
+        if rho is not None:
+            rhos.append(rho)
     return {
         "dispositive_accuracy": round(float(np.mean(shares[True])), 4),
         "non_dispositive_accuracy": round(float(np.mean(shares[False])), 4),
@@ -209,40 +220,58 @@ def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
     }
 
 
-def evaluate(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
-    """Score sensitivities (cases x fact types) against annotations over pairs of case and fact type.
+def _documented_spearman(scores, importance):
+    """Correlate the order of a case's scores with the experts'; None with too few fact types."""
+    common = sorted(set(importance.index) & set(scores.index))
+    n = len(common)
+    if n < LEAST_COMMON:
+        return None
+    by_score = scores[common].sort_values(ascending=False, kind="stable").index
+    squares = sum((rank - importance[name]) ** 2 for rank, name in enumerate(by_score, 1))
+    return 1 - 6 * squares / (n * (n * n - 1))
 
-    Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of the exact null; and
-    with a threshold, above which a score is high, ``balanced_accuracy``, ``mcc``, ``dispositive``, ``non_dispositive``.
+
+def evaluate_sensitivity(scores, annotations, threshold=None, *, n_resamples=10_000, seed=0):
+    """Score sensitivities (cases x fact types) against annotations, over pairs of case and type.
+
+    Numbers of the book, with intervals over cases: ``auroc``; ``spearman`` over cases, with p of
+    the exact null; and with a threshold, above which a score is high, ``balanced_accuracy``,
+    ``mcc``, ``dispositive`` and ``non_dispositive``.
     """
     pairs = score_pairs(scores, annotations)
     decided = pairs.dropna(subset=["score", "dispositive"])
     truth = decided["dispositive"].astype(bool).to_numpy()
     values = decided["score"].to_numpy(float)
     cases = decided["case_id"].tolist()
-    found = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
+    numbers = {"auroc": auroc(truth, values, clusters=cases).number(0.5)}
     if threshold is not None:
-        found |= _decisions(truth, values > threshold, cases, n_resamples, seed)
-    ranked = [part for _, part in pairs.dropna(subset=["score", "importance"]).groupby("case_id")]
-    # A high score belongs to a low rank number.
-    sides = [
-        (p["score"].to_numpy(float), -p["importance"].to_numpy(float))
-        for p in ranked
-        if len(p) >= LEAST_COMMON
-    ]
-    test = mean_spearman_test(sides)
+        numbers |= _threshold_numbers(
+            truth, values > threshold, cases, n_resamples=n_resamples, seed=seed
+        )
+    numbers["spearman"] = _spearman_number(pairs, n_resamples=n_resamples, seed=seed)
+    return numbers
+
+
+def _spearman_number(pairs, *, n_resamples, seed):
+    rankings = []
+    for _, of_case in pairs.dropna(subset=["score", "importance"]).groupby("case_id"):
+        if len(of_case) >= LEAST_COMMON:
+            # A high score belongs to a low rank number.
+            importance = -of_case["importance"].to_numpy(float)
+            rankings.append((of_case["score"].to_numpy(float), importance))
+    test = mean_spearman_test(rankings)
     rhos = np.array([value for value in test["values"] if value is not None])
-    mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed).number(0.0)
-    return found | {"spearman": mean | {"p": test["p"], "undefined": test["undefined"]}}
+    mean = bootstrap_mean(rhos, n_resamples=n_resamples, seed=seed)
+    return mean.number(0.0) | {"p": test["p"], "undefined": test["undefined"]}
 
 
-def _decisions(truth, high, cases, n_resamples, seed):
+def _threshold_numbers(truth, high, cases, *, n_resamples, seed):
     """Measures of one threshold with intervals that resample cases."""
     clusters, few = resampled_clusters(cases, len(truth))
     # Two classes by the two decisions, and none without one.
     cells = 3 * (~truth).astype(int) + (~high).astype(int)
     tables, _ = resampled_counts(cells, 6, clusters, n_resamples=n_resamples, seed=seed)
-    drawn = formulas(tables.reshape(-1, 2, 3))
+    resampled = formulas(tables.reshape(-1, 2, 3))
     reason = "class_without_gold_or_prediction" if len(truth) else "no_units"
     names = {
         "balanced_accuracy": "balanced_accuracy",
@@ -250,31 +279,37 @@ def _decisions(truth, high, cases, n_resamples, seed):
         "dispositive": "recall",
         "non_dispositive": "recall_not_supported",
     }
-    found = {}
+    numbers = {}
     for name, measure in names.items():
-        value, *draws = drawn[measure]
+        value, *draws = resampled[measure]
         number = percentile_interval(value, draws, len(truth), reason=reason).number(
-            CHANCE.get(name)
+            CHANCE_LEVELS.get(name)
         )
         if number["value"] is not None:
             number["reason"] = number["reason"] or few
-        found[name] = number
-    return found
+        numbers[name] = number
+    return numbers
 
 
-def sweep(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
+def accuracy_by_threshold(scores, annotations, thresholds, *, n_resamples=10_000, seed=0):
     """Score at each threshold: a description, nothing is chosen by it."""
     rows = []
     for threshold in thresholds:
-        found = evaluate(scores, annotations, threshold, n_resamples=n_resamples, seed=seed)
+        numbers = evaluate_sensitivity(
+            scores, annotations, threshold, n_resamples=n_resamples, seed=seed
+        )
         for name in ("dispositive", "non_dispositive", "balanced_accuracy"):
-            rows.append((threshold, name, found[name]["value"], *found[name]["ci"]))
+            number = numbers[name]
+            rows.append((threshold, name, number["value"], *number["ci"]))
     columns = ["threshold", "measure", "value", "low", "high"]
     return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
 
 
 def development_threshold(scores, annotations):
-    """Choose the threshold of the largest balanced accuracy on a development split; None where nothing separates."""
+    """Choose the threshold of the largest balanced accuracy on a development split.
+
+    None where nothing separates.
+    """
     pairs = score_pairs(scores, annotations).dropna(subset=["score", "dispositive"])
     truth = pairs["dispositive"].astype(bool).to_numpy()
     values = pairs["score"].to_numpy(float)

@@ -1,13 +1,14 @@
-"""Fact sheets from the text of judgments by rules, each fact with the place that tells it, and how well they are read.
+"""Fact sheets from the text of judgments by rules, each fact with its place, and their scores.
 
-The rules are tables of words and patterns in ``data/counterfactual/words.yml``; what stands here is how they are put
-together. They know acts, parties and procedure of India and Singapore. Negation of evidence follows NegEx (Chapman et
-al., 2001): a trigger before or after a term, within the same clause and a few words, takes the term away.
+The rules are tables of words and patterns in ``data/counterfactual/words.yml``, which this module
+combines. They know acts, parties and procedure of India and Singapore. Negation of evidence
+follows NegEx (Chapman et al., 2001): a trigger before or after a term, within the same clause and
+a few words, takes the term away.
 """
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,11 +22,11 @@ from casebook.stats.intervals import clustered_wilson
 from casebook.stats.samples import stream
 from casebook.text import fold, sentences
 
-WORDS = citations.word_lists()
-LONGEST = 12_000  # characters of the documented system
-SHORT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
-SHARE = 0.2  # of a text without a heading that is read
-PARTIAL = (
+WORD_LISTS = citations.word_lists()
+LONGEST_REGION = 12_000  # characters of the documented system
+SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
+FACTS_SHARE = 0.2  # of a text without a heading that is read
+PARTIAL_COVERAGE = (
     "coverage is partial: the rules know acts, parties and procedure of India and Singapore, and {}"
 )
 _WHY_PARTIAL = {
@@ -34,7 +35,7 @@ _WHY_PARTIAL = {
 }
 
 
-class Found(NamedTuple):
+class TextFact(NamedTuple):
     """One fact, found at ``text[start:end]``."""
 
     fact: object
@@ -76,7 +77,8 @@ def extract_sheet(text, case_id="case", country=None):
     Returns
     -------
     Extraction
-        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of what was read; ``notes`` on coverage.
+        ``sheet``; ``spans``, the place of each fact; ``region``, start and end of the part that
+        was read; ``notes`` on coverage.
 
     Raises
     ------
@@ -85,91 +87,109 @@ def extract_sheet(text, case_id="case", country=None):
 
     Examples
     --------
-    >>> found = extract_sheet("The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC.")
-    >>> found.sheet.sections_cited, found.sheet.numerical_facts.amounts[0].value
+    >>> text = "The appellant, a farmer aged 40, was fined Rs. 5,000 under section 302 IPC."
+    >>> sheet = extract_sheet(text).sheet
+    >>> sheet.sections_cited, sheet.numerical_facts.amounts[0].value
     (('IPC-302',), 5000)
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
     country = country or citations.country_of(folded)
-    notes = (
-        []
-        if country in (citations.INDIA, citations.SINGAPORE)
-        else [PARTIAL.format(_WHY_PARTIAL[country])]
-    )
+    notes = []
+    if country not in (citations.INDIA, citations.SINGAPORE):
+        notes.append(PARTIAL_COVERAGE.format(_WHY_PARTIAL[country]))
     start, end = facts_region(folded)
     part = folded[start:end]
-    sections = {}
-    unknown = set()
-    for one in citations.find_citations(part, country):
-        if one.act == citations.UNKNOWN:
-            unknown.add(one.id)
-        else:
-            sections.setdefault(one.id, Found(one.id, one.start, one.end))
-    if unknown:
-        notes.append(f"{len(unknown)} provisions of acts that are not known are left out")
-    found = {
+    sections, n_unknown = _sections(part, country)
+    if n_unknown:
+        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
+    lists = {
         "evidence_items": evidence(part),
-        "sections_cited": list(sections.values()),
+        "sections_cited": sections,
         "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
         "numerical_facts.ages": _distinct(ages(part), "descriptor"),
         "numerical_facts.durations": _distinct(durations(part), "context"),
     }
     sides = parties(folded, start, end)
-    ended = outcome(folded)
-    placed = {f"parties.{side}_type": one for side, one in sides.items()}
-    placed |= {f"{name}.{at}": one for name, these in found.items() for at, one in enumerate(these)}
-    spans = [FactSpan(field, start + one.start, start + one.end) for field, one in placed.items()]
-    if ended:
-        spans.append(FactSpan("outcome", ended.start, ended.end))
-    items, cited, *numbers = (tuple(one.fact for one in these) for these in found.values())
-    told = facts.Parties(**{f"{side}_type": one.fact for side, one in sides.items()})
+    ending = outcome(folded)
+    by_field = {f"parties.{side}_type": fact for side, fact in sides.items()}
+    for name, listed in lists.items():
+        by_field |= {f"{name}.{at}": fact for at, fact in enumerate(listed)}
+    spans = [
+        FactSpan(field, start + fact.start, start + fact.end) for field, fact in by_field.items()
+    ]
+    if ending:
+        spans.append(FactSpan("outcome", ending.start, ending.end))
+    values = {name: tuple(fact.fact for fact in listed) for name, listed in lists.items()}
     sheet = facts.FactSheet(
-        case_id, told, items, cited, facts.NumericalFacts(*numbers), ended.fact if ended else None
+        case_id=case_id,
+        parties=facts.Parties(**{f"{side}_type": fact.fact for side, fact in sides.items()}),
+        evidence_items=values["evidence_items"],
+        sections_cited=values["sections_cited"],
+        numerical_facts=facts.NumericalFacts(
+            amounts=values["numerical_facts.amounts"],
+            ages=values["numerical_facts.ages"],
+            durations=values["numerical_facts.durations"],
+        ),
+        outcome=ending.fact if ending else None,
     )
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
-def _distinct(found, field):
-    """Tell repeated contexts apart: facts of one context must not differ."""
-    seen = Counter()
+def _sections(text, country):
+    """Find the provisions of acts that are known, and count those of other acts."""
+    sections = {}
+    unknown = set()
+    for citation in citations.find_citations(text, country):
+        if citation.act == citations.UNKNOWN:
+            unknown.add(citation.id)
+        else:
+            fact = TextFact(citation.id, citation.start, citation.end)
+            sections.setdefault(citation.id, fact)
+    return list(sections.values()), len(unknown)
+
+
+def _distinct(numbers, field):
+    """Tell repeated contexts apart by a number: facts of one context must not differ."""
+    counts = Counter()
     result = []
-    for one in found:
-        about = getattr(one.fact, field)
-        seen[about] += 1
-        if about and seen[about] > 1:
-            one = one._replace(fact=replace(one.fact, **{field: f"{about} {seen[about]}"}))
-        result.append(one)
+    for number in numbers:
+        subject = getattr(number.fact, field)
+        counts[subject] += 1
+        if subject and counts[subject] > 1:
+            fact = replace(number.fact, **{field: f"{subject} {counts[subject]}"})
+            number = number._replace(fact=fact)
+        result.append(number)
     return result
 
 
 def facts_region(text):
-    """Find the part of a judgment that tells the facts: under a heading, from the words on, else the first fifth."""
+    """Find the part with the facts: under a heading, from a phrase on, or the first fifth."""
     heading = pattern("heading").search(text)
     inline = pattern("facts_of").search(text)
-    if not heading and len(text) <= SHORT:
+    if not heading and len(text) <= SHORT_TEXT:
         return 0, len(text)
     if not heading and not inline:
-        return 0, min(LONGEST, max(1, round(len(text) * SHARE)))
+        return 0, min(LONGEST_REGION, max(1, round(len(text) * FACTS_SHARE)))
     start = heading.end() if heading else inline.start()
     following = pattern("next_heading").search(text, start)
-    return start, min(following.start() if following else len(text), start + LONGEST)
+    return start, min(following.start() if following else len(text), start + LONGEST_REGION)
 
 
 # ---- quantities, sums of money, ages, lengths of time
 
-_TENS = {word: 10 * tens for tens, word in enumerate(WORDS["numbers"][20:], 2)}
-_SPELLED = {word: value for value, word in enumerate(WORDS["numbers"][:20])} | _TENS
+_TENS = {word: 10 * tens for tens, word in enumerate(WORD_LISTS["numbers"][20:], 2)}
+_SPELLED = {word: value for value, word in enumerate(WORD_LISTS["numbers"][:20])} | _TENS
 _REACH = 70  # characters in which a word says what a number is for
-OLDEST = 110
+OLDEST_READ = 110
 
 
 def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
     total = current = 0.0
     half = 0.0
-    scales = WORDS["scales"]
+    scales = WORD_LISTS["scales"]
     for figure, word in pattern("number_or_word").findall(text.lower()):
         word = word if word in scales or word in _SPELLED else word.rstrip("s")
         if figure:
@@ -183,7 +203,7 @@ def quantity(text):
         elif word in scales:
             total = total + (current or 1) * scales[word]
             current = 0.0
-    return facts.whole(total + current + half)
+    return facts.as_integer(total + current + half)
 
 
 def _set_by_law(text, start):
@@ -192,162 +212,174 @@ def _set_by_law(text, start):
 
 
 def _about(text, match, kind):
-    """Say what a quantity is for: the nearest of the known purposes in its sentence, clauses apart."""
+    """Say what a quantity is for: the nearest purpose in its sentence, other clauses farther."""
     before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
     after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
     near = []
-    for word in WORDS["purposes"][kind]:
-        known = re.compile(rf"\b{re.escape(word)}")
-        gaps = [before[m.end() :] for m in known.finditer(before)] + [
-            after[: m.start()] for m in known.finditer(after)
-        ]
-        near += [
-            (len(gap) + (_REACH if pattern("clause_end").search(gap) else 0), word) for gap in gaps
-        ]
+    for word in WORD_LISTS["purposes"][kind]:
+        purpose = re.compile(rf"\b{re.escape(word)}")
+        gaps = [before[match.end() :] for match in purpose.finditer(before)]
+        gaps += [after[: match.start()] for match in purpose.finditer(after)]
+        for gap in gaps:
+            penalty = _REACH if pattern("clause_end").search(gap) else 0
+            near.append((len(gap) + penalty, word))
     return min(near)[1] if near else ""
 
 
 def _unit(written, table):
     return next(
         name
-        for name, forms in WORDS[table].items()
+        for name, forms in WORD_LISTS[table].items()
         if re.fullmatch("|".join(forms), written, re.IGNORECASE)
     )
 
 
 def amounts(text, country="IN"):
     """Find sums of money; ``$`` alone is Singapore's in Singapore."""
-    found = {}
+    sums = {}
     for match in pattern("amount").finditer(text):
         value = quantity(match["figure"] or match["words"])
         unit = _unit(match["before"] or match["after"], "currencies")
-        unit = "Singapore dollars" if unit == "dollars" and country == citations.SINGAPORE else unit
-        if value <= facts.LARGEST and not _set_by_law(text, match.start()):
+        if unit == "dollars" and country == citations.SINGAPORE:
+            unit = "Singapore dollars"
+        if value <= facts.LARGEST_NUMBER and not _set_by_law(text, match.start()):
             fact = facts.Amount(value, unit, _about(text, match, "amounts"))
-            found.setdefault((value, unit), Found(fact, *match.span()))
-    return list(found.values())
+            sums.setdefault((value, unit), TextFact(fact, *match.span()))
+    return list(sums.values())
 
 
 def ages(text):
     """Find ages, each with the person noun nearest before or inside it."""
-    found = {}
+    by_value = {}
     for match in pattern("age").finditer(text):
         people = pattern("person").findall(text[max(0, match.start() - 50) : match.end() + 25])
-        who = match["who"] or match["who2"] or (people[-1] if people else "")
-        written = next(match[f"n{place}"] for place in range(1, 7) if match[f"n{place}"])
-        more = [int(word) for word in re.findall(r"\w+", match["more"] or "") if word.isdigit()]
-        for value in [quantity(written), *more]:
-            if 1 <= value <= OLDEST and value == int(value):
-                found.setdefault(value, Found(facts.Age(int(value), who.lower()), *match.span()))
-    return list(found.values())
+        person = match["who"] or match["who2"] or (people[-1] if people else "")
+        number = next(match[f"n{form}"] for form in range(1, 7) if match[f"n{form}"])
+        further = re.findall(r"\w+", match["more"] or "")
+        values = [quantity(number), *(int(word) for word in further if word.isdigit())]
+        for value in values:
+            if 1 <= value <= OLDEST_READ and value == int(value):
+                fact = facts.Age(int(value), person.lower())
+                by_value.setdefault(value, TextFact(fact, *match.span()))
+    return list(by_value.values())
 
 
 def durations(text):
     """Find lengths of time; ages and limits set by law are none."""
-    taken = [match.span() for match in pattern("age").finditer(text)]
-    lengths = [
-        (int(value), _unit(match["unit"], "time_units"), match)
-        for match in pattern("durations").finditer(text)
-        for value in re.findall(r"\d+", match["all"])
-    ]
+    age_spans = [match.span() for match in pattern("age").finditer(text)]
+    lengths = []
+    for match in pattern("durations").finditer(text):
+        unit = _unit(match["unit"], "time_units")
+        lengths += [(int(value), unit, match) for value in re.findall(r"\d+", match["all"])]
     for match in pattern("duration").finditer(text):
-        inside = any(low < match.end() and match.start() < high for low, high in taken)
+        is_age = any(low < match.end() and match.start() < high for low, high in age_spans)
         value, unit = _length(match)
-        if value and not inside and not _set_by_law(text, match.start()):
+        if value and not is_age and not _set_by_law(text, match.start()):
             lengths.append((value, unit, match))
-    found = {}
+    by_length = {}
     for value, unit, match in lengths:
         fact = facts.Duration(value, unit, _about(text, match, "durations"))
-        found.setdefault(facts.in_days(value, unit), Found(fact, *match.span()))
-    return list(found.values())
+        by_length.setdefault(facts.in_days(value, unit), TextFact(fact, *match.span()))
+    return list(by_length.values())
 
 
 def _length(match):
-    """Value and unit; mixed lengths are told in the smaller unit."""
+    """Value and unit; mixed lengths are in the smaller unit."""
     value = 1 if match["value"].lower() == "a" else quantity(match["value"])
-    value += 0.5 if match["half"] else 0
+    if match["half"]:
+        value += 0.5
     unit = _unit(match["unit"], "time_units")
     smaller = _unit(match["unit2"], "time_units") if match["value2"] else unit
     if facts.IN_DAYS[smaller] >= facts.IN_DAYS[unit]:
         return value, unit
-    return facts.whole(
-        value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller] + quantity(match["value2"])
-    ), smaller
+    in_smaller = value * facts.IN_DAYS[unit] / facts.IN_DAYS[smaller]
+    return facts.as_integer(in_smaller + quantity(match["value2"])), smaller
 
 
 # ---- evidence that a text says was given, and how the proceeding ended
 
 _SCOPE = 6  # words between trigger and term
 _EVIDENCE = {
-    name: alternatives(WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
+    name: alternatives(WORD_LISTS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
     for name in facts.EVIDENCE_TYPES
 }
 _VERDICTS = {
     name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)"
-    for at, (name, forms) in enumerate(WORDS["verdicts"].items())
+    for at, (name, forms) in enumerate(WORD_LISTS["verdicts"].items())
 }
 _VERDICT = alternatives(_VERDICTS.values())
-TAIL = 12_000  # characters at the end of a judgment in which it ends
+OUTCOME_TAIL = 12_000  # characters at the end of a judgment in which it ends
 
 
 def evidence(text):
     """Find the types of evidence that a text says were given, not those that are missing."""
-    found = {}
+    by_type = {}
     for start, end in sentences(text):
         for name, forms in _EVIDENCE.items():
             for match in forms.finditer(text, start, end):
-                if name not in found and not _negated(text, match, start, end):
-                    found[name] = Found(facts.EvidenceItem(name, match.group()), *match.span())
-    return sorted(found.values(), key=lambda one: one.start)
+                if name not in by_type and not _negated(text, match, start, end):
+                    item = facts.EvidenceItem(name, match.group())
+                    by_type[name] = TextFact(item, *match.span())
+    return sorted(by_type.values(), key=_start)
+
+
+def _start(fact):
+    return fact.start
 
 
 def _negated(text, match, start, end):
-    lead = pattern("clause").split(text[start : match.start()])[-1].split()[-_SCOPE:]
-    tail = pattern("clause").split(text[match.end() : end])[0].split()[:_SCOPE]
-    after = [" ".join(tail), match.group()]
+    words_before = pattern("clause").split(text[start : match.start()])[-1].split()
+    words_after = pattern("clause").split(text[match.end() : end])[0].split()
+    before = " ".join(words_before[-_SCOPE:])
+    after = " ".join(words_after[:_SCOPE])
+    negated_after = pattern("negated_after")
     return bool(
-        pattern("negated_before").search(" ".join(lead))
-        or any(map(pattern("negated_after").search, after))
+        pattern("negated_before").search(before)
+        or negated_after.search(after)
+        or negated_after.search(match.group())
     )
 
 
 def outcome(text):
     """Find the outcome of the last proceeding: the last verdict that is stated of one."""
     last = None
-    skipped = max(0, len(text) - TAIL)
-    for first, stop in sentences(text[skipped:]):
-        start = skipped + first
-        end = skipped + stop
+    skipped = max(0, len(text) - OUTCOME_TAIL)
+    for start_in_tail, end_in_tail in sentences(text[skipped:]):
+        start = skipped + start_in_tail
+        end = skipped + end_in_tail
         for match in _VERDICT.finditer(text, start, end):
             negated = pattern("negated_verdict").search(text, start, match.start())
             if pattern("proceeding").search(text, start, end) and not negated:
-                last = Found(list(_VERDICTS)[int(match.lastgroup[1:])], *match.span())
+                verdict = list(_VERDICTS)[int(match.lastgroup[1:])]
+                last = TextFact(verdict, *match.span())
     return last
 
 
-# ---- kinds of both sides: by cause title and procedure of a whole judgment, or by what a short text says of them
+# ---- kinds of both sides: by cause title and procedure, or by description in a short text
 
 _HEAD = 4_000  # characters in which a cause title stands
 _GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
-_NAMED = {kind: alternatives(forms) for kind, forms in WORDS["named"].items()}
-_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORDS["described"].items()}
+_NAMED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["named"].items()}
+_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["described"].items()}
 _ORDER = list(_DESCRIBED)
-_CALLED = {word: kind for kind, names in WORDS["called"].items() for word in names}
+_CALLED = {word: kind for kind, names in WORD_LISTS["called"].items() for word in names}
 _COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "respondents?"}
 
 
 def parties(text, start=0, end=None):
     """Find the kinds of both sides of ``text[start:end]``, a part of a judgment."""
-    whole_text = _sides(text) if len(text) > SHORT else cause_title(text)
-    found = {
-        side: Found(one.fact, one.start - start, one.end - start)
-        for side, one in whole_text.items()
+    in_judgment = _sides(text) if len(text) > SHORT_TEXT else cause_title(text)
+    sides = {
+        side: TextFact(fact.fact, fact.start - start, fact.end - start)
+        for side, fact in in_judgment.items()
     }
-    return found if len(found) == 2 else _told(text[start:end]) | found
+    if len(sides) == 2:
+        return sides
+    return _described_sides(text[start:end]) | sides
 
 
 def cause_title(text):
-    """Find both sides in the cause title at the head of a judgment (``A ... Appellant Versus B ... Respondent``)."""
+    """Find both sides in the cause title (``A ... Appellant Versus B ... Respondent``)."""
     head = text[:_HEAD]
     match = pattern("title_line").match(head) or pattern("title_of_roles").search(head)
     if match is None:
@@ -356,7 +388,7 @@ def cause_title(text):
     start = match.start("a") + (before.end() if before else 0)
     spans = {"petitioner": (start, match.end("a")), "respondent": match.span("b")}
     return {
-        side: Found(_kind_of_name(text[a:b]), a, b)
+        side: TextFact(_kind_of_name(text[a:b]), a, b)
         for side, (a, b) in spans.items()
         if text[a:b].strip()
     }
@@ -368,67 +400,77 @@ def _kind_of_name(name):
 
 
 def _sides(text):
-    """Find both sides of a whole judgment: by title, compounds, who filed, counsel and the kind of proceeding."""
+    """Find both sides of a whole judgment.
+
+    In this order: title, compounds, who filed, conviction, taxation, law officers, counsel.
+    """
     title = cause_title(text)
     if len(title) == 2:
         return title
-    found = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
+    sides = {side: _most_called(text, role) for side, role in _COMPOUND.items()}
 
-    def lacking(side, kind, match):
-        found[side] = found[side] or Found(kind, *match.span())
+    def fill(side, kind, match):
+        if not sides[side]:
+            sides[side] = TextFact(kind, *match.span())
 
-    if filed := pattern("filed").search(text[:_HEAD]):
-        found["petitioner"] = Found(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
-    taxed, general, counsel = (
-        pattern(name).search(text) for name in ("assessee", "solicitor", "counsel")
-    )
+    filed = pattern("filed").search(text[:_HEAD])
+    if filed:
+        sides["petitioner"] = TextFact(_kind_of_name(filed["w"] or filed["w2"]), *filed.span())
     convicted = pattern("convicted").search(text[: 3 * _HEAD])
     if convicted:
-        lacking("petitioner", "Individual", convicted)
+        fill("petitioner", "Individual", convicted)
+    taxed = pattern("assessee").search(text)
     if taxed:  # the other side of an assessee is the Revenue
         role = (taxed["role"] or taxed["role2"]).lower()
-        lacking("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
-    if general:
-        lacking(
-            "respondent" if general["role"].lower() == "respondent" else "petitioner",
-            "UnionOfIndia",
-            general,
-        )
-    kind = found["petitioner"] and found["petitioner"].fact
-    if not found["respondent"] and kind != "State" and counsel:
-        other = (
-            "UnionOfIndia" if counsel["w"].lower() == "department" else _kind_of_name(counsel["w"])
-        )
-        found["respondent"] = Found(other, *counsel.span()) if other != kind else None
+        fill("petitioner" if role == "respondent" else "respondent", "UnionOfIndia", taxed)
+    solicitor = pattern("solicitor").search(text)
+    if solicitor:
+        is_respondent = solicitor["role"].lower() == "respondent"
+        fill("respondent" if is_respondent else "petitioner", "UnionOfIndia", solicitor)
+    kind = sides["petitioner"].fact if sides["petitioner"] else None
+    counsel = pattern("counsel").search(text)
+    if not sides["respondent"] and kind != "State" and counsel:
+        client = counsel["w"]
+        is_revenue = client.lower() == "department"
+        respondent = "UnionOfIndia" if is_revenue else _kind_of_name(client)
+        if respondent != kind:
+            fill("respondent", respondent, counsel)
     if convicted:  # who appeals against a conviction was accused, and the State opposes
-        lacking("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
-    return {side: one for side, one in found.items() if one}
+        fill("respondent", "Individual" if kind in _GOVERNMENT else "State", convicted)
+    return {side: fact for side, fact in sides.items() if fact}
 
 
 def _most_called(text, role):
-    """Give the kind that a side is called most often beside its role, at its first mention."""
-    matches = pattern("called", ROLE=role).finditer(text)
-    hits = [(_CALLED[(m["w"] or m["w2"] or m["w3"]).lower()], m.span()) for m in matches]
-    if not hits:
+    """Give the kind that a side is most often called next to its role, at its first mention."""
+    spans = defaultdict(list)
+    for match in pattern("called", ROLE=role).finditer(text):
+        word = match["w"] or match["w2"] or match["w3"]
+        spans[_CALLED[word.lower()]].append(match.span())
+    if not spans:
         return None
-    kind = Counter(kind for kind, _ in hits).most_common(1)[0][0]
-    return Found(kind, *next(span for other, span in hits if other == kind))
+    kind, of_kind = max(spans.items(), key=_number_of_spans)
+    return TextFact(kind, *of_kind[0])
 
 
-def _told(text):
-    """Find the kinds of both sides in what is said of them; a role in the dispute goes before a legal form."""
-    petitioner, respondent = (_described(text, WORDS["roles"][side]) for side in facts.SIDES)
+def _number_of_spans(item):
+    _, spans = item
+    return len(spans)
+
+
+def _described_sides(text):
+    """Find the kinds of both sides in their descriptions; a role in the dispute precedes a form."""
+    petitioner = _described(text, WORD_LISTS["roles"]["petitioner"])
+    respondent = _described(text, WORD_LISTS["roles"]["respondent"])
     owner = _first_kind(text, "owner", "mover")
     if owner and (petitioner is None or owner.fact != petitioner.fact):
-        swapped = respondent is None or respondent.fact == owner.fact
-        respondent = petitioner if swapped else respondent
+        if respondent is None or respondent.fact == owner.fact:
+            respondent = petitioner
         petitioner = owner
     respondent = respondent or _other_side(text, petitioner)
     if respondent and petitioner and respondent.start == petitioner.start:
         respondent = None  # one description cannot be of both
-    return {
-        side: one for side, one in zip(facts.SIDES, (petitioner, respondent), strict=True) if one
-    }
+    sides = {"petitioner": petitioner, "respondent": respondent}
+    return {side: fact for side, fact in sides.items() if fact}
 
 
 def _other_side(text, petitioner):
@@ -438,52 +480,67 @@ def _other_side(text, petitioner):
     if petitioner is None or governs:
         return opposer if governs else None
     counterpart = f"counterpart_{petitioner.fact}"
-    for match in pattern(counterpart).finditer(text) if counterpart in WORDS["patterns"] else ():
-        found = _kind(match["who"], match.start("who"))
-        if found and found.fact != petitioner.fact:
-            return found
+    for match in (
+        pattern(counterpart).finditer(text) if counterpart in WORD_LISTS["patterns"] else ()
+    ):
+        respondent = _kind(match["who"], match.start("who"))
+        if respondent and respondent.fact != petitioner.fact:
+            return respondent
     spouses = {match.group().lower(): match for match in pattern("spouses").finditer(text)}
     if petitioner.fact == "Individual" and len(spouses) > 1:
-        return Found("Individual", *list(spouses.values())[-1].span())
+        return TextFact("Individual", *list(spouses.values())[-1].span())
     return opposer if opposer and opposer.fact != "Individual" else None
 
 
 def _first_kind(text, *names):
     for name in names:
         for match in pattern(name).finditer(text):
-            nobodys = pattern("nobodys_kind").search(match["who"])
-            if found := None if nobodys else _kind(match["who"], match.start("who")):
-                return found
+            who = match["who"]
+            if pattern("nobodys_kind").search(who):
+                continue
+            kind = _kind(who, match.start("who"))
+            if kind:
+                return kind
     return None
 
 
 def _described(text, roles):
-    """Give the kind of the side that is called by some roles: introduced, named as, or by what it does."""
+    """Give the kind of the side with some roles: as introduced, as named, or by what it does."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
-    windows = [citations.filled(window, ROLE=role) for window in WORDS["windows"]]
-    person = set(_ORDER) - {"Individual"}
-    choices = (
+    windows = [citations.filled(window, ROLE=role) for window in WORD_LISTS["windows"]]
+    not_individual = set(_ORDER) - {"Individual"}
+    choices = [
         (windows[:2], {"Individual"}),
         (windows[2:4], {"Individual"}),
         (windows[:4], ()),
-        (windows[4:], person),
-    )
-    return next(filter(None, (_best(text, *choice) for choice in choices)), None)
+        (windows[4:], not_individual),
+    ]
+    for window_choice, excluded in choices:
+        kind = _best(text, window_choice, excluded)
+        if kind:
+            return kind
+    return None
 
 
 def _best(text, windows, excluded):
-    matches = [match for window in windows for match in re.finditer(window, text, re.IGNORECASE)]
-    found = [_kind(match["w"], match.start("w"), excluded) for match in matches]
-    return min(
-        filter(None, found), key=lambda one: (_ORDER.index(one.fact), one.start), default=None
-    )
+    kinds = []
+    for window in windows:
+        for match in re.finditer(window, text, re.IGNORECASE):
+            kind = _kind(match["w"], match.start("w"), excluded)
+            if kind:
+                kinds.append(kind)
+    return min(kinds, key=_rank, default=None)
+
+
+def _rank(kind):
+    return _ORDER.index(kind.fact), kind.start
 
 
 def _kind(text, offset, excluded=()):
     for kind, forms in _DESCRIBED.items():
         match = kind not in excluded and forms.search(text)
         if match:
-            return Found(kind, offset + match.start(), offset + match.end())
+            return TextFact(kind, offset + match.start(), offset + match.end())
     return None
 
 
@@ -501,7 +558,7 @@ Judgment:
 
 
 def extract_with_model(text, model, case_id="case"):
-    """Extract a fact sheet with a language model; after two unusable answers the rules are used, and it is said."""
+    """Extract a fact sheet with a language model; after two unusable answers, by the rules."""
     by_rules = extract_sheet(text, case_id)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
@@ -536,21 +593,20 @@ def extract_with_model(text, model, case_id="case"):
 def _placed(sheet, part, by_rules):
     """Give the spans of those facts of a model's sheet that the text shows."""
     offset = by_rules.region[0]
+    known_spans = {}
+    for citation in citations.find_citations(part):
+        span = (offset + citation.start, offset + citation.end)
+        known_spans.setdefault(("Section", citation.id), span)
+    for span in by_rules.spans:
+        known_spans[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
     spans = []
-    cited = reversed(citations.find_citations(part))
-    known = {("Section", one.id): (offset + one.start, offset + one.end) for one in cited}
-    known |= {
-        facts.fact_key(by_rules.sheet, span.field): (span.start, span.end)
-        for span in by_rules.spans
-    }
     for field in facts.fact_fields(sheet):
-        span = known.get(facts.fact_key(sheet, field))
-        quoted = (
-            facts.fact_at(sheet, field).description if field.startswith("evidence_items") else ""
-        )
-        at = part.casefold().find(quoted.casefold()) if quoted and not span else -1
-        if at >= 0:
-            span = offset + at, offset + at + len(quoted)
+        span = known_spans.get(facts.fact_key(sheet, field))
+        if not span and field.startswith("evidence_items"):
+            quotation = facts.fact_at(sheet, field).description
+            at = part.casefold().find(quotation.casefold()) if quotation else -1
+            if at >= 0:
+                span = (offset + at, offset + at + len(quotation))
         if span:
             spans.append(FactSpan(field, *span))
     return spans
@@ -559,45 +615,55 @@ def _placed(sheet, part, by_rules):
 # ---- how well facts are read: precision, recall and F1 against sheets that somebody wrote
 
 _NUMBERS = ("Amount", "Age", "Duration")
-TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
-TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
-TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
+SCORED_TYPES = {name: (name,) for name in _NUMBERS} | {"Numerical": _NUMBERS}
+SCORED_TYPES |= {name: (name,) for name in ("Section", "PartyType", "Evidence", "Outcome")}
+SCORED_TYPES |= {"all facts": (*_NUMBERS, "Section", "PartyType", "Evidence")}
 """Rows of the table: kinds of fact that each pools; the outcome is no fact."""
-IN_PASSAGES = {name: kinds for name, kinds in TYPES.items() if name not in ("PartyType", "Outcome")}
-IN_PASSAGES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
+PASSAGE_TYPES = {
+    name: kinds for name, kinds in SCORED_TYPES.items() if name not in ("PartyType", "Outcome")
+}
+PASSAGE_TYPES |= {"all facts": (*_NUMBERS, "Section", "Evidence")}
 """Rows for passages of real judgments, whose sides and outcome are not annotated."""
 N_SHUFFLES = 200
 
 
-def extraction_scores(gold, extract=extract_sheet, types=TYPES, *, seed=0):
-    """Score an extractor by split and type of fact, beside the sheets of other texts as control.
+def extraction_scores(gold, extract=extract_sheet, types=SCORED_TYPES, *, seed=0):
+    """Score an extractor by split and type of fact; sheets of other texts are the control.
 
-    Facts are compared as sets per text, without contexts and descriptions; texts are the clusters of the intervals.
+    Facts are compared as sets per text, without contexts and descriptions; texts are the clusters
+    of the intervals.
     """
     if not gold:
         raise InputError("there are no annotated texts to measure extraction with")
-    keys = [(one.split, _keys(extract(one.text, one.id).sheet), _keys(one.sheet)) for one in gold]
+    texts = [
+        (text.split, _keys(extract(text.text, text.id).sheet), _keys(text.sheet)) for text in gold
+    ]
     rows = []
-    for split in dict.fromkeys(one.split for one in gold):
+    for split in dict.fromkeys(text.split for text in gold):
+        of_split = [(extracted, written) for name, extracted, written in texts if name == split]
         for name, kinds in types.items():
-            part = [sides for of, *sides in keys if of == split]
-            found, true = (
-                [{key for key in one[side] if key[0] in kinds} for one in part] for side in (0, 1)
-            )
-            rows += [{"split": split, "type": name, **row} for row in _scores(found, true, seed)]
+            extracted = [_of_kinds(keys, kinds) for keys, _ in of_split]
+            written = [_of_kinds(keys, kinds) for _, keys in of_split]
+            for row in _scores(extracted, written, seed):
+                rows.append({"split": split, "type": name, **row})
     return pd.DataFrame(rows)
+
+
+def _of_kinds(keys, kinds):
+    return {key for key in keys if key[0] in kinds}
 
 
 def extraction_errors(gold, extract=extract_sheet):
     """List every fact that was missed or made up."""
     rows = []
-    for one in gold:
-        found = _keys(extract(one.text, one.id).sheet)
-        true = _keys(one.sheet)
-        for error, wrong in (("missed", true - found), ("extra", found - true)):
-            for kind, value in sorted(wrong, key=str):
-                shown = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-                rows.append((one.id, one.split, kind, error, shown))
+    for text in gold:
+        extracted = _keys(extract(text.text, text.id).sheet)
+        written = _keys(text.sheet)
+        errors = {"missed": written - extracted, "extra": extracted - written}
+        for error, keys in errors.items():
+            for kind, value in sorted(keys, key=str):
+                fact = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                rows.append((text.id, text.split, kind, error, fact))
     return pd.DataFrame(rows, columns=["id", "split", "type", "error", "fact"])
 
 
@@ -605,21 +671,11 @@ def _keys(sheet):
     return frozenset(facts.fact_key(sheet, field) for field in facts.fact_fields(sheet))
 
 
-def _scores(found, true, seed):
-    counts = _counts(found, true)
-    control = {}
-    if len(true) > 1:
-        rng = np.random.Generator(stream(seed, "shuffled sheets"))
-        draws = []
-        for _ in range(N_SHUFFLES):
-            order = rng.permutation(len(true))
-            moved = np.empty_like(order)
-            moved[order] = np.roll(order, 1)  # one cycle through all: nobody stays
-            draws.append(_counts(found, [true[at] for at in moved]).sum(axis=0))
-        shares = _shares(*map(float, np.mean(draws, axis=0)))
-        control = {name: wins / units if units else None for name, (wins, units) in shares.items()}
-    for measure, (wins, units) in _shares(*counts.T).items():
-        share = clustered_wilson(wins, units)
+def _scores(extracted, written, seed):
+    """Yield precision, recall and F1 with their intervals and controls."""
+    controls = _controls(extracted, written, seed) if len(written) > 1 else {}
+    for measure, (hits, units) in _shares(*_counts(extracted, written).T).items():
+        share = clustered_wilson(hits, units)
         yield {
             "measure": measure,
             "value": share.estimate,
@@ -627,19 +683,36 @@ def _scores(found, true, seed):
             "high": share.high,
             "n": share.n,
             "texts": int((units > 0).sum()),
-            "control": control.get(measure),
+            "control": controls.get(measure),
             "reason": share.reason,
         }
 
 
-def _counts(found, true):
+def _controls(extracted, written, seed):
+    """Score against the sheets of other texts, mean over random cycles through all."""
+    rng = np.random.Generator(stream(seed, "shuffled sheets"))
+    draws = []
+    for _ in range(N_SHUFFLES):
+        order = rng.permutation(len(written))
+        moved = np.empty_like(order)
+        moved[order] = np.roll(order, 1)  # one cycle through all: no sheet stays
+        shuffled = [written[at] for at in moved]
+        draws.append(_counts(extracted, shuffled).sum(axis=0))
+    hits, n_extracted, n_written = map(float, np.mean(draws, axis=0))
+    controls = {}
+    for measure, (wins, units) in _shares(hits, n_extracted, n_written).items():
+        controls[measure] = wins / units if units else None
+    return controls
+
+
+def _counts(extracted, written):
     """Give hits, extracted and written facts of each text."""
-    return np.array(
-        [(len(mine & own), len(mine), len(own)) for mine, own in zip(found, true, strict=True)]
-    )
+    pairs = zip(extracted, written, strict=True)
+    return np.array([(len(ours & gold), len(ours), len(gold)) for ours, gold in pairs])
 
 
 def _shares(hits, extracted, written):
+    """Give numerator and denominator of each measure."""
     return {
         "precision": (hits, extracted),
         "recall": (hits, written),

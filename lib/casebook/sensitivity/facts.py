@@ -1,4 +1,4 @@
-"""Fact sheets: read and checked at the door, hashed, compared fact by fact, and told as a query."""
+"""Fact sheets: read and checked, hashed, compared fact by fact, and written as a query."""
 
 import hashlib
 import json
@@ -56,24 +56,24 @@ EVIDENCE_TYPES = (
     "SiteInspection",
     "Circumstantial",
 )
-OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
+CASE_OUTCOMES = ("Allowed", "Dismissed", "Disposed", "Partly Allowed", "Unknown")
 NUMBERS = ("amounts", "ages", "durations")
-SIDES = ("petitioner", "respondent")
-LARGEST = 1e15  # beyond it a float no longer tells two amounts apart
+PARTY_SIDES = ("petitioner", "respondent")
+LARGEST_NUMBER = 1e15  # beyond it a float no longer tells two amounts apart
 ADULT = 18  # age of majority in India; Singapore's tests of minority lie at or above
-OLDEST = 130
+OLDEST_PERSON = 130
 
 
 def _number(value):
     """Accept a finite number that is not negative; whole ones become integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("must be a number")
-    if math.isnan(value) or not 0 <= value <= LARGEST:
-        raise ValueError(f"must lie between 0 and {LARGEST:g}")
-    return whole(value)
+    if math.isnan(value) or not 0 <= value <= LARGEST_NUMBER:
+        raise ValueError(f"must lie between 0 and {LARGEST_NUMBER:g}")
+    return as_integer(value)
 
 
-def whole(value):
+def as_integer(value):
     """Give a number with a whole value as an integer, so that 3 and 3.0 are the same."""
     return int(value) if value == int(value) else float(value)
 
@@ -147,46 +147,49 @@ class FactSheet(_Strict):
     evidence_items: tuple[EvidenceItem, ...] = ()
     sections_cited: tuple[Name, ...] = ()
     numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
-    outcome: Literal[OUTCOMES] | None = None
+    outcome: Literal[CASE_OUTCOMES] | None = None
 
 
 # ---- reading, checking, writing
 
 
-def fitting(path, number, record, model):
-    """Give a line of a file as a pydantic model; one that does not fit is refused with the keys that it may have."""
+def validate_record(path, number, record, model):
+    """Give a line of a file as a pydantic model; one that does not fit is refused."""
     try:
         return model.model_validate(record)
     except pydantic.ValidationError as error:
-        place = path if number is None else f"{path}:{number}"
+        where = path if number is None else f"{path}:{number}"
         keys = ", ".join(model.model_fields)
-        raise InputError(f"{place}: {first_problem(error)}; the keys are {keys}") from error
+        raise InputError(f"{where}: {first_problem(error)}; the keys are {keys}") from error
 
 
 def from_dict(record, where="fact sheet", empty=False):
-    """Build a fact sheet from plain data; errors name the field. `empty` allows a sheet without a fact."""
+    """Build a fact sheet from plain data; errors name the field.
+
+    `empty` allows a sheet without a fact.
+    """
     try:
         sheet = _adapter().validate_python(record)
     except pydantic.ValidationError as error:
         raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
-    sheet = replace(
-        sheet, sections_cited=tuple(normalise_section(one) or one for one in sheet.sections_cited)
-    )
-    items = sheet.evidence_items
-    unknown = [
-        (at, e.evidence_type) for at, e in enumerate(items) if e.evidence_type not in EVIDENCE_TYPES
-    ]
-    known = ", ".join(EVIDENCE_TYPES)
-    problems = [
-        f"evidence_items.{at}.evidence_type: {name!r} is unknown: choose from {known}"
-        for at, name in unknown
-    ]
-    problems += contradictions(sheet)
+    sections = [normalise_section(section) or section for section in sheet.sections_cited]
+    sheet = replace(sheet, sections_cited=tuple(sections))
+    problems = _unknown_evidence(sheet) + contradictions(sheet)
     if not (problems or empty or present_types(sheet)):
         problems = ["(whole): has no fact, so nothing to change"]
     if problems:
         raise InputError(f"{where}: field {problems[0]}")
     return sheet
+
+
+def _unknown_evidence(sheet):
+    choices = ", ".join(EVIDENCE_TYPES)
+    return [
+        f"evidence_items.{at}.evidence_type: {item.evidence_type!r} is unknown: "
+        f"choose from {choices}"
+        for at, item in enumerate(sheet.evidence_items)
+        if item.evidence_type not in EVIDENCE_TYPES
+    ]
 
 
 def to_dict(sheet):
@@ -197,12 +200,15 @@ def to_dict(sheet):
 def canonical_json(sheet):
     """Write a sheet's facts in one way only, 3.0 as 3; the case id is left out."""
 
-    def written(fact):
-        return vars(fact) | {"value": whole(fact.value)} if hasattr(fact, "value") else vars(fact)
+    def as_plain_data(fact):
+        fields = dict(vars(fact))
+        if "value" in fields:
+            fields["value"] = as_integer(fields["value"])
+        return fields
 
     facts = {name: value for name, value in vars(sheet).items() if name != "case_id"}
     return json.dumps(
-        facts, default=written, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        facts, default=as_plain_data, sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
 
 
@@ -222,22 +228,28 @@ def _adapter():
 
 
 def _problem(error):
-    """Say what is wrong with a field, and which keys stand where it is."""
-    place = error["loc"]
-    named = ".".join(map(str, place)) or "(whole)"
-    told = f"field {named}: {error['msg'].removeprefix('Value error, ')}"
-    schema = node = sheet_schema()
-    for part in (
-        place[:-1] if error["type"] in ("unexpected_keyword_argument", "missing") else place
-    ):
-        node = (
-            node.get("items", {})
-            if isinstance(part, int)
-            else node.get("properties", {}).get(part, {})
-        )
-        node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
-    names = node.get("properties", ())
-    return f"{told}; the keys there are {', '.join(names)}" if names else told
+    """Say what is wrong with a field, and which keys are allowed there."""
+    location = error["loc"]
+    field_name = ".".join(map(str, location)) or "(whole)"
+    problem = f"field {field_name}: {error['msg'].removeprefix('Value error, ')}"
+    if error["type"] in ("unexpected_keyword_argument", "missing"):
+        location = location[:-1]
+    keys = _keys_at(location)
+    return f"{problem}; the keys there are {', '.join(keys)}" if keys else problem
+
+
+def _keys_at(location):
+    """Look up the keys of a part of the schema; none where it is no object."""
+    schema = sheet_schema()
+    node = schema
+    for part in location:
+        if isinstance(part, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(part, {})
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    return node.get("properties", ())
 
 
 def present_types(sheet):
@@ -254,35 +266,44 @@ def present_types(sheet):
 
 
 def contradictions(sheet):
-    """List what in a sheet cannot be true at once: two values of one subject, impossible ages, a fact twice."""
-    found = []
+    """List what cannot be true at once: two values of one subject, impossible ages, facts twice."""
+    return [*_conflicting_values(sheet), *_impossible_ages(sheet), *_repeated_facts(sheet)]
+
+
+def _conflicting_values(sheet):
     for kind in ("ages", "amounts", "durations"):
-        seen = {}
+        values = {}
         for at, fact in enumerate(getattr(sheet.numerical_facts, kind)):
-            about = (
-                fact.descriptor
-                if kind == "ages"
-                else fact.context and f"{fact.context} in {fact.unit}"
-            )
-            about = about.casefold()
-            if about and seen.setdefault(about, fact.value) != fact.value:
-                found.append(
-                    f"numerical_facts.{kind}.{at}: {fact.value} contradicts {seen[about]} for {about!r}"
+            subject = _subject(kind, fact)
+            if subject and values.setdefault(subject, fact.value) != fact.value:
+                yield (
+                    f"numerical_facts.{kind}.{at}: {fact.value} contradicts {values[subject]} "
+                    f"for {subject!r}"
                 )
-    minors = {side for side in SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
+
+
+def _subject(kind, fact):
+    """Say what a number is about; empty where the sheet does not."""
+    if kind == "ages":
+        return fact.descriptor.casefold()
+    return f"{fact.context} in {fact.unit}".casefold() if fact.context else ""
+
+
+def _impossible_ages(sheet):
+    minors = {side for side in PARTY_SIDES if getattr(sheet.parties, f"{side}_type") == "Minor"}
     for at, age in enumerate(sheet.numerical_facts.ages):
-        if age.value > OLDEST:
-            found.append(f"numerical_facts.ages.{at}: nobody is {age.value} years old")
+        if age.value > OLDEST_PERSON:
+            yield f"numerical_facts.ages.{at}: nobody is {age.value} years old"
         elif age.descriptor.casefold() in minors and age.value >= ADULT:
-            found.append(
-                f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years"
-            )
+            yield f"numerical_facts.ages.{at}: the {age.descriptor} is a Minor of {age.value} years"
+
+
+def _repeated_facts(sheet):
     for name in ("sections_cited", "evidence_items"):
         facts = getattr(sheet, name)
         for at, fact in enumerate(facts):
             if fact in facts[:at]:
-                found.append(f"{name}.{at}: {getattr(fact, 'evidence_type', fact)!r} stands twice")
-    return found
+                yield f"{name}.{at}: {getattr(fact, 'evidence_type', fact)!r} stands twice"
 
 
 # ---- facts by field, and when two facts are the same
@@ -291,7 +312,7 @@ def contradictions(sheet):
 def fact_fields(sheet):
     """Name the facts of a sheet as errors do: ``parties.petitioner_type``, ``evidence_items.0``."""
     yield from (
-        f"parties.{s}_type" for s in SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
+        f"parties.{s}_type" for s in PARTY_SIDES if getattr(sheet.parties, f"{s}_type") != "Unknown"
     )
     for name in ("evidence_items", "sections_cited"):
         yield from (f"{name}.{at}" for at in range(len(getattr(sheet, name))))
@@ -339,35 +360,46 @@ def in_days(value, unit):
 
 # ---- the query that a sheet stands for
 
-SHOWN = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
+TEMPLATE_LIMITS = {"sections": 8, "evidence": 6, "numbers": 2}  # limits of the documented template
 
 
 def query_text(sheet, outcome=False, caps=True, words=False):
     """Write the query of a fact sheet by the documented template.
 
-    `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact is a no-op;
-    `outcome` also tells the outcome, as the documents do; `words` writes ``Union Of India`` for ``UnionOfIndia``.
+    `caps` keeps the documented limits: facts beyond them change nothing, so an edit of such a fact
+    is a no-op; `outcome` also states the outcome, as the documents do; `words` writes
+    ``Union Of India`` for ``UnionOfIndia``.
     """
-    limit = SHOWN if caps else dict.fromkeys(SHOWN)
-    label = (lambda name: re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)) if words else str
-    numbers = {kind: getattr(sheet.numerical_facts, kind)[: limit["numbers"]] for kind in NUMBERS}
-    evidence = sorted({item.evidence_type for item in sheet.evidence_items[: limit["evidence"]]})
+    limits = TEMPLATE_LIMITS if caps else dict.fromkeys(TEMPLATE_LIMITS)
+    label = _in_words if words else str
+    numbers = sheet.numerical_facts
+    n_numbers = limits["numbers"]
+    evidence = {item.evidence_type for item in sheet.evidence_items[: limits["evidence"]]}
     parts = {
-        "Sections cited": sheet.sections_cited[: limit["sections"]],
-        "Evidence": [label(name) for name in evidence],
-        "Amounts": [_told(fact, fact.unit, fact.context) for fact in numbers["amounts"]],
-        "Ages": [_told(fact, "years", fact.descriptor) for fact in numbers["ages"]],
-        "Durations": [_told(fact, fact.unit, fact.context) for fact in numbers["durations"]],
+        "Sections cited": sheet.sections_cited[: limits["sections"]],
+        "Evidence": [label(name) for name in sorted(evidence)],
+        "Amounts": [
+            _number_with_subject(x, x.unit, x.context) for x in numbers.amounts[:n_numbers]
+        ],
+        "Ages": [_number_with_subject(x, "years", x.descriptor) for x in numbers.ages[:n_numbers]],
+        "Durations": [
+            _number_with_subject(x, x.unit, x.context) for x in numbers.durations[:n_numbers]
+        ],
         "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
     }
-    first = f"{label(sheet.parties.petitioner_type)} versus {label(sheet.parties.respondent_type)}."
-    return " ".join(
-        [first, *(f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts)]
-    )
+    parties = sheet.parties
+    sentences = [f"{label(parties.petitioner_type)} versus {label(parties.respondent_type)}."]
+    sentences += [f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts]
+    return " ".join(sentences)
 
 
-def _told(fact, unit, about):
-    return f"{number_text(fact.value)} {unit}" + (f" ({about})" if about else "")
+def _in_words(name):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+
+
+def _number_with_subject(fact, unit, subject):
+    text = f"{number_text(fact.value)} {unit}"
+    return f"{text} ({subject})" if subject else text
 
 
 def number_text(value):

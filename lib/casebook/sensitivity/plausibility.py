@@ -1,4 +1,4 @@
-"""Whether an edited case could exist: accept, reject, or undetermined, by rules or by a language model."""
+"""Whether an edited case could exist, by rules or by a language model."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,11 @@ from casebook.sensitivity.citations import acts_marked, pattern
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
-ACCEPT, REJECT, UNDETERMINED = "accept", "reject", "undetermined"
-OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
-LABELLED = paths.DATA / "counterfactual" / "edits.jsonl"
+ACCEPT = "accept"
+REJECT = "reject"
+UNDETERMINED = "undetermined"
+DECISIONS = (ACCEPT, REJECT, UNDETERMINED)
+LABELLED_EDITS = paths.DATA / "counterfactual" / "edits.jsonl"
 
 
 class Decision(NamedTuple):
@@ -27,27 +29,31 @@ class Decision(NamedTuple):
 
 # ---- by rules
 
-LEAST_GUILTY, LEAST_EMPLOYED = 7, 14  # years
+LEAST_GUILTY = 7  # years
+LEAST_EMPLOYED = 14
 _MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
 _BODY = range(299, 378)  # sections of the penal codes on offences against the body
 
 
 def rules(before, edit):
     """Judge an edit of a sheet by rules, without a model: `Decision`."""
-    known = facts.contradictions(before)
-    if new := [problem for problem in facts.contradictions(edit.sheet) if problem not in known]:
-        return Decision(REJECT, f"contradiction: {new[0]}")
+    contradictions_before = facts.contradictions(before)
+    for contradiction in facts.contradictions(edit.sheet):
+        if contradiction not in contradictions_before:
+            return Decision(REJECT, f"contradiction: {contradiction}")
     if edit.operation == "add":
         return _added_evidence(before, edit.new)
-    judge = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
-    reason = judge(before, edit) if judge else None
-    return Decision(REJECT, reason) if reason else Decision(ACCEPT, "no rule speaks against it")
+    check = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
+    reason = check(before, edit) if check else None
+    if reason:
+        return Decision(REJECT, reason)
+    return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _number(before, edit):
     kind, at = edit.item.split("/")
     fact = getattr(before.numerical_facts, kind)[int(at)]
-    value = facts.whole(float(edit.new))
+    value = facts.as_integer(float(edit.new))
     reason = out_of_bounds(kind, fact, value)
     if reason or kind != "ages":
         return reason
@@ -89,7 +95,8 @@ def _party(before, edit):
         return "a company has no age"
     if _acts_of(before) & acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
         return "a company has no family"
-    if any(pattern("prison").search(one.context) for one in before.numerical_facts.durations):
+    durations = before.numerical_facts.durations
+    if any(pattern("prison").search(duration.context) for duration in durations):
         return "a company is not imprisoned"
     if any(map(_against_body, before.sections_cited)):
         return "a company commits or suffers no offence against the body"
@@ -98,7 +105,7 @@ def _party(before, edit):
 
 def _added_evidence(before, name):
     cited = _acts_of(before)
-    death = _speaks_of_death(before)
+    mentions_death = _mentions_death(before)
     disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {
         "Tenant",
         "Licensee",
@@ -106,7 +113,7 @@ def _added_evidence(before, name):
     }
     civil = cited <= acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
-        if death:
+        if mentions_death:
             return Decision(ACCEPT, "the case speaks of a death")
         if not cited and not civil:
             return Decision(UNDETERMINED, "no section tells whether somebody died")
@@ -117,14 +124,16 @@ def _added_evidence(before, name):
         if civil:
             return Decision(REJECT, "a confession in a civil dispute")
         return Decision(UNDETERMINED, "no section tells whether the case is criminal")
-    if name == "MedicalReport" and civil and not (cited & acts_marked("injury") or death):
+    if name == "MedicalReport" and civil and not (cited & acts_marked("injury") or mentions_death):
         return Decision(REJECT, "a medical report where nobody was hurt")
     return Decision(ACCEPT, "no rule speaks against it")
 
 
 def _side_of(descriptor):
     """Name the side that an age belongs to, or None."""
-    return next((side for side in facts.SIDES if pattern(side).search(descriptor.casefold())), None)
+    return next(
+        (side for side in facts.PARTY_SIDES if pattern(side).search(descriptor.casefold())), None
+    )
 
 
 def _against_body(section):
@@ -139,20 +148,21 @@ def _acts_of(sheet):
 
 
 def _in_singapore(sheet):
-    known = {
-        citations.acts()[code]["country"] for code in _acts_of(sheet) if code in citations.acts()
-    }
-    return citations.SINGAPORE in known or "Singapore dollars" in {
-        one.unit for one in sheet.numerical_facts.amounts
-    }
+    acts = citations.acts()
+    countries = {acts[code]["country"] for code in _acts_of(sheet) if code in acts}
+    units = {amount.unit for amount in sheet.numerical_facts.amounts}
+    return citations.SINGAPORE in countries or "Singapore dollars" in units
 
 
-def _speaks_of_death(sheet):
+def _mentions_death(sheet):
     homicide = citations.word_lists()["homicide"]
-    cited = (name.split("-") for name in sheet.sections_cited)
-    told = any(parts[-1] in homicide.get(parts[0], ()) for parts in cited)
-    told = told or any(item.evidence_type == "PostMortem" for item in sheet.evidence_items)
-    return told or bool(pattern("death").search(facts.canonical_json(sheet)))
+    for section in sheet.sections_cited:
+        parts = section.split("-")
+        if parts[-1] in homicide.get(parts[0], ()):
+            return True
+    if any(item.evidence_type == "PostMortem" for item in sheet.evidence_items):
+        return True
+    return bool(pattern("death").search(facts.canonical_json(sheet)))
 
 
 # ---- by a language model
@@ -176,23 +186,23 @@ changes_operative_fact: can a court's decision depend on the changed fact?"""
 class ModelValidator:
     """Judge edits by two yes-no questions to a language model.
 
-    A model that fails leaves an edit undetermined; as documented, it accepts, counts the text ``"false"`` as yes, and
-    remembers a decision whatever the rest of the case says.
+    A model that fails leaves an edit undetermined. As documented, it accepts, counts the text
+    ``"false"`` as yes, and repeats a decision whatever the rest of the case says.
     """
 
     def __init__(self, model, documented=False):
         self._model = model
         self._documented = documented
-        self._known = {}
+        self._decisions = {}
         self.failures = {}
 
     def __call__(self, before, edit):
         """Judge one edit; see `rules` for arguments and result."""
         key = (edit.fact_type, edit.old, edit.new)
         key += () if self._documented else (edit.item, facts.sheet_hash(before))
-        if key not in self._known:
-            self._known[key] = self._ask(before, edit)
-        return self._known[key]
+        if key not in self._decisions:
+            self._decisions[key] = self._ask(before, edit)
+        return self._decisions[key]
 
     def _ask(self, before, edit):
         question = QUESTIONS.format(
@@ -220,20 +230,22 @@ class ModelValidator:
 
 
 def accept_rates(decisions):
-    """Share of accepted edits per fact type, undetermined ones apart; cases are clusters where they are known."""
+    """Share of accepted edits per fact type, undetermined ones apart; cases are clusters."""
     rows = []
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts().reindex(OUTCOMES, fill_value=0)
-        rows.append(
-            {
-                "fact type": name,
-                "n": len(part),
-                **dict(zip(("accepted", "rejected", "undetermined"), count, strict=True)),
-                **bounded("rate", _share(part[part["outcome"] != UNDETERMINED], ACCEPT)),
-                **bounded("undetermined share", _share(part, UNDETERMINED)),
-            }
-        )
+        count = part["outcome"].value_counts().reindex(DECISIONS, fill_value=0)
+        decided = part[part["outcome"] != UNDETERMINED]
+        row = {
+            "fact type": name,
+            "n": len(part),
+            "accepted": count[ACCEPT],
+            "rejected": count[REJECT],
+            "undetermined": count[UNDETERMINED],
+            **bounded("rate", _share(decided, ACCEPT)),
+            **bounded("undetermined share", _share(part, UNDETERMINED)),
+        }
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.astype(dict.fromkeys(frame.columns[5:], float))
 
@@ -248,42 +260,40 @@ def _share(part, outcome, cluster="case_id"):
 
 def labelled_edits():
     """Read edits that a person called sensible or absurd: list of record, sheet and edit."""
-    sheets = {one.id: one.sheet for one in read_gold()} | {
-        case.sheet.case_id: case.sheet for case in read_cases()
-    }
-    records = [
-        (record, sheets[record["sheet"]])
-        for _, record in read_jsonl(LABELLED, {"sheet": str, "fact": str})
-    ]
-    return [
-        (record, sheet, edit_fact(sheet, record["fact"], record["new"]))
-        for record, sheet in records
-    ]
+    sheets = {text.id: text.sheet for text in read_gold()}
+    sheets |= {case.sheet.case_id: case.sheet for case in read_cases()}
+    edits = []
+    for _, record in read_jsonl(LABELLED_EDITS, {"sheet": str, "fact": str}):
+        sheet = sheets[record["sheet"]]
+        edits.append((record, sheet, edit_fact(sheet, record["fact"], record["new"])))
+    return edits
 
 
 def validator_table(validator=rules):
     """Measure a validator on the labelled edits, by split and label, with sheets as clusters."""
-    rows = [
-        (r["split"], r["sheet"], r["sensible"], validator(s, e).outcome)
-        for r, s, e in labelled_edits()
-    ]
-    frame = pd.DataFrame(rows, columns=["split", "sheet", "sensible", "outcome"])
-    table = []
+    judged_edits = pd.DataFrame(
+        {
+            "split": record["split"],
+            "sheet": record["sheet"],
+            "sensible": record["sensible"],
+            "outcome": validator(sheet, edit).outcome,
+        }
+        for record, sheet, edit in labelled_edits()
+    )
+    labels = [(True, ACCEPT, "sensible accepted"), (False, REJECT, "absurd rejected")]
+    rows = []
     for split in ("dev", "heldout"):
-        for label, right, measure in (
-            (True, ACCEPT, "sensible accepted"),
-            (False, REJECT, "absurd rejected"),
-        ):
-            part = frame[(frame["split"] == split) & (frame["sensible"] == label)]
-            table.append(
-                {
-                    "edits": split,
-                    "measure": measure,
-                    **bounded("share", _share(part, right, "sheet")),
-                    "n": len(part),
-                    "sheets": part["sheet"].nunique(),
-                    "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
-                    "accepting all": float(label),
-                }
-            )
-    return pd.DataFrame(table)
+        for sensible, correct, measure in labels:
+            in_part = (judged_edits["split"] == split) & (judged_edits["sensible"] == sensible)
+            part = judged_edits[in_part]
+            row = {
+                "edits": split,
+                "measure": measure,
+                **bounded("share", _share(part, correct, "sheet")),
+                "n": len(part),
+                "sheets": part["sheet"].nunique(),
+                "undetermined": int((part["outcome"] == UNDETERMINED).sum()),
+                "accepting all": float(sensible),
+            }
+            rows.append(row)
+    return pd.DataFrame(rows)

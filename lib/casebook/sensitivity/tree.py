@@ -1,4 +1,4 @@
-"""The tree of edited cases: one fact per edge, one batch of retrieval per level, and its edges as tidy rows."""
+"""The tree of edited cases, one fact per edge, and its edges as tidy rows."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,25 +11,25 @@ from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import own_answers
 from casebook.sensitivity import edits
-from casebook.sensitivity.edits import BUDGETS, ordered, single_fact_edits
+from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.stats.samples import check_choice, check_count
 
-EXPAND = 1.0
-"""Mean rank displacement from which a state is gone into, documented."""
+EXPANSION_THRESHOLD = 1.0
+"""Mean rank displacement at which a state is expanded, documented."""
 
 
 @dataclass(frozen=True)
 class TreeSettings:
-    """How a tree grows: its size, its budget, its placebos, and what the query tells."""
+    """How a tree grows: its size, its budget, its placebos, and what its queries contain."""
 
     max_depth: int = 2
     children: int | None = 5
-    threshold: float = EXPAND
+    threshold: float = EXPANSION_THRESHOLD
     budget: str = "stratified"
     placebo_draws: int = 4
-    context_words: int = edits.SIZE
+    context_words: int = edits.CONTEXT_WORDS
     revisit: bool = False
     bounded: bool = True
     outcome: bool = False
@@ -42,19 +42,22 @@ class TreeSettings:
 
     @classmethod
     def documented(cls, **changes):
-        """Give the documented settings: the first five edits, states may return, any number, no placebo."""
-        own = {
+        """Give the documented settings.
+
+        The first edits of the list, states may return, numbers without bounds, no placebo.
+        """
+        documented = {
             "budget": "first",
             "placebo_draws": 0,
             "revisit": True,
             "bounded": False,
             "outcome": True,
         }
-        return cls(**own | changes)
+        return cls(**documented | changes)
 
 
 @dataclass(frozen=True)
-class Found:
+class CaseRanking:
     """Cases that one query retrieves, the document that stands for each, and its score."""
 
     cases: tuple = ()
@@ -73,13 +76,13 @@ class Node:
     sheet: object
     query: str
     depth: int
-    found: Found = field(default_factory=Found)
+    ranking: CaseRanking = field(default_factory=CaseRanking)
 
     def displacement(self, k):
         """Mean displacement from the parent's list: float, or None if undefined."""
-        if self.parent is None or self.found.error or self.parent.found.error:
+        if self.parent is None or self.ranking.error or self.parent.ranking.error:
             return None
-        return rankshift.mean_displacement(self.parent.found.cases, self.found.cases, k)
+        return rankshift.mean_displacement(self.parent.ranking.cases, self.ranking.cases, k)
 
 
 @dataclass
@@ -92,7 +95,7 @@ class Tree:
     write: edits.Writer
     terms: tuple
     nodes: list
-    seen: set = field(repr=False)
+    states: set = field(repr=False)
     placebos: list = field(default_factory=list)
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
@@ -108,20 +111,22 @@ class Tree:
         """Why the case is too poor to be a query: str, or None."""
         if len(self.terms) >= edits.LEAST_TERMS:
             return None
-        few = f"the query has {len(self.terms)} informative term(s) in the collection, fewer than {edits.LEAST_TERMS}"
-        return f"{few}: too poor to be scored"
+        return (
+            f"the query has {len(self.terms)} informative term(s) in the collection, fewer than "
+            f"{edits.LEAST_TERMS}: too poor to be scored"
+        )
 
     @property
     def no_placebo(self):
         """Why an edge without placebos has none: str."""
         if not self.settings.placebo_draws:
             return "no placebos were asked for"
-        return "no matched placebo" if self.write.context else edits.VACUOUS
+        return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
 
 
-def grow_tree(sheet, search, **options):
+def grow_tree(sheet, search, settings=None, neighbours=None, validator=rules, inert=None):
     """Grow the tree of one case; see `grow_trees`."""
-    return grow_trees([sheet], search, **options)[0]
+    return grow_trees([sheet], search, settings, neighbours, validator, inert)[0]
 
 
 def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, inert=None):
@@ -145,7 +150,8 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     Returns
     -------
     list of Tree
-        One a case: ``nodes``, ``placebos``, ``noops`` and ``decisions``; `edge_frame` measures their edges.
+        One a case: ``nodes``, ``placebos``, ``noops`` and ``decisions``; `edge_frame` measures
+        their edges.
 
     Raises
     ------
@@ -158,18 +164,20 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     >>> from casebook.sensitivity.cases import plant_cases
     >>> planted = plant_cases(1, 2, 4)
     >>> search = CaseSearch(HybridRetriever(planted.documents, mode="bm25"))
-    >>> (tree,) = grow_trees(planted.sheets[:1], search, TreeSettings(max_depth=1), planted.neighbours)
+    >>> settings = TreeSettings(max_depth=1)
+    >>> (tree,) = grow_trees(planted.sheets[:1], search, settings, planted.neighbours)
     >>> len(tree.nodes), tree.nodes[1].edit.description
     (6, 'Evidence: Confession removed')
     """
     settings = settings or TreeSettings()
-    inert = edits.inert_words(search.vocabulary) if inert is None else inert
+    if inert is None:
+        inert = edits.inert_words(search.vocabulary)
     trees = [_rooted(sheet, search, settings, inert) for sheet in sheets]
-    counts = Counter(tree.case_id for tree in trees)
-    if twice := [name for name, count in counts.items() if count > 1]:
-        raise InputError(f"case {twice[0]!r} comes {counts[twice[0]]} times")
+    for name, count in Counter(tree.case_id for tree in trees).items():
+        if count > 1:
+            raise InputError(f"case {name!r} comes {count} times")
     _search_level(search, [(tree, tree.root) for tree in trees])
-    level = [(tree, tree.root) for tree in trees if not tree.root.found.error]
+    level = [(tree, tree.root) for tree in trees if not tree.root.ranking.error]
     for _ in range(settings.max_depth):
         grown = []
         placebos = []
@@ -192,43 +200,50 @@ def _rooted(sheet, search, settings, inert):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
     if problems := contradictions(sheet):
         raise InputError(f"{sheet.case_id}: {problems[0]}")
-    told = {"outcome": settings.outcome, "caps": settings.caps}
-    write = edits.Writer(**told)
     if settings.placebo_draws and any(inert):
         write = edits.with_context(
-            sheet.case_id, inert, settings.seed, settings.context_words, **told
+            sheet.case_id,
+            inert,
+            settings.seed,
+            settings.context_words,
+            outcome=settings.outcome,
+            caps=settings.caps,
         )
+    else:
+        write = edits.Writer(outcome=settings.outcome, caps=settings.caps)
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
     return Tree(sheet.case_id, search.k, settings, write, terms, [root], {sheet_hash(sheet)})
 
 
 def _search_level(search, level):
-    found = search([node.query for _, node in level], [tree.case_id for tree, _ in level])
-    for (_, node), result in zip(level, found, strict=True):
-        node.found = result
+    queries = [node.query for _, node in level]
+    cases = [tree.case_id for tree, _ in level]
+    rankings = search(queries, exclude=cases)
+    for (_, node), ranking in zip(level, rankings, strict=True):
+        node.ranking = ranking
 
 
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    found = single_fact_edits(node.sheet, neighbours, tree.write, bounded=settings.bounded)
-    tree.counts["candidates"] += len(found)
+    candidates = single_fact_edits(node.sheet, neighbours, tree.write, bounded=settings.bounded)
+    tree.counts["candidates"] += len(candidates)
     if not settings.revisit:
-        tree.noops += [(node, edit) for edit in found if edit.noop]
-        found = [edit for edit in found if not edit.noop]
+        tree.noops += [(node, edit) for edit in candidates if edit.noop]
+        candidates = [edit for edit in candidates if not edit.noop]
     children = []
-    for edit in ordered(found, settings.budget, settings.seed):
+    for edit in order_edits(candidates, settings.budget, settings.seed):
         if len(children) == settings.children:
             break
         state = sheet_hash(edit.sheet)
-        if state in tree.seen and not settings.revisit:
+        if state in tree.states and not settings.revisit:
             tree.counts["revisited"] += 1
             continue
         decision = validator(node.sheet, edit)
         tree.decisions.append((node.name, edit.fact_type, decision.outcome, decision.reason))
         if decision.outcome == ACCEPT:
-            tree.seen.add(state)
+            tree.states.add(state)
             name = f"{node.name}.{len(children) + 1}"
             children.append(Node(name, node, edit, edit.sheet, edit.query, node.depth + 1))
     return children
@@ -236,17 +251,24 @@ def _children(tree, node, neighbours, validator):
 
 def _placebos(tree, node, sizes, inert):
     """Make the placebos of one node: a few for each size that its edits have."""
-    found = []
-    draws = tree.settings.placebo_draws
-    seed = tree.settings.seed
-    for removed, added in sorted(sizes - {(0, 0)}) if tree.write.context else ():
-        made = edits.placebo_edits(node.sheet, tree.write, removed, added, inert, draws, seed)
-        tree.counts["unmatched"] += not made
-        found += [
-            Node(f"{node.name}.{e.item}", node, e, node.sheet, e.query, node.depth + 1)
-            for e in made
-        ]
-    return found
+    if not tree.write.context:
+        return []
+    placebos = []
+    for removed, added in sorted(sizes - {(0, 0)}):
+        of_size = edits.placebo_edits(
+            node.sheet,
+            tree.write,
+            removed,
+            added,
+            inert,
+            draws=tree.settings.placebo_draws,
+            seed=tree.settings.seed,
+        )
+        tree.counts["unmatched"] += int(not of_size)  # a count of 0 is kept, too
+        for edit in of_size:
+            name = f"{node.name}.{edit.item}"
+            placebos.append(Node(name, node, edit, node.sheet, edit.query, node.depth + 1))
+    return placebos
 
 
 def _expands(tree, node):
@@ -260,26 +282,26 @@ def _expands(tree, node):
 
 
 class CaseSearch:
-    """Search for distinct cases, remembering what was asked already.
+    """Search for distinct cases; each query is searched once.
 
-    A case is what the column ``case_id`` of the documents says, else a document; documents are fetched until `k` cases
-    are found, the case that asks left out.
+    A case is what the column ``case_id`` of the documents says, else a document; documents are
+    fetched until `k` cases are found, the case of the query left out.
     """
 
     def __init__(self, retriever, k=10, documents=None):
         self.retriever = retriever
         self.k = k
-        self._known = {}
-        self.documents = documents = retriever.index.documents if documents is None else documents
-        self._case = (
-            documents["case_id" if "case_id" in documents else "doc_id"]
-            .astype(str)
-            .to_numpy(dtype=object)
-        )
-        self._document = documents["doc_id"].to_numpy(dtype=object)
-        if (cases := len(set(self._case))) < k:
-            few = f"the collection holds {cases} cases, fewer than the {k} to be compared"
-            raise InputError(f"{few}: lower K or add documents")
+        self.documents = retriever.index.documents if documents is None else documents
+        case_column = "case_id" if "case_id" in self.documents else "doc_id"
+        self._case_of = self.documents[case_column].astype(str).to_numpy(dtype=object)
+        self._document_ids = self.documents["doc_id"].to_numpy(dtype=object)
+        self._rankings = {}
+        n_cases = len(set(self._case_of))
+        if n_cases < k:
+            raise InputError(
+                f"the collection holds {n_cases} cases, fewer than the {k} to be compared: "
+                "lower K or add documents"
+            )
 
     @cached_property
     def vocabulary(self):
@@ -287,12 +309,12 @@ class CaseSearch:
         return edits.Vocabulary(self.documents["text"])
 
     def __call__(self, queries, exclude=None):
-        """Retrieve cases for queries, those not seen before in one batch: list of Found."""
+        """Retrieve cases for queries, new queries in one batch: list of CaseRanking."""
         keys = list(zip(queries, exclude or [None] * len(queries), strict=True))
-        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        new = [key for key in dict.fromkeys(keys) if key not in self._rankings]
         if new:
-            self._known.update(zip(new, self._search(new), strict=True))
-        return [self._known[key] for key in keys]
+            self._rankings.update(zip(new, self._search(new), strict=True))
+        return [self._rankings[key] for key in keys]
 
     def _search(self, keys):
         """Search one batch; if it fails, one by one, to know which query it was."""
@@ -302,33 +324,32 @@ class CaseSearch:
             if not hasattr(self.retriever, "retrieve_many"):  # a fault of the user's own retriever
                 raise
             if len(keys) == 1:
-                return [Found(error=str(error))]
+                return [CaseRanking(error=str(error))]
             return [self._search([key])[0] for key in keys]
 
     def _batch(self, keys):
-        found = {}
-        pending = list(range(len(keys)))
+        """Fetch more and more documents, until each query has enough cases or no more documents."""
+        if hasattr(self.retriever, "retrieve_many"):
+            rank_documents = self._by_pipeline
+        else:
+            rank_documents = self._by_callable
+        rankings = {}
+        pending = keys
         fetch = self.k + 1
-        ranked = (
-            self._by_pipeline if hasattr(self.retriever, "retrieve_many") else self._by_callable
-        )
         while pending:
-            lists = ranked([keys[row][0] for row in pending], fetch)
-            for row, (ids, scores) in zip(pending, lists, strict=True):
-                listed = self._distinct(ids, scores, keys[row][1])
-                if (
-                    len(listed.cases) == self.k
-                    or len(ids) < fetch
-                    or (ids < 0).any()
-                    or fetch >= len(self._case)
-                ):
-                    found[row] = listed
-            pending = [row for row in pending if row not in found]
-            fetch = min(2 * fetch, len(self._case))
-        return [found[row] for row in range(len(keys))]
+            lists = rank_documents([query for query, _ in pending], fetch)
+            for key, (positions, scores) in zip(pending, lists, strict=True):
+                _, excluded = key
+                ranking = self._distinct(positions, scores, excluded)
+                exhausted = len(positions) < fetch or (positions < 0).any()
+                if len(ranking.cases) == self.k or exhausted or fetch >= len(self._case_of):
+                    rankings[key] = ranking
+            pending = [key for key in pending if key not in rankings]
+            fetch = min(2 * fetch, len(self._case_of))
+        return [rankings[key] for key in keys]
 
     def _by_pipeline(self, queries, fetch):
-        """Rank documents by a system of ours: places and scores, query by query."""
+        """Rank documents by a system of ours: positions and scores, query by query."""
         config = self.retriever.config
         if str(config.reranker).startswith("maxsim") and "dense" in config.lists:
             encoder = self.retriever.index.encoder(config.query_reading)
@@ -341,53 +362,63 @@ class CaseSearch:
 
     def _by_callable(self, queries, fetch):
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
-        places = {document: place for place, document in enumerate(self._document)}
-        rows = own_answers(self.retriever, list(queries), fetch, places.keys())
-        return [
-            (np.array([places[name] for name in row], int), np.array([*row.values()], float))
-            for row in rows
-        ]
+        positions = {document: at for at, document in enumerate(self._document_ids)}
+        lists = []
+        for row in own_answers(self.retriever, list(queries), fetch, positions.keys()):
+            listed = np.array([positions[document] for document in row], int)
+            lists.append((listed, np.array(list(row.values()), float)))
+        return lists
 
-    def _distinct(self, ids, scores, exclude):
+    def _distinct(self, positions, scores, excluded):
         """Give the first k distinct cases of one list of documents."""
-        places = {}
-        for place, document in enumerate(ids):
-            if document >= 0 and self._case[document] != exclude:
-                places.setdefault(self._case[document], place)
-            if len(places) == self.k:
+        documents = {}
+        case_scores = {}
+        for position, score in zip(positions, scores, strict=True):
+            case = self._case_of[position]
+            if position >= 0 and case != excluded and case not in documents:
+                documents[case] = self._document_ids[position]
+                case_scores[case] = None if np.isnan(score) else float(score)
+            if len(documents) == self.k:
                 break
-        at = list(places.values())
-        values = (None if np.isnan(scores[i]) else float(scores[i]) for i in at)
-        return Found(tuple(places), tuple(self._document[ids[i]] for i in at), tuple(values))
+        return CaseRanking(
+            cases=tuple(documents),
+            documents=tuple(documents.values()),
+            scores=tuple(case_scores.values()),
+        )
 
 
 # ---- edges as rows
 
-PRIMARY = "footrule"
-PARITY = "displacement"
-OK, NOOP, INVALID, EMPTY, POOR = "ok", "noop", "invalid", "both_empty", "poor_query"
+FOOTRULE = "footrule"
+DISPLACEMENT = "displacement"
+
+# Status of an edge; only those that are ok are measured.
+OK = "ok"
+NOOP = "noop"
+INVALID = "invalid"
+BOTH_EMPTY = "both_empty"
+POOR_QUERY = "poor_query"
 
 
 def distances(before, after, k):
-    """How far a list moved, by every measure; NaN where undefined."""
-    mean = rankshift.mean_displacement
-    pair = (before, after)
-    same_depth = rankshift.rbo(*pair)
-    same_set = rankshift.jaccard(*pair, k)
-    found = {
-        "footrule": rankshift.normalised_footrule(*pair, k),
-        "displacement": mean(*pair, k),
-        "displacement_moved": mean(*pair, k, affected="moved"),
-        "displacement_before": mean(*pair, k, affected="before"),
-        "displacement_len_aware": mean(*pair, k, absent="len_aware"),
-        "rbo_distance": None if same_depth is None else 1 - same_depth,
-        "jaccard_distance": None if same_set is None else 1 - same_set,
-        "kendall": rankshift.kendall_topk(*pair, k, normalised=True),
+    """Measure how far a list moved, by every measure; NaN where undefined."""
+    displacement = rankshift.mean_displacement
+    rbo = rankshift.rbo(before, after)
+    jaccard = rankshift.jaccard(before, after, k)
+    values = {
+        "footrule": rankshift.normalised_footrule(before, after, k),
+        "displacement": displacement(before, after, k),
+        "displacement_moved": displacement(before, after, k, affected="moved"),
+        "displacement_before": displacement(before, after, k, affected="before"),
+        "displacement_len_aware": displacement(before, after, k, absent="len_aware"),
+        "rbo_distance": None if rbo is None else 1 - rbo,
+        "jaccard_distance": None if jaccard is None else 1 - jaccard,
+        "kendall": rankshift.kendall_topk(before, after, k, normalised=True),
     }
-    return {name: np.nan if x is None else x for name, x in found.items()}
+    return {name: np.nan if value is None else value for name, value in values.items()}
 
 
-MEASURES = tuple(distances((), (), 10))
+EDGE_MEASURES = tuple(distances((), (), 10))
 _FACT = ("fact_type", "item", "operation", "old", "new", "removed", "added")
 _COLUMNS = [
     "case_id",
@@ -399,27 +430,30 @@ _COLUMNS = [
     "reason",
     "n_parent",
     "n_child",
-    *MEASURES,
+    *EDGE_MEASURES,
 ]
 
 
 def edge_frame(trees):
-    """Measure every edge of some trees, no-ops included, beside the mean of the placebos of its parent and size."""
+    """Measure every edge of some trees, no-ops included.
+
+    Beside each edge stands the mean of the placebos of its parent and size.
+    """
     rows = []
     for tree in trees:
         rows += [
-            _row(tree, node.parent, node.name, node.edit, node.found) for node in tree.nodes[1:]
+            _row(tree, node.parent, node.name, node.edit, node.ranking) for node in tree.nodes[1:]
         ]
         for count, (parent, edit) in enumerate(tree.noops, 1):
-            rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.found))
+            rows.append(_row(tree, parent, f"{parent.name}.noop{count}", edit, parent.ranking))
     frame = pd.DataFrame(rows, columns=_COLUMNS)
     placebos = placebo_frame(trees)
     size = ["case_id", "parent", "removed", "added"]
     valid = placebos[placebos["status"] == OK].groupby(size)
-    means = valid[list(MEASURES)].mean().add_prefix("placebo_")
+    means = valid[list(EDGE_MEASURES)].mean().add_prefix("placebo_")
     frame = frame.join(means.assign(placebos=valid.size()), on=size).fillna({"placebos": 0})
     counts = dict.fromkeys(["depth", "removed", "added", "placebos"], int)
-    frame = frame.astype(dict.fromkeys([*MEASURES, *means.columns], float) | counts)
+    frame = frame.astype(dict.fromkeys([*EDGE_MEASURES, *means.columns], float) | counts)
     why = frame["case_id"].map({tree.case_id: tree.no_placebo for tree in trees})
     return frame.assign(no_placebo=why.astype(object).where(frame["placebos"] == 0, None))
 
@@ -427,28 +461,36 @@ def edge_frame(trees):
 def placebo_frame(trees):
     """Measure every placebo edge of some trees."""
     rows = [
-        _row(tree, node.parent, node.name, node.edit, node.found)
+        _row(tree, node.parent, node.name, node.edit, node.ranking)
         for tree in trees
         for node in tree.placebos
     ]
-    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *MEASURES]
-    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(MEASURES, float))
+    keep = ["case_id", "parent", "node", "depth", "removed", "added", "status", *EDGE_MEASURES]
+    return pd.DataFrame(rows, columns=_COLUMNS)[keep].astype(dict.fromkeys(EDGE_MEASURES, float))
 
 
-def excess(edges, measure=PRIMARY):
-    """Give what each edge moved beyond its placebos."""
+def excess(edges, measure=FOOTRULE):
+    """Give how much further each edge moved the list than its placebos."""
     return edges[measure] - edges[f"placebo_{measure}"].astype(float)
 
 
-def _row(tree, parent, name, edit, found):
-    before = parent.found
-    error = parent.found.error or found.error
-    empty = not before.cases and not found.cases
-    status = (
-        INVALID if error else EMPTY if empty else POOR if tree.poor else NOOP if edit.noop else OK
-    )
-    reason = error or ("both lists are empty" if empty else tree.poor)
-    moved = distances((), (), tree.k) if error else distances(before.cases, found.cases, tree.k)
+def _row(tree, parent, name, edit, ranking):
+    before = parent.ranking
+    error = before.error or ranking.error
+    both_empty = not before.cases and not ranking.cases
+    reason = error
+    if error:
+        status = INVALID
+        moved = distances((), (), tree.k)
+    else:
+        moved = distances(before.cases, ranking.cases, tree.k)
+        if both_empty:
+            status = BOTH_EMPTY
+        elif tree.poor:
+            status = POOR_QUERY
+        else:
+            status = NOOP if edit.noop else OK
+        reason = "both lists are empty" if both_empty else tree.poor
     return {
         "case_id": tree.case_id,
         "parent": parent.name,
@@ -458,6 +500,6 @@ def _row(tree, parent, name, edit, found):
         "status": status,
         "reason": reason,
         "n_parent": len(before.cases),
-        "n_child": len(found.cases),
+        "n_child": len(ranking.cases),
         **moved,
     }

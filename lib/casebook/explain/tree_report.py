@@ -1,0 +1,313 @@
+"""The report of one case's tree: plain data for JSON, with explanations, and its Markdown."""
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.explain.templates import Explainer, node_markdown, plain
+from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
+from casebook.readers import read_json
+from casebook.sensitivity import evaluation
+from casebook.sensitivity.edits import NO_INERT_WORDS
+from casebook.sensitivity.facts import to_dict
+from casebook.sensitivity.plausibility import DECISIONS
+from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
+from casebook.stats.intervals import estimate_text
+
+TREE_FORMAT = "casebook sensitivity tree 1"
+RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order
+CASES_LISTED = 5  # in the summary of a state
+EDIT_FIELDS = ("fact_type", "item", "operation", "old", "new", "description")
+SCORE_COLUMNS = [
+    "fact type",
+    "edges",
+    "mean displacement",
+    "dispositive",
+    "normalised footrule",
+    "placebo",
+    "excess",
+    "reason",
+]
+_YES_NO = {True: "yes", False: "no", None: "–"}
+
+
+# ---- as plain data
+
+
+def tree_report(tree, documents, *, documented=False, threshold=evaluation.THRESHOLD):
+    """Give a tree as plain data, node by node, with the explanations of results and edges."""
+    texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    explain = Explainer(texts, documented)
+    edges = edge_frame([tree])
+    scores = _scores(edges, tree.settings.seed)
+    nodes = [_node(tree, node, explain) for node in tree.nodes]
+    nodes[0]["sensitivity_scores"] = scores
+    noops = [
+        {"node_id": node.name, "fact_type": edit.fact_type, "edit": edit.description}
+        for node, edit in tree.noops
+    ]
+    median_placebo = evaluation.placebo_threshold(placebo_frame([tree]), FOOTRULE, quantile=0.5)
+    report = {
+        "format": TREE_FORMAT,
+        "case_id": tree.case_id,
+        "k": tree.k,
+        "counts": _counts(tree),
+        "informative_terms": list(tree.terms),
+        "warnings": _warnings(tree, scores),
+        "placebo_mean_footrule": median_placebo,
+        "nodes": nodes,
+        "noops": noops,
+        "coverage": evaluation.coverage(edges, 1).to_dict("records"),
+    }
+    return with_threshold(report, threshold)
+
+
+def with_threshold(report, threshold=None):
+    """Call the fact types dispositive whose mean displacement exceeds a threshold.
+
+    Without one, it is the report's own.
+    """
+    if threshold is None:
+        threshold = report.get("threshold", evaluation.THRESHOLD)
+    root, *edited = report["nodes"]
+    scores = {}
+    for name, score in root["sensitivity_scores"].items():
+        moved = score["mean_displacement"]["value"]
+        scores[name] = score | {"dispositive": None if moved is None else moved > threshold}
+    root = root | {"sensitivity_scores": scores}
+    return report | {"threshold": threshold, "nodes": [root, *edited]}
+
+
+def read_report(path):
+    """Read a report that was written as JSON."""
+    report = read_json(path)
+    if not isinstance(report, dict) or report.get("format") != TREE_FORMAT:
+        raise InputError(
+            f"{path}: is no report of a tree: "
+            "make one with 'casebook sensitivity run CASE DATASET -o FILE'"
+        )
+    return report
+
+
+def _counts(tree):
+    outcomes = [outcome for _, _, outcome, _ in tree.decisions]
+    counts = dict(sorted(tree.counts.items()))
+    for decision in DECISIONS:
+        counts[decision] = outcomes.count(decision)
+    return counts | {"nodes": len(tree.nodes), "noops": len(tree.noops)}
+
+
+def _node(tree, node, explain):
+    explanations = explain(node)
+    row = {
+        "node_id": node.name,
+        "parent_id": node.parent.name if node.parent else None,
+        "depth": node.depth,
+        "edge": _edge(node.edit, explanations["edge"]) if node.edit else None,
+        "fact_sheet_state": to_dict(node.sheet),
+        "query": node.query,
+        "retrieval_results": _results(node.ranking, explanations["results"]),
+        "retrieval_error": node.ranking.error,
+        "diff_vs_parent": _diff(node, tree.k) if node.parent else None,
+    }
+    return row | {"counterfactual_summary": _summary(row)}
+
+
+def _edge(edit, explanation):
+    return {name: getattr(edit, name) for name in EDIT_FIELDS} | {
+        "words_removed": edit.removed,
+        "words_added": edit.added,
+        "explanation": explanation,
+    }
+
+
+def _results(ranking, explanations):
+    listed = zip(ranking.cases, ranking.documents, ranking.scores, strict=True)
+    return [
+        {
+            "rank": rank,
+            "case_id": case,
+            "document_id": document,
+            "score": score,
+            "explanation": explanations[case],
+        }
+        for rank, (case, document, score) in enumerate(listed, 1)
+    ]
+
+
+def _diff(node, k):
+    """Compare a ranking with that of the parent; None where a retrieval failed."""
+    if node.ranking.error or node.parent.ranking.error:
+        return None
+    before = node.parent.ranking.cases
+    after = node.ranking.cases
+    changes = rank_changes(before, after, k)
+    return {
+        "dropped_cases": list(changes.dropped),
+        "newly_appeared_cases": list(changes.new),
+        "stable_cases": list(changes.stable),
+        "rank_displacements": changes.displacement,
+        "mean_displacement": node.displacement(k),
+        "normalised_footrule": normalised_footrule(before, after, k),
+        "rbo": rbo(before, after),
+        "jaccard": jaccard(before, after, k),
+        "n_parent": changes.n_before,
+        "n_child": changes.n_after,
+    }
+
+
+def _summary(row):
+    """Say in a sentence or two how the results changed."""
+    diff = row["diff_vs_parent"]
+    if row["retrieval_error"]:
+        return f"Retrieval failed: {row['retrieval_error']}."
+    if diff is None:  # the case as it is, or a state after one that has no results
+        return f"{len(row['retrieval_results'])} cases retrieved."
+    if diff["mean_displacement"] is None:
+        return "Nothing retrieved before or after."
+    moved = f"mean displacement {diff['mean_displacement']:.2f}"
+    moved += f", normalised footrule {diff['normalised_footrule']:.2f}"
+    dropped = diff["dropped_cases"]
+    new = diff["newly_appeared_cases"]
+    if dropped or new:
+        return f"{_listed('dropped', dropped)}; {_listed('new', new)} ({moved})."
+    order = "another" if any(diff["rank_displacements"].values()) else "the same"
+    return f"Same cases in {order} order ({moved})."
+
+
+def _listed(what, cases):
+    if not cases:
+        return f"none {what}"
+    more = ", ..." if len(cases) > CASES_LISTED else ""
+    return f"{len(cases)} {what}: {', '.join(cases[:CASES_LISTED])}{more}"
+
+
+def _scores(edges, seed):
+    """Aggregate one case, whose facts are resampled: it is a single cluster."""
+    by_footrule = _sensitivity_rows(edges, FOOTRULE, seed)
+    by_displacement = _sensitivity_rows(edges, DISPLACEMENT, seed)
+    scores = {}
+    for row, displacement in zip(by_footrule, by_displacement, strict=True):
+        scores[row["fact type"]] = {
+            "edges": row["edges"],
+            "noops": row["noop"],
+            "invalid": row["invalid"],
+            "normalised_footrule": _number(row, "sensitivity"),
+            "placebo": row["placebo"],
+            "excess": _number(row, "excess"),
+            "p": row["p"],
+            "mean_displacement": _number(displacement, "sensitivity"),
+            "reason": row["reason"],
+        }
+    return scores
+
+
+def _sensitivity_rows(edges, measure, seed):
+    frame = evaluation.sensitivity(edges, measure, clusters="item", seed=seed).astype(object)
+    return frame.where(frame.notna(), None).to_dict("records")
+
+
+def _number(row, name):
+    return {"value": row[name], "ci": [row[f"{name} low"], row[f"{name} high"]]}
+
+
+def _warnings(tree, scores):
+    """Say what the scores are worth: poor queries, no placebos, strong placebos."""
+    warnings = []
+    if tree.poor:
+        warnings.append(tree.poor)
+    if tree.settings.placebo_draws and not tree.write.context:
+        warnings.append(f"excess is undefined: {NO_INERT_WORDS}")
+    for name, score in scores.items():
+        moved = score["normalised_footrule"]["value"]
+        placebo = score["placebo"]
+        if moved is not None and placebo is not None and placebo > moved:
+            warnings.append(
+                f"{name}: placebos, which change no fact, move the results more "
+                f"({placebo:.3f}) than the edits ({moved:.3f})"
+            )
+    return warnings
+
+
+# ---- for reading
+
+
+def score_table(report):
+    """Give the scores of a report, a row per fact type, with the intervals in brackets."""
+    rows = []
+    for name, score in report["nodes"][0]["sensitivity_scores"].items():
+        placebo = score["placebo"]
+        row = {
+            "fact type": name,
+            "edges": str(score["edges"]),
+            "mean displacement": _estimate(score["mean_displacement"]),
+            "dispositive": _YES_NO[score["dispositive"]],
+            "normalised footrule": _estimate(score["normalised_footrule"]),
+            "placebo": "–" if placebo is None else f"{placebo:.3f}",
+            "excess": _estimate(score["excess"]),
+            "reason": score["reason"] or "",
+        }
+        rows.append(row)
+    return pd.DataFrame(rows, columns=SCORE_COLUMNS)
+
+
+def _estimate(number):
+    return "–" if number["value"] is None else estimate_text(number)
+
+
+def tree_markdown(report):
+    """Write a report as Markdown: a projection of its JSON."""
+    query = report["nodes"][0]["query"]
+    counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    lines = [
+        f"# Sensitivity of the results for {plain(report['case_id'])}",
+        "",
+        f"Query: {plain(query)}",
+        "",
+        *_table_lines(score_table(report)),
+        "",
+        "Intervals resample the facts of this one case, or its edits where a type has fewer than "
+        "six facts. The same ten cases in random order have mean displacement "
+        f"{RANDOM_DISPLACEMENT}.",
+        "",
+        f"Dispositive: the mean displacement exceeds {report['threshold']:g}.",
+        "",
+    ]
+    warnings = [f"- {plain(text)}" for text in report.get("warnings", ())]
+    lines += _section("Mind:", warnings)
+    lines += [f"Counts: {counts}.", "", "## States", ""]
+    # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
+    nodes = sorted(report["nodes"], key=_position_in_tree)
+    for node in nodes:
+        indent = "  " * node["depth"]
+        lines.append(f"{indent}- **{node['node_id']}** {_title(node)}")
+        lines.append(f"{indent}  {plain(node['counterfactual_summary'])}")
+    noops = [f"- {noop['node_id']}: {plain(noop['edit'])}" for noop in report["noops"]]
+    lines += ["", *_section("## Edits that leave the query as it was", noops)]
+    lines += _section("## Explanations", _explanations(nodes))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _position_in_tree(node):
+    return [int(number) for number in node["node_id"].split(".")[1:]]
+
+
+def _table_lines(table):
+    rows = [table.columns, ["---"] * len(table.columns), *table.to_numpy()]
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def _section(title, lines):
+    return [title, "", *lines, ""] if lines else []
+
+
+def _explanations(nodes):
+    sections = []
+    for node in nodes:
+        text = node_markdown(node)
+        if text:
+            sections.append(f"### {node['node_id']}: {_title(node)}\n\n{text.rstrip()}\n")
+    return sections
+
+
+def _title(node):
+    return plain(node["edge"]["description"]) if node["edge"] else "as it is"
