@@ -243,7 +243,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
     assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
     assert {(count, seed) for _, count, seed in seen} == {(120, 7)}
-    gained, numbers = names["gained"].set_index("system"), names["numbers"]
+    gained, numbers = names["gained"].set_index("system"), names["gain_numbers"]
     for system, row in gained.iterrows():  # one interval of one gain, wherever it stands
         found = numbers[system]["nDCG@10 gain"]
         written = pd.Series([found["value"], *found["ci"]], dtype=float)
@@ -268,6 +268,6 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
             row.verdict,
             None if np.isnan(row.gain) else row.gain,
         )
-    drift = names["found"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
+    drift = names["drift_numbers"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
     last = names["stages"].query("system == 'ridge' and stage == 2").iloc[0]
     assert (drift["value"], drift["n"], drift["control"]) == (last["gain"], last["n"], 0.0)
