@@ -20,8 +20,13 @@ from casebook.tables import FACTS as FACT_WORDS
 from casebook.tables import reason_text
 
 WIDTH = 5.2  # inches: letters of 11 points are still 10 pixels high on a phone
-INK, GRID = "#1b1b1b", "#d4d4d4"
-BLUE, ORANGE, GREY, GREEN, PINK = "#0072b2", "#d55e00", "#6b6b6b", "#009e73", "#cc79a7"
+INK = "#1b1b1b"
+GRID = "#d4d4d4"
+BLUE = "#0072b2"
+ORANGE = "#d55e00"
+GREY = "#6b6b6b"
+GREEN = "#009e73"
+PINK = "#cc79a7"
 _SERIES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "v"), (GREY, "D"))
 FACTS = {
     "Section": (BLUE, "o"),
@@ -66,79 +71,98 @@ def use_style():
 
 def _rows_figure(height, labels):
     """A figure with one named row per label, the first on top; long names take two lines or more."""
-    # The number of units stays on one line.
-    unbroken = [
-        re.sub(r"\(n (= )?\S+\)", lambda n: n[0].replace(" ", "\u00a0"), str(name))
-        for name in labels
-    ]
-    labels = [
-        "\n".join(part for line in name.split("\n") for part in wrap(line, 24)) for name in unbroken
-    ]
-    lines = sum(label.count("\n") for label in labels)
-    figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * lines))
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    wrapped = [_wrapped(str(label)) for label in labels]
+    extra_lines = sum(label.count("\n") for label in wrapped)
+    figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * extra_lines))
+    axes.set_yticks(range(len(wrapped)), wrapped)
+    axes.set_ylim(max(len(wrapped), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     return figure, axes
 
 
+def _wrapped(label):
+    """Break a label into lines; the number of units stays on one line."""
+    label = re.sub(r"\(n (= )?\S+\)", lambda match: match[0].replace(" ", "\u00a0"), label)
+    lines = []
+    for line in label.split("\n"):
+        lines += wrap(line, 24)
+    return "\n".join(lines)
+
+
 def _interval(
-    axes, place, low, high, value, colour, marker="o", label=None, size=45, addresses=None
+    axes, positions, low, high, value, colour, marker="o", label=None, size=45, addresses=None
 ):
     """Values as marks with their intervals, one or several rows; both are shown on hover."""
-    axes.hlines(place, low, high, color=colour, lw=3)
-    axes.scatter(value, place, color=colour, marker=marker, s=size, zorder=3, label=label)
-    at, left, right, middle = (
-        np.atleast_1d(e).astype(float) for e in np.broadcast_arrays(place, low, high, value)
+    axes.hlines(positions, low, high, color=colour, lw=3)
+    axes.scatter(value, positions, color=colour, marker=marker, s=size, zorder=3, label=label)
+    heights, left, right, middle = (
+        np.atleast_1d(array).astype(float)
+        for array in np.broadcast_arrays(positions, low, high, value)
     )
     names = tick_names(axes.yaxis)
-    titles = [
-        f"{names.get(round(row), '')}{f', {label}' if label else ''}: {mean:.3f} {bounds_text(lowest, highest)}"
-        for row, lowest, highest, mean in zip(at, left, right, middle, strict=True)
-    ]
-    hover(axes, titles, np.fmin(left, middle), at, np.fmax(right, middle), at, addresses)
+    series = f", {label}" if label else ""
+    titles = []
+    for height, lowest, highest, mean in zip(heights, left, right, middle, strict=True):
+        name = names.get(round(height), "")
+        titles.append(f"{name}{series}: {mean:.3f} {bounds_text(lowest, highest)}")
+    left_edges = np.fmin(left, middle)
+    right_edges = np.fmax(right, middle)
+    hover(axes, titles, left_edges, heights, right_edges, heights, addresses)
 
 
 # Intervals
 
 
 def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
-    """Draw values with intervals on one axis, beside named lines of reference and a band.
+    """Draw values with intervals on one axis, with named lines of reference and a band.
 
-    Columns of the frame: row, value, low, high, and where there are any: series, n, control (a tick), address, colour.
+    Columns of the frame: row, value, low, high, and where there are any: series, n, control (a
+    tick), address, colour.
     """
+    reference = reference or {}
     rows = list(frame["row"].unique())
     series = list(frame["series"].unique()) if "series" in frame else [None]
     labels = rows
     if "n" in frame:
         counts = frame.groupby("row", sort=False)["n"].max()
         labels = [f"{row} (n = {counts[row]:,.0f})" for row in rows]
-    named = [f"{name}: {place:.2f}" for name, place in (reference or {}).items()]
-    named += series if len(series) > 1 else []
-    columns = 2 if max(map(len, named), default=0) <= 20 else 1
-    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * -(-len(named) // columns)
+    legend = [f"{name}: {value:.2f}" for name, value in reference.items()]
+    if len(series) > 1:
+        legend += series
+    columns = 2 if max(map(len, legend), default=0) <= 20 else 1
+    legend_lines = -(-len(legend) // columns)
+    height = len(rows) * (0.2 * len(series) + 0.2) + 0.8 + 0.25 * legend_lines
     figure, axes = _rows_figure(height, labels)
     if band:
         axes.axvspan(*band, color=GREY, alpha=0.2, lw=0)
-    for (name, place), style in zip(
-        (reference or {}).items(), (":", "--", "-.", "-"), strict=False
-    ):
-        axes.axvline(place, color=GREY, lw=1.5, ls=style, label=f"{name}: {place:.2f}")
-    for place, name in enumerate(series):
+    for (name, value), style in zip(reference.items(), (":", "--", "-.", "-"), strict=False):
+        axes.axvline(value, color=GREY, lw=1.5, ls=style, label=f"{name}: {value:.2f}")
+    for number, name in enumerate(series):
         part = frame if name is None else frame[frame["series"] == name]
-        shift = 0.0 if len(series) == 1 else 0.56 * (place / (len(series) - 1) - 0.5)
-        at = pd.Index(rows).get_indexer(part["row"]) + shift
-        colour, marker = _SERIES[place % len(_SERIES)]
-        bounds = (part[column].astype(float) for column in ("low", "high", "value"))
+        offset = 0.0
+        if len(series) > 1:
+            offset = 0.56 * (number / (len(series) - 1) - 0.5)
+        positions = pd.Index(rows).get_indexer(part["row"]) + offset
+        colour, marker = _SERIES[number % len(_SERIES)]
         _interval(
-            axes, at, *bounds, part.get("colour", colour), marker, name, 34, part.get("address")
+            axes,
+            positions,
+            part["low"].astype(float),
+            part["high"].astype(float),
+            part["value"].astype(float),
+            part.get("colour", colour),
+            marker=marker,
+            label=name,
+            size=34,
+            addresses=part.get("address"),
         )
         if "control" in part:
-            axes.scatter(part["control"].astype(float), at, marker="|", color=GREY, s=90, lw=2)
+            control = part["control"].astype(float)
+            axes.scatter(control, positions, marker="|", color=GREY, s=90, lw=2)
     axes.set_xlabel(xlabel)
     if limits:
         axes.set_xlim(limits)
-    if named:
+    if legend:
         figure.legend(loc="outside upper left", ncols=columns)
     return figure
 
@@ -147,20 +171,21 @@ def effects(frame, xlabel, margin=0.0):
     """Draw effects around zero, with a band of those too small to matter; columns as in `values`."""
     if "series" not in frame:
         frame = frame.assign(colour=_signs(frame))
-    most = np.nanmax(np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float)), initial=margin)
-    limits = (-1.08 * most, 1.08 * most) if most else None
+    magnitudes = np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float))
+    largest = np.nanmax(magnitudes, initial=margin)
+    limits = (-1.08 * largest, 1.08 * largest) if largest else None
     figure = values(frame, xlabel, limits, band=(-margin, margin) if margin else None)
     figure.axes[0].axvline(0, color=INK, lw=1)
     return figure
 
 
 def _signs(frame):
-    """Colour an effect blue if its interval lies above zero, orange below, and grey if it holds zero."""
+    """Colour an effect blue if its interval lies above zero, orange below, else grey."""
     return np.select([frame["low"] > 0, frame["high"] < 0], [BLUE, ORANGE], GREY)
 
 
 def added_by_stage(frame, measure):
-    """Draw what each stage adds (stage, change, low, high) beside what it costs (milliseconds)."""
+    """Draw what each stage adds (stage, change, low, high) and what it costs (milliseconds)."""
     figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
     figure.delaxes(axes)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -169,9 +194,8 @@ def added_by_stage(frame, measure):
     left.axvline(0, color=INK, lw=1)
     rows = np.arange(len(frame))
     _interval(left, rows, frame["low"], frame["high"], frame["change"], _signs(frame))
-    right.bar_label(
-        right.barh(rows, frame["milliseconds"], color=GREY, height=0.5), fmt="%.1f", padding=3
-    )
+    bars = right.barh(rows, frame["milliseconds"], color=GREY, height=0.5)
+    right.bar_label(bars, fmt="%.1f", padding=3)
     right.margins(x=0.3)
     titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
     hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
@@ -189,20 +213,21 @@ def agreement_intervals(table):
 
     rows = table.assign(row=table["coefficient"].map(lambda name: TITLES.get(name, name)))
     rows = rows.rename(columns={"estimate": "value", "n_items": "n"})
-    kinds = {"these raters, other items": "panel", "new raters, other items": "new_panel"}
-    drawn = pd.concat(
-        rows[["row", "value", "n"]].assign(
-            series=name, low=rows[f"{kind}_low"], high=rows[f"{kind}_high"]
-        )
-        for name, kind in kinds.items()
-    )
-    lowest = np.nanmin(drawn[["low", "value"]].to_numpy(dtype=float), initial=0.0)
-    figure = values(drawn, "value and 95 % interval", (lowest - 0.03, 1.03))
+    panels = {"these raters, other items": "panel", "new raters, other items": "new_panel"}
+    parts = []
+    for name, panel in panels.items():
+        part = rows[["row", "value", "n"]].assign(series=name)
+        part["low"] = rows[f"{panel}_low"]
+        part["high"] = rows[f"{panel}_high"]
+        parts.append(part)
+    intervals = pd.concat(parts)
+    lowest = np.nanmin(intervals[["low", "value"]].to_numpy(dtype=float), initial=0.0)
+    figure = values(intervals, "value and 95 % interval", (lowest - 0.03, 1.03))
     axes = figure.axes[0]
     axes.axvline(0, color=GREY, lw=1)
-    for place, (value, reason) in enumerate(zip(rows["value"], rows["reason"], strict=True)):
+    for position, (value, reason) in enumerate(zip(rows["value"], rows["reason"], strict=True)):
         if pd.isna(value):
-            axes.text(0.02, place, f"undefined: {reason_text(reason)}", va="center", color=GREY)
+            axes.text(0.02, position, f"undefined: {reason_text(reason)}", va="center", color=GREY)
     return figure
 
 
@@ -222,8 +247,8 @@ def position_forest(effect, system):
     figure = values(frame, "share of untied votes, 95 % interval")
     axes = figure.axes[0]
     axes.axvline(0.5, color=GREY, lw=1)
-    for place in np.flatnonzero(frame["value"].isna()):
-        axes.text(0.5, place, "not defined", va="center", ha="center")
+    for position in np.flatnonzero(frame["value"].isna()):
+        axes.text(0.5, position, "not defined", va="center", ha="center")
     return figure
 
 
@@ -235,7 +260,8 @@ def shades(colour):
     return ListedColormap([(*to_rgb(colour), 0.45 * step / 32) for step in range(33)])
 
 
-SHADES, SIGNED = shades(BLUE), ListedColormap([*shades(ORANGE).colors[:0:-1], *shades(BLUE).colors])
+SHADES = shades(BLUE)
+SIGNED = ListedColormap(shades(ORANGE).colors[:0:-1] + SHADES.colors)
 LEVELS = ListedColormap(
     [(*to_rgb(GREY), 0.0), (*to_rgb(BLUE), 0.2), (*to_rgb(ORANGE), 0.45)]
 )  # nothing, fine, flagged
@@ -254,24 +280,25 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
     longest = max(map(len, heads), default=0)
     upright = columns >= 5 and longest * columns > 40
     if axes is None:
-        size = (
-            max(WIDTH, 0.56 * columns + 2.0),
-            0.42 * rows + (0.4 + 0.085 * longest if upright else 0.9),
-        )
-        axes = plt.subplots(figsize=size)[1]
+        width = max(WIDTH, 0.56 * columns + 2.0)
+        heads_height = 0.4 + 0.085 * longest if upright else 0.9
+        axes = plt.subplots(figsize=(width, 0.42 * rows + heads_height))[1]
     texts = table.map(shown) if callable(shown) else shown
     axes.pcolormesh(
         table.to_numpy(dtype=float), cmap=colours, vmin=limits[0], vmax=limits[1], ec=GRID, lw=1
     )
-    places = list(np.ndindex(rows, columns))
+    cells = list(np.ndindex(rows, columns))
     titles = []
-    for row, column in places:
+    for row, column in cells:
         text = str(texts.iloc[row, column]) if pd.notna(table.iloc[row, column]) else "–"
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
-        said = f"{label} {text}" if isinstance(label, str) else f"{label.iloc[row, column]}, {text}"
-        titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(said.split())}")
-    at = np.array(places).reshape(-1, 2)
-    hover(axes, titles, at[:, 1], at[:, 0], at[:, 1] + 1, at[:, 0] + 1)
+        if isinstance(label, str):
+            meaning = f"{label} {text}"
+        else:
+            meaning = f"{label.iloc[row, column]}, {text}"
+        titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(meaning.split())}")
+    top, left = np.array(cells).reshape(-1, 2).T
+    hover(axes, titles, left, top, left + 1, top + 1)
     axes.set_xticks(np.arange(columns) + 0.5, heads, rotation=90 if upright else 0)
     axes.set_yticks(np.arange(rows) + 0.5, names)
     axes.invert_yaxis()
@@ -281,14 +308,16 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
 
 def detector_matrix(frame):
     """Draw the AUROC of detectors for planted defects, in brackets the number of copies."""
-    defects, detectors = (list(dict.fromkeys(frame[name])) for name in ("defect", "detector"))
+    defects = list(frame["defect"].unique())
+    detectors = list(frame["detector"].unique())
     cells = frame.pivot_table(["auroc", "judged"], "detector", "defect", dropna=False).astype(float)
-    drawn, counts = (cells[name].loc[detectors, defects] for name in ("auroc", "judged"))
-    texts = drawn.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
+    auroc = cells["auroc"].loc[detectors, defects]
+    counts = cells["judged"].loc[detectors, defects]
+    texts = auroc.map("{:.2f}".format) + "\n(" + counts.map("{:.0f}".format) + ")"
     figure, axes = plt.subplots(
         figsize=(max(WIDTH, 0.75 * len(defects) + 1.6), 0.55 * len(detectors) + 1.0)
     )
-    matrix(drawn, "AUROC", texts, (0.5, 1), axes=axes)
+    matrix(auroc, "AUROC", texts, (0.5, 1), axes=axes)
     axes.set_xticks(
         axes.get_xticks(), [str(name).replace(" ", "\n") for name in defects], rotation=0
     )
@@ -297,10 +326,10 @@ def detector_matrix(frame):
 
 def rating_matrix(ratings, scale=None):
     """Draw every rating: items in columns, from low to high mean, raters in rows."""
-    drawn = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index]
-    if len(drawn) > _MOST_ITEMS:
-        drawn = drawn.iloc[np.linspace(0, len(drawn) - 1, _MOST_ITEMS).round().astype(int)]
-    marks = drawn.to_numpy(dtype=float).T
+    items = ratings.loc[ratings.mean(axis=1).sort_values(kind="stable").index]
+    if len(items) > _MOST_ITEMS:
+        items = items.iloc[np.linspace(0, len(items) - 1, _MOST_ITEMS).round().astype(int)]
+    marks = items.to_numpy(dtype=float).T
     low, high = scale or (np.nanmin(marks), np.nanmax(marks))
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(marks) + 1.5))
     axes.grid(visible=False)
@@ -314,29 +343,30 @@ def rating_matrix(ratings, scale=None):
         vmax=high,
         interpolation="nearest",
     )
-    axes.set_yticks(range(len(marks)), list(drawn.columns))
+    axes.set_yticks(range(len(marks)), list(items.columns))
     axes.set_xticks([])
     axes.set_xlabel("items, from low to high mean rating")
     missing = ratings.isna().to_numpy().sum()
     axes.set_title(
-        f"{len(drawn):,} of {len(ratings):,} items x {len(marks)} raters,\n{missing:,} ratings missing"
+        f"{len(items):,} of {len(ratings):,} items x {len(marks)} raters,\n"
+        f"{missing:,} ratings missing"
     )
     figure.colorbar(image, ax=axes, label="rating", pad=0.02)
     titles = [
-        f"{name}: mean {marked.mean():.2f} of {marked.count()} ratings"
-        for name, marked in drawn.items()
+        f"{rater}: mean {marks_of_rater.mean():.2f} of {marks_of_rater.count()} ratings"
+        for rater, marks_of_rater in items.items()
     ]
     edges = np.arange(len(marks) + 1) - 0.5
-    hover(axes, titles, -0.5, edges[:-1], len(drawn) - 0.5, edges[1:])
+    hover(axes, titles, -0.5, edges[:-1], len(items) - 0.5, edges[1:])
     return figure
 
 
 def rating_distributions(ratings):
     """Draw how often every rating was given, by scale and system."""
-    given = ratings.dropna(subset=["rating"])
-    shares = pd.crosstab([given["scale"], given["system"]], given["rating"], normalize="index")
+    rated = ratings.dropna(subset=["rating"])
+    shares = pd.crosstab([rated["scale"], rated["system"]], rated["rating"], normalize="index")
     shares = 100 * shares.reindex(columns=range(1, 6), fill_value=0)
-    parts = given.groupby(["scale", "system"])["rating"]
+    parts = rated.groupby(["scale", "system"])["rating"]
     labels = [
         f"{scale}, {system}\n({part.mean():.3f}, n = {len(part)})"
         for (scale, system), part in parts
@@ -367,16 +397,16 @@ def rating_distributions(ratings):
 
 
 def lines(frame, x, ylabel, xlabel=None, marks=None):
-    """Draw lines with their intervals as bands; vertical lines mark numbers, or numbers of a column for each panel.
+    """Draw lines with their intervals as bands; vertical lines mark numbers.
 
+    A mark is a number, or the name of a column that has a number for each panel.
     Columns of the frame: x, value, low, high, and where there are any: series, panel.
     """
     frame = frame.assign(panel=frame.get("panel", ""), series=frame.get("series", ""))
     panels = list(frame.groupby("panel", sort=False))
-    figure, drawn = plt.subplots(
-        len(panels), figsize=(WIDTH, 2.3 * len(panels) + 0.9), squeeze=False
-    )
-    for axes, (title, part) in zip(drawn[:, 0], panels, strict=True):
+    size = (WIDTH, 2.3 * len(panels) + 0.9)
+    figure, grid = plt.subplots(len(panels), figsize=size, squeeze=False)
+    for axes, (title, part) in zip(grid[:, 0], panels, strict=True):
         for (name, line), (colour, marker) in zip(
             part.groupby("series", sort=False), cycle(_SERIES)
         ):
@@ -387,8 +417,8 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
         for (name, mark), (colour, style) in zip(
             (marks or {}).items(), ((GREY, ":"), (ORANGE, "--")), strict=False
         ):
-            place = part[mark].iloc[0] if isinstance(mark, str) else mark
-            axes.axvline(place, color=colour, ls=style, label=f"{name}: {place:.3g}")
+            value = part[mark].iloc[0] if isinstance(mark, str) else mark
+            axes.axvline(value, color=colour, ls=style, label=f"{name}: {value:.3g}")
         _ = axes.set(title=title, xlabel=xlabel or x, ylabel=ylabel)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(loc="best")
@@ -398,7 +428,7 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
 def edit_tree(tree, k):
     """Draw the states of one case by how far each stands from its parent."""
     nodes = _in_order(tree, tree.root)
-    place = {node.name: row for row, node in enumerate(nodes)}
+    row_of = {node.name: row for row, node in enumerate(nodes)}
     figure, axes = plt.subplots(figsize=(WIDTH, 0.3 * len(nodes) + 1.3))
     for row, node in enumerate(nodes):
         text = "the case as it is"
@@ -406,11 +436,11 @@ def edit_tree(tree, k):
         marker = "*"
         if node.edit is not None:
             x = node.parent.depth
-            up = place[node.parent.name]
-            moved = node.displacement(k)
-            axes.plot([x, x, node.depth], [up, row, row], color=GREY, lw=1, zorder=1)
-            shown = "no result" if moved is None else f"{moved:.1f}"
-            text = f"{node.edit.description.split(': ', 1)[1]}  [{shown}]"
+            y = row_of[node.parent.name]
+            axes.plot([x, x, node.depth], [y, row, row], color=GREY, lw=1, zorder=1)
+            displacement = node.displacement(k)
+            result = "no result" if displacement is None else f"{displacement:.1f}"
+            text = f"{node.edit.description.split(': ', 1)[1]}  [{result}]"
             colour, marker = FACTS.get(node.edit.fact_type, (INK, "*"))
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
@@ -425,8 +455,9 @@ def edit_tree(tree, k):
 
 
 def _in_order(tree, node):
-    """Give a node followed by what is below it."""
-    below = [
-        each for each in tree.nodes if each.parent is not None and each.parent.name == node.name
-    ]
-    return [node, *(one for each in below for one in _in_order(tree, each))]
+    """Give a node followed by its descendants."""
+    nodes = [node]
+    for child in tree.nodes:
+        if child.parent is not None and child.parent.name == node.name:
+            nodes += _in_order(tree, child)
+    return nodes

@@ -11,10 +11,10 @@ import pandas as pd
 from casebook.stats.intervals import bounds_text
 
 TALL = 20  # rows above which a table scrolls within the page
-SHOWN = 7  # columns that a page shows before a reader asks for the others
+COLUMNS_SHOWN = 7  # that a page shows before a reader asks for the others
 _MARKS = re.compile(r"<[^>]*>")
 # Reason codes whose own words would not do for readers; any other code is read word by word.
-REASONS = {
+REASON_TEXTS = {
     "all_resamples_equal": "all resamples are equal",
     "all_tied": "every pair is tied",
     "class_without_gold": "a class has no gold labels",
@@ -24,7 +24,8 @@ REASONS = {
     "fewer_than_six_clusters": "fewer than six groups",
     "fewer_than_six_units": "fewer than six rows",
     "fewer_than_two_units": "fewer than two rows",
-    "interval_by_unit": "fewer than six groups, so the interval is by row: it speaks of new rows of these groups",
+    "interval_by_unit": "fewer than six groups, so the interval is by row: "
+    "it speaks of new rows of these groups",
     "no_claim": "no claim to check",
     "no_pairable_items": "no item has two ratings",
     "no_placebo": "no placebo edit fits",
@@ -56,17 +57,23 @@ _WHY = re.compile(r"\b(reason|why|because)\b", re.IGNORECASE)
 
 def reason_text(codes):
     """Write reason codes, alone or within a sentence, in words; files keep the codes."""
-    return codes and _CODE.sub(
-        lambda found: REASONS.get(found[0], found[0].replace("_", " ")), codes
-    )
+    return codes and _CODE.sub(_code_text, codes)
+
+
+def _code_text(match):
+    """Text of one reason code."""
+    code = match[0]
+    return REASON_TEXTS.get(code, code.replace("_", " "))
 
 
 class Table:
-    """A table that a notebook shows and the book sorts, filters and downloads; nothing if it has no rows."""
+    """A table that a notebook shows and the book sorts and filters; nothing if it has no rows."""
 
     def __init__(self, frame, caption, digits=3, formats=None):
-        self.frame, self.caption = frame, caption
-        self.digits, self.formats = digits, formats or {}
+        self.frame = frame
+        self.caption = caption
+        self.digits = digits
+        self.formats = formats or {}
 
     def _repr_html_(self):
         """Give the HTML that Jupyter and the book show."""
@@ -78,19 +85,24 @@ class Table:
 
     def _without_constants(self):
         """Move what is equal in all rows from the columns to the caption."""
-        frame, same = self.frame, {}
+        frame = self.frame
+        constants = {}
         if len(frame) < 2 or not frame.columns.is_unique:
             return frame, self.caption
         for name in frame.columns[1:]:
             spec = self.formats.get(name, f"z.{self.digits}f")
             cells = {_MARKS.sub("", cell) for cell in _cells(frame[name], spec)}
-            if len(cells) == 1 and len(text := html.unescape(*cells)) <= 60:
-                same[name] = text
-        if len(same) == len(frame.columns) - 1:  # rows that differ in their names only
+            if len(cells) == 1:
+                text = html.unescape(cells.pop())
+                if len(text) <= 60:
+                    constants[name] = text
+        if len(constants) == len(frame.columns) - 1:  # rows that differ in their names only
             return frame, self.caption
-        said = "; ".join(f"{_title(name)}: {text}" for name, text in same.items() if text != "–")
-        caption = f"{self.caption} (in all rows {said})" if said else self.caption
-        return frame.drop(columns=list(same)), caption
+        texts = [f"{_title(name)}: {text}" for name, text in constants.items() if text != "–"]
+        caption = self.caption
+        if texts:
+            caption = f"{caption} (in all rows {'; '.join(texts)})"
+        return frame.drop(columns=list(constants)), caption
 
 
 def to_html(frame, caption, digits=3, formats=None):
@@ -102,7 +114,7 @@ def to_html(frame, caption, digits=3, formats=None):
     columns = [_cells(column, formats.get(name, f"z.{digits}f")) for name, column in frame.items()]
     rows = "\n".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
     size = " tall" if len(frame) > TALL else ""
-    more = f' data-shown="{SHOWN}"' if len(frame.columns) > SHOWN else ""
+    more = f' data-shown="{COLUMNS_SHOWN}"' if len(frame.columns) > COLUMNS_SHOWN else ""
     return (
         f'<div class="table-scroll{size}" role="region" tabindex="0"'
         f' aria-label="{html.escape(caption)}">\n<table class="data-table"{more}>\n'
@@ -122,14 +134,14 @@ class Markup(str):
 
 def _cells(column, spec):
     if pd.api.types.is_float_dtype(column) and not callable(spec):
-        known = column.dropna()
+        defined = column.dropna()
         # Counts that pandas made floats because one is missing; shares of 0 and 1 stay shares.
-        if len(known) and (known == known.round()).all() and known.abs().max() > 1:
+        if len(defined) and (defined == defined.round()).all() and defined.abs().max() > 1:
             spec = "z,.0f"
     is_reason = _WHY.search(str(column.name))
 
     def in_words(value):
-        is_code = type(value) is str and (is_reason or value in REASONS)
+        is_code = type(value) is str and (is_reason or value in REASON_TEXTS)
         return reason_text(value) if is_code else value
 
     return [_cell(in_words(value), spec) for value in column]

@@ -11,7 +11,7 @@ from casebook.measures.classification import documented_metrics
 from casebook.paths import ROOT
 from casebook.raters.documented import documented_analysis, documented_preference
 from casebook.sensitivity.evaluation import documented_evaluation
-from casebook.shift.gate import NAMES
+from casebook.shift.gate import EVALUATORS
 
 METHODS = ROOT / "book/methods"
 TEXT = (METHODS / "glossary.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def _documented_names():
     analysis = documented_analysis([("r1", FORM), ("r2", FORM)])
     chosen = [v for k, v in analysis.items() if k.startswith(AGREEMENT)]
     chosen += [v["RAG"] for k, v in analysis.items() if k.startswith(RATINGS)]
-    found = {*NAMES, "map@1", "ndcg@3", "mean rank displacement", "faithfulness"}
+    found = {*EVALUATORS, "map@1", "ndcg@3", "mean rank displacement", "faithfulness"}
     for numbers in (
         *chosen,
         documented_metrics([], []),

@@ -14,12 +14,12 @@ from casebook.paths import DATA
 from casebook.runs.record import read_record
 from casebook.shift.artifacts import (
     Setup,
-    documented_means,
+    documented_measure_means,
     prepare,
     read_training,
     selection_score,
 )
-from casebook.shift.learn import SCALES
+from casebook.shift.learn import CANDIDATE_SCALES
 from casebook.shift.segments import decisions_of
 
 FAST = ("--encoder", "minilm")
@@ -118,7 +118,10 @@ def test_the_chosen_scale_has_the_highest_stored_score(casebook, trained):
     _, parts, _ = prepare(setup)
     vector = read_training(trained["folder"]).vector
     dev = parts["dev"]
-    means = {scale: documented_means(dev, dev.queries + scale * vector) for scale in SCALES}
+    means = {
+        scale: documented_measure_means(dev, dev.queries + scale * vector)
+        for scale in CANDIDATE_SCALES
+    }
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
     assert result["SelectionScore"] == pytest.approx(max(scores.values()))
     assert scores[result["Scale"]] == pytest.approx(max(scores.values()))

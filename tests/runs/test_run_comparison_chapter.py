@@ -60,14 +60,14 @@ def test_the_history_joins_runs_on_the_same_data_only(results, chapter):
     repeated = names["repeated"]
     assert len(repeated) and repeated["key"].nunique() == 1
     assert set(repeated.groupby("series")["number"].max()) == {2}
-    assert names["view"] is not None
+    assert names["figure"] is not None
 
 
 def test_runs_on_other_data_have_no_history(results, chapter):
     add_report(results, "first", 1)
     add_report(results, "other", 3, DatasetHash="0" * 64)
     names = chapter()
-    assert len(names["past"]) and names["repeated"].empty and names["view"] is None
+    assert len(names["past"]) and names["repeated"].empty and names["figure"] is None
 
 
 def test_the_matrix_shows_one_run_of_each_data_set(results, chapter):

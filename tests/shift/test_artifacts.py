@@ -8,7 +8,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.shift.artifacts import (
     STATS,
-    best,
+    best_training,
     read_training,
     training_result,
     trainings,
@@ -58,19 +58,19 @@ def test_files_hold_the_documented_fields(store, decoys):
 def test_latest_and_best(store):
     strong = store()
     weak = store({"map@1": (0.5, 0.5), "ndcg@3": (0.4, 0.4)})
-    assert best(store.root, "w", newest=True).folder == weak
-    assert best(store.root, "w").folder == strong
+    assert best_training(store.root, "w", newest=True).folder == weak
+    assert best_training(store.root, "w").folder == strong
 
 
 def test_equal_scores_take_the_newest(store):
     _, second = store(), store()
-    assert best(store.root, "w").folder == second
+    assert best_training(store.root, "w").folder == second
 
 
 def test_cancelled_trainings_are_latest_but_not_best(store):
     good, cancelled = store(), store(cancel_epsilon=100.0)
-    assert best(store.root, "w", newest=True).folder == cancelled
-    assert best(store.root, "w").folder == good
+    assert best_training(store.root, "w", newest=True).folder == cancelled
+    assert best_training(store.root, "w").folder == good
 
 
 def test_documented_selection_without_a_score(tmp_path):
@@ -82,7 +82,7 @@ def test_documented_selection_without_a_score(tmp_path):
         fields |= {"improvementFirst": value, "deltaVector": [1.0]}
         text = "\ufeff" + json.dumps(fields)
         (folder / "shift-training-result.json").write_text(text, encoding="utf-8")
-    assert best(tmp_path, "w").folder.name == "w-training_1"
+    assert best_training(tmp_path, "w").folder.name == "w-training_1"
 
 
 def test_unreadable_trainings_are_passed_over(store):
@@ -99,4 +99,4 @@ def test_unreadable_trainings_are_passed_over(store):
 def test_no_training_is_an_error(tmp_path):
     for newest in (True, False):
         with pytest.raises(InputError, match="no training of w"):
-            best(tmp_path, "w", newest)
+            best_training(tmp_path, "w", newest)

@@ -13,7 +13,7 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.shift import gate
 from casebook.shift.embedded import embed
-from casebook.shift.gate import COSINE, MARGIN, MRR, NAMES, NDCG, evaluate_shift
+from casebook.shift.gate import COSINE, EVALUATORS, MARGIN, MRR, NDCG, evaluate_shift
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_shared_references_give_the_documented_values(demo, expected):
     case = expected["eval_sim_sha256"]
     plain = evaluate_shift(demo, demo.queries, baseline=False, mode="shared")
     zero = evaluate_shift(demo, 0 * demo.queries, mode="shared")
-    for name in NAMES:
+    for name in EVALUATORS:
         identity = case["identity"][name]
         assert plain.metrics[name] == pytest.approx(identity, abs=1e-7)
         assert zero.metrics[f"{name}.shift"] == case["shift=zero"][name]
@@ -57,8 +57,8 @@ def test_durations_are_milliseconds(demo, monkeypatch):
     seconds = itertools.count()
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(seconds)))
     metrics = evaluate_shift(demo, demo.queries, baseline=False).metrics
-    assert [metrics[f"{name}.duration_ms"] for name in NAMES] == [1000.0] * len(NAMES)
-    assert metrics["evaluation.duration_ms"] == 1000.0 * (2 * len(NAMES) + 1)
+    assert [metrics[f"{name}.duration_ms"] for name in EVALUATORS] == [1000.0] * len(EVALUATORS)
+    assert metrics["evaluation.duration_ms"] == 1000.0 * (2 * len(EVALUATORS) + 1)
 
 
 def test_wrong_mode_and_shape(demo):
@@ -82,7 +82,7 @@ def moved(decoys):
 @pytest.mark.parametrize(("amount", "verdict"), [(1.0, "pass"), (0.0, "pass"), (-2.0, "fail")])
 def test_gate_verdicts(moved, amount, verdict):
     for decision in gate.DECISIONS:
-        report = gate.judge(moved(amount), decision=decision)
+        report = gate.judge_shift(moved(amount), decision=decision)
         assert report.verdict == verdict
 
 
@@ -95,14 +95,14 @@ def run_of(moved, deltas):
 
 def test_noise_is_undecided_on_bounds_and_passes_on_the_point(moved):
     run = run_of(moved, [0.5, -0.5, 0.4, -0.4, 0.01])
-    assert gate.judge(run).verdict == "undecided"
-    assert gate.judge(run, decision="point").verdict == "pass"
+    assert gate.judge_shift(run).verdict == "undecided"
+    assert gate.judge_shift(run, decision="point").verdict == "pass"
 
 
 @pytest.mark.parametrize(("delta", "passed"), [(-0.004, True), (-0.005, True), (-0.006, False)])
 def test_documented_threshold(moved, delta, passed):
-    assert (gate.judge(run_of(moved, [delta] * 8)).verdict == "pass") is passed
-    assert gate.judge(run_of(moved, [delta] * 8), "rank").verdict == "fail"
+    assert (gate.judge_shift(run_of(moved, [delta] * 8)).verdict == "pass") is passed
+    assert gate.judge_shift(run_of(moved, [delta] * 8), "rank").verdict == "fail"
 
 
 @pytest.mark.data
@@ -110,7 +110,7 @@ def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
     """Ties favour the first reference, so that no information scored best."""
     run = evaluate_shift(demo, 0 * demo.queries, mode="shared")
     assert run.metrics[f"{NDCG}.delta"] > 0.18
-    report = gate.judge(run, "rank", decision="point")
+    report = gate.judge_shift(run, "rank", decision="point")
     assert report.verdict == "fail"
     assert "degenerate" in gate.note(report.checks[0])
 
@@ -121,42 +121,42 @@ def test_not_a_number_and_missing_fail(decoys, moved):
     run = evaluate_shift(decoys, vectors)
     assert run.metrics[NDCG] is None
     assert run.degenerate == ["q03"]
-    assert gate.judge(run).verdict == "fail"
-    report = gate.judge(moved(1.0, baseline=False))
+    assert gate.judge_shift(run).verdict == "fail"
+    report = gate.judge_shift(moved(1.0, baseline=False))
     assert report.verdict == "fail"
     assert "MISSING" in gate.note(report.checks[0])
 
 
 def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
     run = run_of(moved, [0.1] * 60)
-    assert gate.judge(run).verdict == "pass"
+    assert gate.judge_shift(run).verdict == "pass"
     for groups, verdict in ((np.arange(60) // 10, "pass"), (np.arange(60) // 12, None)):
-        report = gate.judge(run, clusters=groups)
+        report = gate.judge_shift(run, clusters=groups)
         assert report.verdict == (verdict or "undecided")
     assert report.checks[0]["reason"] == "fewer_than_six_clusters"
-    assert gate.judge(run, clusters=groups, decision="point").verdict == "pass"
+    assert gate.judge_shift(run, clusters=groups, decision="point").verdict == "pass"
 
 
 def test_an_interval_by_query_does_not_pass_the_gate(moved):
     """Of five groups the interval is by query, and may lie above the threshold: nothing is decided about new groups."""
     run = run_of(moved, np.linspace(0.1, 0.3, 60))
-    [check, _] = gate.judge(run, clusters=np.arange(60) // 12).checks
+    [check, _] = gate.judge_shift(run, clusters=np.arange(60) // 12).checks
     assert check["low"] > 0
     assert check["verdict"] == "undecided"
     assert "fewer than six groups" in gate.note(check)
-    assert gate.judge(run, clusters=np.arange(60) // 10).verdict == "pass"
+    assert gate.judge_shift(run, clusters=np.arange(60) // 10).verdict == "pass"
 
 
 @pytest.mark.parametrize(("loss", "verdict"), [(0.001, "pass"), (0.1, "fail")])
 def test_six_groups_are_enough_for_the_gate(moved, loss, verdict):
     """The fewest groups that decide are six, and queries without groups count alone."""
     run = run_of(moved, -loss * np.linspace(0.9, 1.1, 6))
-    assert gate.judge(run).verdict == verdict
-    assert gate.judge(run_of(moved, -loss * np.linspace(0.9, 1.1, 5))).verdict == "undecided"
+    assert gate.judge_shift(run).verdict == verdict
+    assert gate.judge_shift(run_of(moved, -loss * np.linspace(0.9, 1.1, 5))).verdict == "undecided"
 
 
 def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
-    report = gate.judge(moved(0.0))
+    report = gate.judge_shift(moved(0.0))
     assert report.verdict == "pass"
     assert {(check["low"], check["high"]) for check in report.checks} == {(None, None)}
     assert all("no row differs" in gate.note(check) for check in report.checks)
@@ -164,8 +164,10 @@ def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
 
 def test_gate_file(moved, tmp_path):
     run = moved(1.0)
-    report = gate.judge(run, "rank-cosine", eps=0.01)
-    path = gate.write_gate(tmp_path / gate.FILE, report, run.metrics, Dataset="decoys", RunId="1")
+    report = gate.judge_shift(run, "rank-cosine", eps=0.01)
+    path = gate.write_gate(
+        tmp_path / gate.FILE, report, run.metrics, {"Dataset": "decoys", "RunId": "1"}
+    )
     found = json.loads(path.read_text())
     assert found["GateProfile"] == "rank-cosine" and found["Epsilon"] == 0.01
     assert len(found["Notes"]) == 3
@@ -174,7 +176,7 @@ def test_gate_file(moved, tmp_path):
 
 def test_one_query_cannot_pass(planted):
     data = planted({"q": [1.0, 0]}, {"a": [1.0, 0], "b": [0, 1]}, {"q": {"a": 1}})
-    report = gate.judge(evaluate_shift(data, data.queries))
+    report = gate.judge_shift(evaluate_shift(data, data.queries))
     assert (report.verdict, report.checks[0]["reason"]) == ("undecided", "fewer_than_six_units")
 
 
@@ -182,6 +184,6 @@ def test_one_query_cannot_pass(planted):
 @pytest.mark.parametrize("eps", [-1.0, float("nan"), float("inf")])
 def test_unknown_profiles_and_bad_thresholds_are_refused(moved, profile, eps):
     with pytest.raises(InputError, match="unknown gate profile"):
-        gate.judge(moved(0.0), profile)
+        gate.judge_shift(moved(0.0), profile)
     with pytest.raises(InputError, match="eps"):
-        gate.judge(moved(0.0), eps=eps)
+        gate.judge_shift(moved(0.0), eps=eps)

@@ -11,7 +11,14 @@ from casebook.data import load
 from casebook.errors import InputError
 from casebook.shift import study
 from casebook.shift.embedded import divide, embed, folds, group_labels, per_query
-from casebook.shift.learn import LEARNERS, MODES, cross_fit, learn_posneg, learn_ridge, select
+from casebook.shift.learn import (
+    LEARNERS,
+    TRAINING_MODES,
+    cross_fit,
+    learn_posneg,
+    learn_ridge,
+    select_shift,
+)
 
 GRID = LEARNERS["posneg-uniform"]
 
@@ -95,7 +102,7 @@ def test_clips(planted):
     assert learn_posneg(data, max_norm=None).norm == pytest.approx(9 * np.sqrt(2))
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", TRAINING_MODES)
 def test_a_planted_direction_is_found(decoys, mode):
     shift = learn_posneg(decoys, mode=mode)
     before = decoys.score(decoys.queries)["RR"].mean()
@@ -152,7 +159,7 @@ def test_held_out_judgements_change_nothing_about_their_own_shift(smoke):
     flipped.relevant[:] = relevant
     train = sorted(set(range(len(smoke))) - set(fold))
     for data in (smoke, flipped):
-        chosen = select(data, train, GRID)
+        chosen = select_shift(data, train, GRID)
         assert np.array_equal(chosen.shift.vector, fit.selections[0].shift.vector)
         assert chosen.scale == fit.selections[0].scale
 

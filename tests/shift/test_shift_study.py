@@ -14,7 +14,13 @@ from casebook import frames, paths
 from casebook.data import load
 from casebook.data.splits import RetrievalDataset
 from casebook.shift.embedded import embed, group_labels
-from casebook.shift.learn import AS_DOCUMENTED, DOCUMENTED, LEARNERS, SELECTION, cross_fit
+from casebook.shift.learn import (
+    AS_DOCUMENTED,
+    DOCUMENTED_MODE,
+    LEARNERS,
+    SELECTION_MEASURE,
+    cross_fit,
+)
 from casebook.shift.study import (
     BASELINE,
     CHANCE,
@@ -22,7 +28,7 @@ from casebook.shift.study import (
     gains,
     planned_gains,
     run_drift,
-    run_study,
+    run_shift_study,
 )
 from casebook.stats import intervals, tests
 from casebook.verdicts import NOT_MEASURED
@@ -30,12 +36,12 @@ from casebook.verdicts import NOT_MEASURED
 
 @pytest.fixture(scope="module")
 def study():
-    return run_study(load("smoke"), Simulated("semantic-hash"), draws=3)
+    return run_shift_study(load("smoke"), Simulated("semantic-hash"), draws=3)
 
 
 def test_gains_are_the_differences_of_the_means(study):
     gained = gains(study, planned_gains(study, n_resamples=500), n_resamples=500)
-    means = study.scores[SELECTION].mean()
+    means = study.scores[SELECTION_MEASURE].mean()
     expected = (means.drop(BASELINE) - means[BASELINE]).drop(list(study.unmoved))
     measured = gained[~gained["system"].isin(study.unmoved)].set_index("system")
     assert measured["gain"].to_dict() == pytest.approx(expected.to_dict())
@@ -49,25 +55,27 @@ def test_the_documented_setting_is_measured_at_scale_1_and_first(study):
     assert next(iter(study.fits)) == AS_DOCUMENTED
     fit = study.fits[AS_DOCUMENTED]
     assert (fit.scales == 1).all() and fit.unmoved is None
-    assert (fit.moves == study.fits[DOCUMENTED].moves).all()
-    scores = study.data.score(study.data.queries + fit.moves)[SELECTION]
-    assert scores.to_numpy() == pytest.approx(study.scores[SELECTION][AS_DOCUMENTED].to_numpy())
+    assert (fit.moves == study.fits[DOCUMENTED_MODE].moves).all()
+    scores = study.data.score(study.data.queries + fit.moves)[SELECTION_MEASURE]
+    assert scores.to_numpy() == pytest.approx(
+        study.scores[SELECTION_MEASURE][AS_DOCUMENTED].to_numpy()
+    )
     assert study.in_sample[AS_DOCUMENTED].scales.tolist() == [1.0] * len(study.data)
 
 
 def test_a_shift_of_scale_0_was_not_measured(study):
-    fit = study.fits[DOCUMENTED]
-    still = replace(study, fits=study.fits | {DOCUMENTED: replace(fit, scales=0 * fit.scales)})
+    fit = study.fits[DOCUMENTED_MODE]
+    still = replace(study, fits=study.fits | {DOCUMENTED_MODE: replace(fit, scales=0 * fit.scales)})
     planned = planned_gains(still, n_resamples=500)
     gained = gains(still, planned, n_resamples=500).set_index("system")
-    for name in (DOCUMENTED, f"{DOCUMENTED}-random"):
+    for name in (DOCUMENTED_MODE, f"{DOCUMENTED_MODE}-random"):
         row = gained.loc[name]
         assert row["reason"] == "every fold chose scale 0, so no question was moved"
         assert row[["gain", "gain low", "gain high", "p_adjusted"]].isna().all()
-    assert gained.loc[DOCUMENTED, "verdict"] == NOT_MEASURED
+    assert gained.loc[DOCUMENTED_MODE, "verdict"] == NOT_MEASURED
     assert gained.loc[AS_DOCUMENTED, "verdict"] != NOT_MEASURED
     # Moved without an effect is another matter: the oracle still tries all scales.
-    assert f"{DOCUMENTED}-oracle-scale" not in still.unmoved
+    assert f"{DOCUMENTED_MODE}-oracle-scale" not in still.unmoved
 
 
 def test_with_few_groups_the_one_verdict_is_by_question(study):
@@ -90,10 +98,10 @@ def test_insurance_as_documented_is_no_zero():
     """Scale 0, which our selection chooses there, is no result; scale 1 and 2 are."""
     data = embed(load("insurance"))
     fit = cross_fit(data, LEARNERS[AS_DOCUMENTED], scales=(1.0,))
-    base = data.score(data.queries, [SELECTION])[SELECTION]
+    base = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE]
     expected = {1.0: (-0.012, -0.028, 0.004), 2.0: (-0.045, -0.072, -0.019)}
     for scale, numbers in expected.items():
-        gain = data.score(fit.shifted(data, scale), [SELECTION])[SELECTION] - base
+        gain = data.score(fit.shifted(data, scale), [SELECTION_MEASURE])[SELECTION_MEASURE] - base
         [interval] = tests.difference_intervals(gain, group_labels(data), n_resamples=2_000)
         assert (interval.estimate, interval.low, interval.high) == pytest.approx(
             numbers, abs=0.0015
@@ -119,7 +127,7 @@ def test_where_nothing_can_be_learned_the_documented_shift_is_not_measured():
     dataset = RetrievalDataset(
         "answered", "test", documents, queries, {name: {name: 1} for name in ids}
     )
-    study = run_study(dataset, OneWord(), k=3, draws=2)
+    study = run_shift_study(dataset, OneWord(), k=3, draws=2)
     assert study.unmoved[AS_DOCUMENTED] == "no shift was learned, so no question was moved"
     gained = gains(study, planned_gains(study, n_resamples=100), n_resamples=100).set_index(
         "system"
@@ -163,18 +171,18 @@ def execute(monkeypatch, tmp_path, **parameters):
 
 
 def test_bounds_lie_above_what_they_bound(study):
-    means = study.scores[SELECTION].mean()
+    means = study.scores[SELECTION_MEASURE].mean()
     for name in ("posneg-uniform", "ridge"):
         assert means[f"{name}-oracle-scale"] >= means[name]
         assert means[f"{name}-in-sample"] >= means[BASELINE]
-        assert study.draws[name][SELECTION].mean() == pytest.approx(means[f"{name}-random"])
+        assert study.draws[name][SELECTION_MEASURE].mean() == pytest.approx(means[f"{name}-random"])
     assert means[CHANCE] < means[BASELINE]
     assert set(study.controls) == set(means.index) - {BASELINE, *study.fits}
 
 
 def test_numbers_and_choices_are_whole(study):
     numbers = study.numbers(n_resamples=200, seed=0)
-    assert set(numbers) == set(study.scores[SELECTION])
+    assert set(numbers) == set(study.scores[SELECTION_MEASURE])
     assert numbers["ridge"]["original:map@1"]["value"] == numbers["ridge"]["RR"]["value"]
     assert numbers["ridge"]["RR"]["control"] == numbers[CHANCE]["RR"]["value"]
     for fit in study.fits.values():
@@ -183,7 +191,7 @@ def test_numbers_and_choices_are_whole(study):
 
 
 def test_the_same_seed_gives_the_same_scores(study):
-    again = run_study(load("smoke"), Simulated("semantic-hash"), draws=3)
+    again = run_shift_study(load("smoke"), Simulated("semantic-hash"), draws=3)
     assert all(frame.equals(again.scores[measure]) for measure, frame in study.scores.items())
 
 
@@ -201,7 +209,7 @@ def test_drift_scores_every_question_at_every_stage():
     table = drift_table(rows, n_resamples=200)
     unmoved = table["moved"] == 0
     assert (
-        set(table.loc[unmoved, "system"]) == {DOCUMENTED}
+        set(table.loc[unmoved, "system"]) == {DOCUMENTED_MODE}
         and table.loc[unmoved, "gain"].isna().all()
     )
     table = table[~unmoved]
@@ -235,7 +243,7 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
     names = execute(monkeypatch, tmp_path, encoder=Simulated("semantic-hash"), **settings)
     assert {function for function, *_ in seen} == {"sign_flips", "ratio_draws"}
     assert {(count, seed) for _, count, seed in seen} == {(120, 7)}
-    gained, numbers = names["gained"].set_index("system"), names["numbers"]
+    gained, numbers = names["gained"].set_index("system"), names["gain_numbers"]
     for system, row in gained.iterrows():  # one interval of one gain, wherever it stands
         found = numbers[system]["nDCG@10 gain"]
         written = pd.Series([found["value"], *found["ci"]], dtype=float)
@@ -260,6 +268,6 @@ def test_resamples_and_seed_reach_every_draw_of_the_chapter(monkeypatch, tmp_pat
             row.verdict,
             None if np.isnan(row.gain) else row.gain,
         )
-    drift = names["found"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
+    drift = names["drift_numbers"]["drift_stage_2"]["ridge"]["nDCG@10 gain"]
     last = names["stages"].query("system == 'ridge' and stage == 2").iloc[0]
     assert (drift["value"], drift["n"], drift["control"]) == (last["gain"], last["n"], 0.0)

@@ -276,7 +276,7 @@ class EmbeddingShift(QuestionsParameters):
     drift_seeds: list_of(Seed, "of whole numbers of at least 0, such as [1337, 1338]")
 
     def check_questions(self, dataset):
-        plugin("casebook.shift.study:check_questions")(dataset, vars(self))
+        plugin("casebook.shift.study:check_shift_questions")(dataset, vars(self))
 
 
 class QueryLength(QuestionsParameters):

@@ -64,14 +64,14 @@ def train(
     Example: casebook shift train insurance --mode posneg-uniform --hardneg-topk 2
     """
     from casebook.runs.registry import locate
-    from casebook.shift.artifacts import Setup, train
+    from casebook.shift.artifacts import Setup, train_shift
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
         raise InputError(
             "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other documents: leave it out"
         )
     setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
-    folder, result, stats = train(setup, locate(domain, tenant).results)
+    folder, result, stats = train_shift(setup, locate(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(
@@ -106,17 +106,17 @@ def run(applied, context: typer.Context, dataset: Dataset, as_json: Json = False
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
-    from casebook.shift.artifacts import run, text_of
+    from casebook.shift.artifacts import run_shift, text_of
 
     layout, result, setup = _trained(context, dataset, applied)
     again = _arguments(dataset, result, layout, applied["domain"], applied["scale"])
-    report = run(setup, result, layout, scale=applied["scale"], arguments=again)
+    report = run_shift(setup, result, layout, scale=applied["scale"], arguments=again)
     folder, *records = map(str, (report.folder, *report.records))
     value = {"folder": folder, "runs": records, "values": report.values, "measures": report.metrics}
     lines = [report.note] if report.note else []
-    for measure, found in report.metrics.items():
-        cells = "  ".join(f"{name} {text_of(number)}" for name, number in found.items())
-        lines.append(f"{measure:8} {cells}  n={found['delta']['n']}")
+    for measure, numbers in report.metrics.items():
+        cells = "  ".join(f"{name} {text_of(number)}" for name, number in numbers.items())
+        lines.append(f"{measure:8} {cells}  n={numbers['delta']['n']}")
     show(value | {"note": report.note}, as_json, lines, [folder, *records])
 
 
@@ -203,7 +203,7 @@ def eval_(
 
 
 def _trained(context, dataset, applied):
-    """The folders, the training that the options name, and its setup; a training of another tenant is refused."""
+    """Folders, training and setup that the options name; another tenant's training is refused."""
     from casebook.runs.registry import check_tenant, locate
     from casebook.shift.artifacts import find_training
 
@@ -211,10 +211,10 @@ def _trained(context, dataset, applied):
     layout = locate(applied["domain"], applied["tenant"])
     if applied["training"] is not None:
         check_tenant(applied["training"], layout.tenant)
-    found = find_training(
+    result, setup = find_training(
         dataset, layout.results, newest=applied["latest"], folder=applied["training"]
     )
-    return layout, *found
+    return layout, result, setup
 
 
 @segments_app.command("compare")
@@ -237,12 +237,12 @@ def compare(
     parts = read_segments(segments)
     for path in (parts.baseline, parts.shifted):
         check_tenant(path, current_tenant())
-    found = compare_segments(parts, measure, seed=seed)
-    lines = [", ".join(f"{count} {name}" for name, count in found["counts"].items())]
-    for system, measures in found["kpi"].items():
-        gains = found["delta"].get(system, {})
+    comparison = compare_segments(parts, measure, seed=seed)
+    lines = [", ".join(f"{count} {name}" for name, count in comparison["counts"].items())]
+    for system, measures in comparison["kpi"].items():
+        gains = comparison["delta"].get(system, {})
         for name, number in measures.items():
-            mark = "*" if name == found["metric"] else " "
+            mark = "*" if name == comparison["metric"] else " "
             gain = f"  gain {text_of(gains[name])}" if gains else ""
             lines.append(f"{mark}{system:10} {name:7} {text_of(number)}{gain}")
-    show(found, as_json, lines)
+    show(comparison, as_json, lines)

@@ -86,7 +86,8 @@ def load_claims(path, kind="plain"):
     """
     if kind not in formats():
         raise InputError(f"unknown format {kind!r}: choose from {', '.join(formats())}")
-    rows, passages = {}, []
+    rows = {}
+    passages = []
     for number, record in read_records(path)[0]:
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
             continue  # official files begin with a blank record
@@ -102,12 +103,13 @@ def load_claims(path, kind="plain"):
         passages += [{"claim_id": name} | passage for passage in evidence]
     if not rows:
         raise InputError(f"{path}: holds no claims")
-    claims = pd.DataFrame(list(rows.values())).assign(
-        label=pd.Series([row["label"] for row in rows.values()], dtype=object)
-    )
+    claims = pd.DataFrame(list(rows.values()))
+    claims["label"] = pd.Series([row["label"] for row in rows.values()], dtype=object)
     order = ["claim_id", "claim", "label", "original_label"]
     claims = claims[[*order, *claims.columns.drop(order)]]
-    columns = dict.fromkeys([*EVIDENCE, *(name for passage in passages for name in passage)])
+    columns = dict.fromkeys(EVIDENCE)  # a dict keeps the order
+    for passage in passages:
+        columns |= dict.fromkeys(passage)
     evidence = pd.DataFrame(passages, columns=list(columns))
     return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence)
 
@@ -115,11 +117,10 @@ def load_claims(path, kind="plain"):
 def from_card(card, files, split):
     """Claims of a card, whose loader names the format."""
     (path,) = files.values()
-    found = load_claims(path, card.loader)
-    card.expect(
-        **{label.lower(): int(n) for label, n in found.claims["label"].value_counts().items()}
-    )
-    return replace(found, key=card.key, split=split, card=card)
+    claim_set = load_claims(path, card.loader)
+    counts = claim_set.claims["label"].value_counts()
+    card.expect(**{label.lower(): int(n) for label, n in counts.items()})
+    return replace(claim_set, key=card.key, split=split, card=card)
 
 
 climate_fever = feverous_s = from_card
@@ -128,20 +129,20 @@ climate_fever = feverous_s = from_card
 def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
-    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str) | {
-        "atoms": list
-    }
+    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str)
+    fields["atoms"] = list
     rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
     claims["label"] = claims["original_label"].map(formats()["plain"]["labels"])
     claims = claims[["claim_id", "claim", "label", "original_label", "category", "hops", "cluster"]]
-    parts = [(row["id"], atom["evidence"], atom["label"]) for row in rows for atom in row["atoms"]]
     # Every part needs its own passage: together they are one gold set.
-    passages = [
-        (name, found["doc_id"], 0, found["doc_id"], found["quote"], label)
-        for name, found, label in parts
-    ]
+    passages = []
+    for row in rows:
+        for atom in row["atoms"]:
+            doc_id = atom["evidence"]["doc_id"]
+            quote = atom["evidence"]["quote"]
+            passages.append((row["id"], doc_id, 0, doc_id, quote, atom["label"]))
     evidence = pd.DataFrame(passages, columns=EVIDENCE)
     return ClaimSet(card.key, split, claims, evidence, card)
 
@@ -154,22 +155,24 @@ def formats():
 
 def _read(record, kind, number):
     """Row of one record, and its passages."""
-    known = formats()[kind]
-    key, meaning = known.get("id", "id"), known["labels"]
+    layout = formats()[kind]
+    key = layout.get("id", "id")
+    labels = layout["labels"]
     row = {
         "claim_id": (str(record[key]) if key else "") or str(number),
         "claim": record.get("claim"),
-        "original_label": record.get(known.get("label", "label")),
+        "original_label": record.get(layout.get("label", "label")),
     }
-    row |= {name: record.get(source) for name, source in known.get("columns", {}).items()}
+    row |= {name: record.get(source) for name, source in layout.get("columns", {}).items()}
     if kind == "averitec":
         row["category"] = "; ".join(record.get("claim_types", [])) or None
     if kind == "plain":
         row |= {k: v for k, v in record.items() if k not in {"id", "label", "evidence", *row}}
-    passages = list(_LAYOUTS[known["evidence"]](record, row, meaning))
-    if row["original_label"] not in (*meaning, None, ""):
-        raise ValueError(f"unknown label {row['original_label']!r}: it has {', '.join(meaning)}")
-    return row | {"label": meaning.get(row["original_label"])}, passages
+    read_passages = _LAYOUTS[layout["evidence"]]
+    passages = list(read_passages(record, row, labels))  # may decide the row's label
+    if row["original_label"] not in (*labels, None, ""):
+        raise ValueError(f"unknown label {row['original_label']!r}: it has {', '.join(labels)}")
+    return row | {"label": labels.get(row["original_label"])}, passages
 
 
 def _passage(name, source, number=0, text=None, label=None):
@@ -205,18 +208,19 @@ def _sentences(record, row, labels):
 
 
 def _rationales(record, row, labels):
-    """Rationales of abstracts: one (SciFact-Open) or a list of them (SciFact); they decide the row's label."""
-    found = []
+    """Rationales of abstracts: one (SciFact-Open) or a list (SciFact); they decide the label."""
+    sets = []
     for doc, rationales in record.get("evidence", {}).items():
-        rationales = rationales if isinstance(rationales, list) else [rationales]
-        found += [
-            (doc, number, r["label"], r.get("sentences", [])) for number, r in enumerate(rationales)
-        ]
-    said = sorted({str(label) for _, _, label, _ in found})
-    row["original_label"] = (
-        "CONFLICT" if said == ["CONTRADICT", "SUPPORT"] else ", ".join(said) or "NOT_ENOUGH_INFO"
-    )
-    for doc, number, label, sentences in found:
+        if not isinstance(rationales, list):
+            rationales = [rationales]
+        for number, rationale in enumerate(rationales):
+            sets.append((doc, number, rationale["label"], rationale.get("sentences", [])))
+    distinct = sorted({str(label) for _, _, label, _ in sets})
+    if distinct == ["CONTRADICT", "SUPPORT"]:
+        row["original_label"] = "CONFLICT"
+    else:
+        row["original_label"] = ", ".join(distinct) or "NOT_ENOUGH_INFO"
+    for doc, number, label, sentences in sets:
         for sentence in sentences:
             yield _passage(f"{doc}:{sentence}", doc, number, label=labels.get(label))
 
@@ -225,9 +229,8 @@ def _answers(record, row, labels):
     for number, question in enumerate(record.get("questions", [])):
         for answer in question.get("answers", []):
             text = f"{question['question']} {answer.get('answer', '')}".strip()
-            yield _passage(
-                f"q{number}", answer.get("source_url") or answer.get("cached_source_url"), text=text
-            )
+            source = answer.get("source_url") or answer.get("cached_source_url")
+            yield _passage(f"q{number}", source, text=text)
 
 
 def _text(record, row, labels):

@@ -57,25 +57,26 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     >>> smoke.documents["doc_id"].iloc[0], load("smoke_test").name
     ('home-1', 'smoke_test')
     """
-    if own := paths.data_folder(name):
-        return _load_folder(*own, split or "test", titles, max_missing)
+    folder = paths.data_folder(name)
+    if folder:
+        return _load_folder(*folder, split or "test", titles, max_missing)
     if is_plugin(name):
         return _load_plugin(name, split, titles)
-    card, named = resolve(name)
+    card, split_in_name = resolve(name)
     if card.kind != kind:
-        fitting = ", ".join(key for key, other in cards().items() if other.kind == kind)
+        keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
         raise InputError(
-            f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {fitting}"
+            f"dataset {card.key!r} holds {card.kind} data, not {kind} data: choose from {keys}"
         )
-    if named and split not in (None, named):
-        raise InputError(f"dataset {name!r} names split {named!r}, not {split!r}")
-    split = named or split or card.default_split
+    if split_in_name and split not in (None, split_in_name):
+        raise InputError(f"dataset {name!r} names split {split_in_name!r}, not {split!r}")
+    split = split_in_name or split or card.default_split
     if split not in card.splits:
         raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
-    found = read_split(card, sources.present(card), split)
+    dataset = read_split(card, sources.present(card), split)
     if kind == "retrieval" and titles:
-        return replace(found, documents=with_titles(found.documents))
-    return found
+        return replace(dataset, documents=with_titles(dataset.documents))
+    return dataset
 
 
 def _load_folder(key, folder, split, titles, max_missing):
@@ -94,24 +95,29 @@ def _load_folder(key, folder, split, titles, max_missing):
 
 def _load_plugin(name, split, titles):
     make = callable_plugin(name, "() -> RetrievalDataset")
-    found = called(name, make, *([split] if split else []))
-    if not isinstance(found, RetrievalDataset):
+    dataset = called(name, make, split) if split else called(name, make)
+    if not isinstance(dataset, RetrievalDataset):
         raise InputError(
-            f"{name}: expected a casebook.data.splits.RetrievalDataset, found {type(found).__name__}"
+            f"{name}: expected a casebook.data.splits.RetrievalDataset, "
+            f"found {type(dataset).__name__}"
         )
-    paths.valid_name(found.key, "dataset")
-    return replace(found, documents=with_titles(found.documents)) if titles else found
+    paths.valid_name(dataset.key, "dataset")
+    if titles:
+        return replace(dataset, documents=with_titles(dataset.documents))
+    return dataset
 
 
 def read_split(card, files, split):
     """Run the card's loader on {name: path}, and compare counts and fingerprint with the card."""
-    dataset = getattr(claims if card.kind == "claims" else sets, card.loader)(card, files, split)
-    for name, found in dataset.counts.items():
+    module = claims if card.kind == "claims" else sets
+    loader = getattr(module, card.loader)
+    dataset = loader(card, files, split)
+    for name, count in dataset.counts.items():
         expected = getattr(card.splits[split], name)
-        if found != expected:
+        if count != expected:
             raise InputError(
                 f"{card.key}, split {split}: expected {expected:,} {name}, found "
-                f"{found:,}: the files are not the ones of the card"
+                f"{count:,}: the files are not the ones of the card"
             )
     if card.fingerprint not in (None, dataset.fingerprint):
         raise InputError(
@@ -140,18 +146,19 @@ def list_datasets():
 
 def resolve(name):
     """Card, and split if one is named, behind a dataset name."""
-    known = cards()
-    if name not in known and str(name).strip(".") and Path(str(name)).is_dir():
+    all_cards = cards()
+    if name not in all_cards and str(name).strip(".") and Path(str(name)).is_dir():
         raise InputError(f"dataset {name!r} is a folder here: write ./{name}")
     paths.valid_name(name, "dataset")
-    if name in known:
-        return known[name], None
-    for key, card in known.items():
+    if name in all_cards:
+        return all_cards[name], None
+    for key, card in all_cards.items():
         split = name.removeprefix(f"{key}_")
         if split != name and split in card.splits:
             return card, split
     raise InputError(
-        f"unknown dataset {name!r}: known are {', '.join(known)}; a folder is given with a separator, as in ./{name}"
+        f"unknown dataset {name!r}: known are {', '.join(all_cards)}; "
+        f"a folder is given with a separator, as in ./{name}"
     )
 
 
@@ -160,11 +167,12 @@ def pull(names=None):
 
     Without names, what only an absent mirror has is left out and said; with names it is an error.
     """
-    found, problems = [], []
+    files = []
+    problems = []
     for card in _chosen(names):
         try:
             if names is not None or sources.reachable(card):
-                found += sources.pull(card).values()
+                files += sources.pull(card).values()
             else:
                 why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
                 print(f"{card.key}: left out: {why}", file=sys.stderr)
@@ -172,7 +180,7 @@ def pull(names=None):
             problems.append(str(error))
     if problems:
         raise InputError("; ".join(problems))
-    return found
+    return files
 
 
 def _chosen(names):
@@ -195,18 +203,12 @@ def check(names=None):
             continue
         for split in card.splits:
             try:
-                counts = read_split(card, detail, split).counts
+                dataset = read_split(card, detail, split)
             except InputError as error:
                 rows.append((card.key, split, "bad", str(error)))
             else:
-                rows.append(
-                    (
-                        card.key,
-                        split,
-                        "ok",
-                        ", ".join(f"{n:,} {what}" for what, n in counts.items()),
-                    )
-                )
+                counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
+                rows.append((card.key, split, "ok", counts))
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
 
 

@@ -1,4 +1,4 @@
-"""Loaders of the datasets that have a card, one function a loader: (card, {name: path}, split) to a split."""
+"""Loaders of the datasets that have a card: each makes a split of (card, {name: path}, split)."""
 
 import hashlib
 import json
@@ -26,9 +26,9 @@ def beir(card, files, split):
 
 
 def beir_halves(card, files, split):
-    """A BEIR folder with one set of judgements, whole or in two halves."""
-    whole = replace(beir(card, files, "test"), split=split)
-    return whole if split == "all" else whole.subset(halve(whole.groups, seed=0)[split], split)
+    """A BEIR folder with one set of judgements, undivided or in two halves."""
+    dataset = replace(beir(card, files, "test"), split=split)
+    return _half(dataset, seed=0)
 
 
 def irled(card, files, split):
@@ -52,43 +52,53 @@ def consumer_contracts(card, files, split):
     # A first line of more than ten words is text, not a heading.
     documents["section"] = [line if len(line.split()) <= 10 else None for line in first_lines]
     relevant = {name: clauses[row["contract"]] for name, row in zip(names, rows, strict=True)}
-    first = {}  # clauses that differ in spaces only stay in one half
-    same = {doc: first.setdefault("".join(text.split()), doc) for text, doc in clauses.items()}
-    groups = {query: same[doc] for query, doc in relevant.items()}
+    group_of_text = {}  # clauses that differ in spaces only stay in one half
+    group_of_clause = {}
+    for text, doc in clauses.items():
+        group_of_clause[doc] = group_of_text.setdefault("".join(text.split()), doc)
+    groups = {query: group_of_clause[doc] for query, doc in relevant.items()}
     qrels = {query: {doc: 1} for query, doc in relevant.items()}
-    return _part(
-        RetrievalDataset(
-            card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"
-        )
+    dataset = RetrievalDataset(
+        card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"
     )
+    return _half(dataset, seed=HALVES)
 
 
 def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
     rows = _rows(files["test.jsonl"], context=str, question=str, answer=str)
-    texts = {row["context"] for row in rows}  # in an order that gives nothing away
-    sentences = _numbered(
-        sorted(texts, key=lambda text: hashlib.sha256(text.encode()).hexdigest()), "s{:04d}"
-    )
+    texts = {row["context"] for row in rows}
+    sentences = _numbered(sorted(texts, key=_sha256), "s{:04d}")  # an order that reveals nothing
     questions = _numbered((row["question"] for row in rows), "q{:03d}")
     card.expect(pairs=len(rows), questions=len(questions), sentences=len(sentences))
-    judged = {query: {} for query in questions.values()}
+    judgements = {query: {} for query in questions.values()}
     for row in rows:
-        judged[questions[row["question"]]][sentences[row["context"]]] = int(row["answer"] == "True")
-    qrels = {
-        query: dict(sorted(row.items()))
-        for query, row in judged.items()
-        if len(set(row.values())) == 2
-    }
-    components = connected_components(judged)
+        query = questions[row["question"]]
+        judgements[query][sentences[row["context"]]] = int(row["answer"] == "True")
+    qrels = {}
+    for query, grades in judgements.items():
+        if len(set(grades.values())) == 2:
+            qrels[query] = dict(sorted(grades.items()))
+    components = connected_components(judgements)
     queries = pd.DataFrame({"query_id": questions.values(), "text": questions.keys()})
     queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
     documents = pd.DataFrame({"doc_id": sentences.values(), "title": "", "text": sentences.keys()})
-    candidates = {query: list(row) for query, row in qrels.items()}
-    named = {"groups": {query: components[query] for query in qrels}, "cluster": "sets of policies"}
-    return _part(
-        RetrievalDataset(card.key, split, documents, queries, qrels, card, candidates, **named)
+    dataset = RetrievalDataset(
+        card.key,
+        split,
+        documents,
+        queries,
+        qrels,
+        card,
+        candidates={query: list(grades) for query, grades in qrels.items()},
+        groups={query: components[query] for query in qrels},
+        cluster="sets of policies",
     )
+    return _half(dataset, seed=HALVES)
+
+
+def _sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _numbered(texts, pattern):
@@ -96,16 +106,15 @@ def _numbered(texts, pattern):
     return {text: pattern.format(n) for n, text in enumerate(dict.fromkeys(texts), start=1)}
 
 
-def _part(whole):
-    return (
-        whole
-        if whole.split == "all"
-        else whole.subset(halve(whole.groups, HALVES)[whole.split], whole.split)
-    )
+def _half(dataset, seed):
+    """The half that the split of a dataset names, or all of it."""
+    if dataset.split == "all":
+        return dataset
+    return dataset.subset(halve(dataset.groups, seed)[dataset.split], dataset.split)
 
 
 def pdpabench(card, files, split):
-    """PDPABench: questions about Singapore's Personal Data Protection Act 2012, from the study's own files."""
+    """PDPABench: questions about Singapore's Personal Data Protection Act 2012."""
     chunks = _rows(
         files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str
     )
@@ -179,8 +188,8 @@ def licence_notices(card, files, split):
     card.expect(licences=len(licences), notices=sum(map(len, notices.values())))
     queries = pd.DataFrame(
         {"query_id": name, "text": text, "licence": key}
-        for key, found in sorted(notices.items())
-        for name, text in found[:3]
+        for key, notices_of_licence in sorted(notices.items())
+        for name, text in notices_of_licence[:3]
         if split == "all" or not _names_licence(text, licences[key])
     )
     relevant = dict(zip(queries["query_id"], queries["licence"], strict=True))
@@ -211,9 +220,12 @@ def front_matter(name, content):
 
 def _names_licence(notice, licence):
     """Whether a notice holds a name of its licence word for word."""
-    names = (licence.get(field) for field in ("key", "name", "short_name", "spdx_license_key"))
     notice = " ".join(notice.casefold().split())
-    return any(" ".join(name.casefold().split()) in notice for name in names if name is not None)
+    for field in ("key", "name", "short_name", "spdx_license_key"):
+        name = licence.get(field)
+        if name is not None and " ".join(name.casefold().split()) in notice:
+            return True
+    return False
 
 
 def fact_sheets(card, files, split):
@@ -249,23 +261,22 @@ def _annotated(card, split, rows, judgements, documents=0):
 
 
 def vader(card, files, split):
-    """The VADER lexicon: one item a line, with the ratings of ten people and what its authors state of them."""
+    """The VADER lexicon: one item a line, with ten people's ratings and its authors' statistics."""
     rows = [line.split("\t") for _, line in read_lines(files["vader_lexicon.txt"])]
     ids = pd.Index([f"v{n:04d}" for n in range(1, len(rows) + 1)], name="item_id")
     ratings = pd.DataFrame([json.loads(row[3]) for row in rows], index=ids, dtype=float)
     ratings.columns = [f"p{k}" for k in range(1, ratings.shape[1] + 1)]
     items = pd.DataFrame({"item_id": ids, "text": [row[0] for row in rows]})
-    items["mean"], items["sd"] = (
-        ratings.mean(axis=1).to_numpy(),
-        ratings.std(axis=1, ddof=0).to_numpy(),
-    )
-    items["stated_mean"], items["stated_sd"] = ([float(row[k]) for row in rows] for k in (1, 2))
+    items["mean"] = ratings.mean(axis=1).to_numpy()
+    items["sd"] = ratings.std(axis=1, ddof=0).to_numpy()
+    items["stated_mean"] = [float(row[1]) for row in rows]
+    items["stated_sd"] = [float(row[2]) for row in rows]
+    mean_error = (items["mean"] - items["stated_mean"]).abs()
+    sd_error = (items["sd"] - items["stated_sd"]).abs()
     card.expect(
         repeated_tokens=int(items["text"].duplicated().sum()),
-        means_that_differ=int(
-            ((items["mean"] - items["stated_mean"]).abs() > 0.05).sum()
-        ),  # of rounding
-        deviations_that_differ=int(((items["sd"] - items["stated_sd"]).abs() > 0.00001).sum()),
+        means_that_differ=int((mean_error > 0.05).sum()),  # of rounding
+        deviations_that_differ=int((sd_error > 0.00001).sum()),
     )
     counts = {
         "documents": len(ratings),
@@ -279,8 +290,8 @@ def vader(card, files, split):
 def pdpabench_votes(card, files, split):
     """The double-blind study, from its two tables or from the workbooks of its raters."""
     if "votes.csv" in files:
-        tables = ([row for _, row in _sheet(files[f"{name}.csv"])] for name in ("votes", "items"))
-        votes, items = (pd.DataFrame(rows).fillna("") for rows in tables)
+        votes = pd.DataFrame([row for _, row in _sheet(files["votes.csv"])]).fillna("")
+        items = pd.DataFrame([row for _, row in _sheet(files["items.csv"])]).fillna("")
     else:
         votes, items = from_workbooks(files.values())
     numbers = ["row", "item", *VOTES[5:]]
@@ -294,32 +305,31 @@ def pdpabench_votes(card, files, split):
         "queries": votes["rater"].nunique(),
         "judgements": len(votes),
     }
-    content = [
-        table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])
-    ]  # no comments
-    return StudySet(
-        card.key, split, counts, content, card, votes=votes[[*VOTES, "comment"]], items=items
-    )
+    # Comments are no part of the fingerprint.
+    content = [table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])]
+    votes = votes[[*VOTES, "comment"]]
+    return StudySet(card.key, split, counts, content, card, votes=votes, items=items)
 
 
 def from_workbooks(paths):
-    """Votes and items of forms in the documented layout, one rater a file; the card's fingerprint vouches for them."""
-    rows = [
-        {"rater": path.name.removesuffix("_answers.xlsx"), "row": place, "comment": ""} | record
-        for path in paths
-        for place, (_, record) in enumerate(_sheet(path), start=1)
-    ]
+    """Votes and items of forms in the documented layout, one rater a file."""
+    rows = []
+    for path in paths:
+        rater = path.name.removesuffix("_answers.xlsx")
+        for number, (_, record) in enumerate(_sheet(path), start=1):
+            rows.append({"rater": rater, "row": number, "comment": ""} | record)
     votes = pd.DataFrame(rows).rename(
         columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
     )
     for column in ("prompt", *_OUTPUTS):
         votes[column] = [" ".join(str(text).split()) for text in votes[column]]
     votes["item"] = votes["prompt"].rank(method="dense").astype(int)
-    first, second = (votes[column] for column in _OUTPUTS)
-    left = votes["rag_side"] == "S1"
-    votes = votes.assign(rag=first.where(left, second), base=second.where(left, first)).fillna(
-        {"comment": ""}
-    )
+    left = votes["system1_output"]
+    right = votes["system2_output"]
+    rag_is_left = votes["rag_side"] == "S1"
+    votes["rag"] = left.where(rag_is_left, right)
+    votes["base"] = right.where(rag_is_left, left)
+    votes = votes.fillna({"comment": ""})
     return votes, votes.drop_duplicates("item").sort_values("item", ignore_index=True)
 
 
@@ -344,43 +354,36 @@ def _rows(path, **fields):
     return [row for _, row in read_jsonl(path, fields)]
 
 
-def _rows_of(part, files, **fields):
+def _rows_of(split, files, **fields):
     """Objects of the only file that belong to a split."""
-    return [
-        row for row in _rows(*files.values(), split=str, **fields) if part in ("all", row["split"])
-    ]
+    rows = _rows(*files.values(), split=str, **fields)
+    return [row for row in rows if split in ("all", row["split"])]
 
 
 def drift_stages(seed=1337):
-    """Stages of a generated insurance collection: a base, then confusers among the policies, then other wordings.
+    """Stages of a generated insurance collection: a base, confusers among the policies, rewording.
 
     Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds a seed.
     """
     path = DATA / "drift" / f"{seed}.jsonl.gz"
     if not path.is_file():
-        known = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
+        seeds = sorted(int(p.name.split(".")[0]) for p in path.parent.glob("*.jsonl.gz"))
         raise InputError(
-            f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, known))}"
+            f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, seeds))}"
         )
     rows = _rows(path)
-    policies = pd.DataFrame([row for row in rows if "policy" in row]).sort_values(
-        "policy", ignore_index=True
-    )
-    asked = pd.DataFrame([row for row in rows if "question" in row]).rename(
-        columns={"question": "query_id"}
-    )
+    policies = pd.DataFrame([row for row in rows if "policy" in row])
+    policies = policies.sort_values("policy", ignore_index=True)
+    questions = pd.DataFrame([row for row in rows if "question" in row])
+    questions = questions.rename(columns={"question": "query_id"})
     documents = pd.DataFrame({"doc_id": policies["policy"], "title": "", "text": policies["text"]})
     base = documents[~policies["confuser"]].reset_index(drop=True)
-    queries = asked[["query_id", "text", "group", "line", "wording"]]
-    qrels, groups = (
-        dict(zip(asked["query_id"], asked[name], strict=True)) for name in ("relevant", "group")
-    )
-    parts = [
-        (base, queries),
-        (documents, queries),
-        (documents, queries.assign(text=asked["rewritten"])),
-    ]
+    queries = questions[["query_id", "text", "group", "line", "wording"]]
+    reworded = queries.assign(text=questions["rewritten"])
+    qrels = dict(zip(questions["query_id"], questions["relevant"], strict=True))
+    groups = dict(zip(questions["query_id"], questions["group"], strict=True))
     return [
-        RetrievalDataset(f"stage-{number:02d}", "test", *part, qrels, groups=groups)
-        for number, part in enumerate(parts)
+        RetrievalDataset("stage-00", "test", base, queries, qrels, groups=groups),
+        RetrievalDataset("stage-01", "test", documents, queries, qrels, groups=groups),
+        RetrievalDataset("stage-02", "test", documents, reworded, qrels, groups=groups),
     ]

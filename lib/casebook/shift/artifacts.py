@@ -26,28 +26,47 @@ from casebook.runs.record import (
     write_per_query,
 )
 from casebook.runs.registry import record_run
-from casebook.shift.embedded import KEYS, MEASURES, SHARES, divide, embed, group_labels, per_query
-from casebook.shift.learn import DOCUMENTED, MODES, SCALES, learn_posneg
+from casebook.shift.embedded import (
+    DOCUMENTED_MEASURES,
+    SHIFT_MEASURES,
+    SPLIT_SHARES,
+    divide,
+    embed,
+    group_labels,
+    per_query,
+)
+from casebook.shift.learn import CANDIDATE_SCALES, DOCUMENTED_MODE, TRAINING_MODES, learn_posneg
 from casebook.shift.segments import means_and_gains
 from casebook.stats.samples import check_choice
 
-RESULT, READABLE, STATS = (
-    "shift-training-result.json",
-    "shift-training-result.md",
-    "training_stats.json",
-)
+RESULT = "shift-training-result.json"
+READABLE = "shift-training-result.md"
+STATS = "training_stats.json"
 _LEGACY_RESULT = "result.json"
-SYSTEMS = ("baseline", "posneg")
+RUN_SYSTEMS = ("baseline", "posneg")
 SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection score
 TIE = 1e-12
 LARGEST_SCALE = 1e6
 _TOP_DIMENSIONS = 8
 _BOUND = ("DatasetHash", "SplitHash", "EncoderHash")  # in which training and run must agree
 _FIELDS = (
-    *("WorkflowName", "CreatedUtc", "BaseDirectory", "ComparisonRuns", "Scale", "Labels"),
-    *("ImprovementFirst", "ImprovementFirstPlusDelta", "DeltaImprovement", "DeltaNorm"),
-    *("DeltaVector", "TrainingMode", "CancelOutEpsilon", "IsCancelled", "CancelReason"),
-    *("SelectionScore", "SelectionSource"),
+    "WorkflowName",
+    "CreatedUtc",
+    "BaseDirectory",
+    "ComparisonRuns",
+    "Scale",
+    "Labels",
+    "ImprovementFirst",
+    "ImprovementFirstPlusDelta",
+    "DeltaImprovement",
+    "DeltaNorm",
+    "DeltaVector",
+    "TrainingMode",
+    "CancelOutEpsilon",
+    "IsCancelled",
+    "CancelReason",
+    "SelectionScore",
+    "SelectionSource",
 )
 
 
@@ -57,29 +76,28 @@ class Setup:
 
     dataset: str
     embedder: str = "minilm"
-    mode: str = DOCUMENTED
+    mode: str = DOCUMENTED_MODE
     hard_negatives: int = 1
     by: str = "group"
     seed: int = 0
 
     def __post_init__(self):
-        check_choice("mode", self.mode, MODES)  # before any vector is computed
+        check_choice("mode", self.mode, TRAINING_MODES)  # before any vector is computed
 
 
 def prepare(setup):
-    """Load, embed and divide a dataset: the whole, its parts train, dev and test, and labels that fingerprint them."""
+    """Load, embed and divide a dataset: all of it, its parts, and labels that fingerprint them."""
     encoder = load_encoder(setup.embedder)
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
+    query_ids = {part: [data.query_ids[row] for row in rows] for part, rows in division.items()}
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
-        "SplitHash": digest(
-            {part: [data.query_ids[row] for row in rows] for part, rows in division.items()}
-        ),
+        "SplitHash": digest(query_ids),
         "SplitBy": setup.by,
         "SplitSizes": {part: len(rows) for part, rows in division.items()},
-        "SplitShares": SHARES,
+        "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
         "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives},
@@ -102,33 +120,32 @@ def names_of(dataset):
     return f"{dataset.key}-posneg", f"{dataset.key}-PosNeg"
 
 
-def train(setup, root):
-    """Learn on the training queries, choose the scale on the development queries, and store both."""
+def train_shift(setup, root):
+    """Learn on the training queries, choose the scale on the development queries, store both."""
     data, parts, labels = prepare(setup)
-    shift, dev = (
-        learn_posneg(parts["train"], None, setup.mode, hard_negatives=setup.hard_negatives),
-        parts["dev"],
-    )
+    shift = learn_posneg(parts["train"], mode=setup.mode, hard_negatives=setup.hard_negatives)
+    dev = parts["dev"]
     means = {
-        scale: documented_means(dev, dev.queries + scale * shift.move(dev.queries))
-        for scale in SCALES
+        scale: documented_measure_means(dev, dev.queries + scale * shift.move(dev.queries))
+        for scale in CANDIDATE_SCALES
     }
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
-    scale = min(scale for scale, score in scores.items() if score >= max(scores.values()) - TIE)
+    best_score = max(scores.values())
+    scale = min(scale for scale, score in scores.items() if score >= best_score - TIE)
     result = training_result(
         shift, names_of(data.dataset)[0], means[0.0], means[scale], labels, scale
     )
     return write_training(root, result, shift.stats), result, shift.stats
 
 
-def documented_means(data, vectors):
+def documented_measure_means(data, vectors):
     """Means of map@1 and ndcg@3, by their documented names."""
-    means = data.score(vectors, KEYS).mean()
-    return {key.removeprefix(ORIGINAL): float(means[key]) for key in KEYS}
+    means = data.score(vectors, DOCUMENTED_MEASURES).mean()
+    return {key.removeprefix(ORIGINAL): float(means[key]) for key in DOCUMENTED_MEASURES}
 
 
 def selection_score(before, after):
-    """Score by which a scale and the best training are chosen: the weighted gain of both documented measures."""
+    """Weighted gain of both documented measures, by which scale and best training are chosen."""
     return sum(weight * (after[key] - before[key]) for key, weight in SELECTION_WEIGHTS.items())
 
 
@@ -152,11 +169,13 @@ class TrainingResult:
 
     @property
     def score(self):
-        """What the best result is chosen by; of results without a selection score, the documented improvement."""
+        """What the best result is chosen by: selection score, else documented improvement."""
         if self.values.get("SelectionScore") is not None:
             return float(self.values["SelectionScore"])
-        both = float(self.values.get("ImprovementFirstPlusDelta") or 0)
-        return both if abs(both) >= TIE else float(self.values.get("ImprovementFirst") or 0)
+        first_plus_delta = float(self.values.get("ImprovementFirstPlusDelta") or 0)
+        if abs(first_plus_delta) >= TIE:
+            return first_plus_delta
+        return float(self.values.get("ImprovementFirst") or 0)
 
 
 def training_result(shift, workflow, before, after, labels, scale):
@@ -219,17 +238,18 @@ def _write_readable(path, title, lines):
 
 
 def read_training(folder):
-    """Read a training result; names in any letter case, a byte order mark is taken."""
+    """Read a training result; names in any letter case, with or without a byte order mark."""
     folder = Path(folder)
     names = [folder] if folder.is_file() else [folder / RESULT, folder / _LEGACY_RESULT]
     path = next((p for p in names if p.is_file()), None)
     if path is None:
         raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
-    known = {name.lower(): name for name in _FIELDS}
+    spelling = {name.lower(): name for name in _FIELDS}
     try:
         raw = parse_json(path.read_text(encoding="utf-8-sig"))
-        result = TrainingResult({known.get(k.lower(), k): v for k, v in raw.items()}, path.parent)
-        _ = result.created, result.score, result.vector
+        values = {spelling.get(name.lower(), name): value for name, value in raw.items()}
+        result = TrainingResult(values, path.parent)
+        _ = result.created, result.score, result.vector  # damaged values are found here
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a training result: {error}") from None
     return result
@@ -244,19 +264,23 @@ def trainings(root, workflow):
     return results
 
 
-def best(root, workflow, newest=False):
-    """The training with the highest selection score that is not cancelled, of equals the newest; or the newest."""
-    found = trainings(root, workflow)
-    if not found:
+def best_training(root, workflow, newest=False):
+    """Choose the training with the highest selection score, of equals the newest; or the newest.
+
+    The best is chosen among those that were not cancelled.
+    """
+    results = trainings(root, workflow)
+    if not results:
         raise InputError(f"{root}: no training of {workflow}: use 'casebook shift train' first")
     if newest:
-        return found[0]
-    found = [result for result in found if not result.values.get("IsCancelled")]
-    if not found:
+        return results[0]
+    applicable = [result for result in results if not result.values.get("IsCancelled")]
+    if not applicable:
         raise InputError(
-            f"{root}: every training of {workflow} was cancelled: --latest takes the newest, unapplied"
+            f"{root}: every training of {workflow} was cancelled: "
+            "--latest takes the newest, unapplied"
         )
-    return max(found, key=lambda result: (round(result.score, 12), result.created))
+    return max(applicable, key=lambda result: (round(result.score, 12), result.created))
 
 
 def find_training(dataset, root, *, newest=False, folder=None):
@@ -265,22 +289,23 @@ def find_training(dataset, root, *, newest=False, folder=None):
         below = Path(root) / folder
         result = read_training(folder if Path(folder).exists() or not below.exists() else below)
     else:
-        result = best(root, names_of(load_dataset(dataset))[0], newest)
+        result = best_training(root, names_of(load_dataset(dataset))[0], newest)
     try:
         labels = result.values["Labels"]
-        learned = labels["Parameters"]
-        kept = (
-            labels["Encoder"],
-            learned["mode"],
-            learned["hard_negatives"],
-            labels["SplitBy"],
-            labels["Seed"],
+        parameters = labels["Parameters"]
+        setup = Setup(
+            dataset=str(dataset),
+            embedder=labels["Encoder"],
+            mode=parameters["mode"],
+            hard_negatives=parameters["hard_negatives"],
+            by=labels["SplitBy"],
+            seed=labels["Seed"],
         )
     except (KeyError, TypeError):
         raise InputError(
             f"{result.folder}: does not say which embedder and split it was made with; train again"
         ) from None
-    return result, Setup(str(dataset), *kept)
+    return result, setup
 
 
 def check_split(labels, result):
@@ -289,7 +314,8 @@ def check_split(labels, result):
     for key in _BOUND:
         if trained.get(key) != labels[key]:
             raise InputError(
-                f"{result.folder}: was trained with another {key}; train again, so that no test query was learned from"
+                f"{result.folder}: was trained with another {key}; train again, "
+                "so that no test query was learned from"
             )
 
 
@@ -314,7 +340,10 @@ def unapplied(result, scale):
     """Say why no shift was applied, if none was."""
     if scale:
         return None
-    why = "the scale is 0, which training chooses if no scale raises the selection score of the development questions"
+    why = (
+        "the scale is 0, which training chooses if no scale raises the selection score "
+        "of the development questions"
+    )
     if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
     return (
@@ -325,63 +354,77 @@ def unapplied(result, scale):
 RunReport = namedtuple("RunReport", "folder records metrics values note")
 
 
-def run(setup, result, layout, *, scale=None, arguments=None):
-    """Evaluate a stored shift on the test queries; write the documented files and record two comparable runs."""
-    (data, parts, labels), started = prepare(setup), now()
+def run_shift(setup, result, layout, *, scale=None, arguments=None):
+    """Evaluate a stored shift on the test queries, write its files and record two comparable runs."""
+    data, parts, labels = prepare(setup)
+    started = now()
     check_split(labels, result)
-    test, vectors, trained = parts["test"], {}, {}
-    for name, amount in zip(SYSTEMS, (0.0, scale), strict=True):
-        vectors[name], used = shift_queries(test, result, amount)
-        trained[name] = documented_means(
-            parts["train"], shift_queries(parts["train"], result, amount)[0]
-        )
-    note = unapplied(result, used)
-    groups = group_labels(test)
-    metrics, scores = {}, [test.score(moved) for moved in vectors.values()]
-    for measure in MEASURES:
-        means, [gain] = means_and_gains(
-            np.stack([frame[measure] for frame in scores], axis=1), groups
-        )
-        if note:
-            gain |= {"value": None, "reason": "no shift was applied"}
-        metrics[measure.removeprefix(ORIGINAL)] = dict(zip(SYSTEMS, means, strict=True)) | {
-            "delta": gain
-        }
-    values = _documented(data, metrics, trained, started) | {
-        "Scale": used,
-        "TrainingId": result.folder.name,
+    test = parts["test"]
+    shifted, applied_scale = shift_queries(test, result, scale)
+    vectors = {"baseline": test.queries, "posneg": shifted}
+    train = parts["train"]
+    train_means = {
+        "baseline": documented_measure_means(train, train.queries),
+        "posneg": documented_measure_means(train, shift_queries(train, result, scale)[0]),
     }
-    frames = {name: per_query(test, v).assign(Group=groups) for name, v in vectors.items()}
-    folder = (
-        layout.results
-        / f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
-    )
-    for name, frame in frames.items():
-        write_per_query(folder / per_query_name(name), frame)
+    note = unapplied(result, applied_scale)
+    groups = group_labels(test)
+    metrics = _means_and_delta(test, vectors, groups, note)
+    values = _documented(data, metrics, train_means, started)
+    values["Scale"] = applied_scale
+    values["TrainingId"] = result.folder.name
+    name = f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+    folder = layout.results / name
+    frames = {}
+    for system in RUN_SYSTEMS:
+        frames[system] = per_query(test, vectors[system]).assign(Group=groups)
+        write_per_query(folder / per_query_name(system), frames[system])
     write_json(folder / "metrics-posneg.json", values)
-    cells = [
-        (m, *map(text_of, found.values()), found["delta"]["n"]) for m, found in metrics.items()
-    ]
+    cells = []
+    for measure, numbers in metrics.items():
+        texts = [text_of(number) for number in numbers.values()]
+        cells.append((measure, *texts, numbers["delta"]["n"]))
     table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
     _write_readable(folder / "metrics-posneg.md", values["WorkflowName"], table)
-    records, workflow = [], names_of(data.dataset)[1]
-    for name in SYSTEMS:
-        means = {measure: found[name]["value"] for measure, found in metrics.items()}
-        means |= {f"train.{key}": mean for key, mean in trained[name].items()}
+    workflow = names_of(data.dataset)[1]
+    workflows = {"baseline": f"{workflow}-Baseline", "posneg": workflow}
+    scales = {"baseline": 0.0, "posneg": applied_scale}
+    records = []
+    for system in RUN_SYSTEMS:
+        means = {measure: numbers[system]["value"] for measure, numbers in metrics.items()}
+        means |= {f"train.{key}": mean for key, mean in train_means[system].items()}
         record = RunRecord.model_construct(
             run_id=uuid.uuid4().hex,
-            workflow=workflow if name == "posneg" else f"{workflow}-Baseline",
+            workflow=workflows[system],
             started=started,
             completed=now(),
             success=True,
-            labels=labels | {"Training": result.folder.name, "Scale": used * (name == "posneg")},
+            labels=labels | {"Training": result.folder.name, "Scale": scales[system]},
             metrics=means,
         )
-        records.append(record_run(layout, record, frames[name], arguments))
+        records.append(record_run(layout, record, frames[system], arguments))
     return RunReport(folder, records, metrics, values, note)
 
 
-def _documented(data, metrics, trained, started):
+def _means_and_delta(test, vectors, groups, note):
+    """Means of both systems and their difference, by measure."""
+    scores = [test.score(vectors[system]) for system in RUN_SYSTEMS]
+    metrics = {}
+    for measure in SHIFT_MEASURES:
+        columns = np.stack([frame[measure] for frame in scores], axis=1)
+        [baseline, shifted], [delta] = means_and_gains(columns, groups)
+        if note:
+            delta |= {"value": None, "reason": "no shift was applied"}
+        metrics[measure.removeprefix(ORIGINAL)] = {
+            "baseline": baseline,
+            "posneg": shifted,
+            "delta": delta,
+        }
+    return metrics
+
+
+def _documented(data, metrics, train_means, started):
+    """Results under their documented names."""
     counts = data.account()
     values = {
         "WorkflowName": names_of(data.dataset)[0],
@@ -392,11 +435,12 @@ def _documented(data, metrics, trained, started):
         "DroppedQueries": counts["reasons"],
     }
     for key, stem in (("map@1", "Map"), ("ndcg@3", "Ndcg3")):
-        found = metrics[key]
-        values |= {f"Delta{stem}": found["delta"]["value"], f"Delta{stem}Ci": found["delta"]["ci"]}
-        for system, name in zip(SYSTEMS, ("Baseline", "PosNeg"), strict=True):
-            values[f"{stem}{name}"] = found[system]["value"]
-            values[f"Train{stem}{name}"] = trained[system][key]
+        numbers = metrics[key]
+        values[f"Delta{stem}"] = numbers["delta"]["value"]
+        values[f"Delta{stem}Ci"] = numbers["delta"]["ci"]
+        for system, name in zip(RUN_SYSTEMS, ("Baseline", "PosNeg"), strict=True):
+            values[f"{stem}{name}"] = numbers[system]["value"]
+            values[f"Train{stem}{name}"] = train_means[system][key]
     return values
 
 

@@ -1,4 +1,4 @@
-"""A dataset with its vectors: what a shift is learned from and judged on, and how its queries are divided."""
+"""A dataset with its vectors, which shifts are learned from and evaluated on, and its divisions."""
 
 import math
 from collections import Counter
@@ -15,9 +15,12 @@ from casebook.models.encoders import load_encoder
 from casebook.runs.record import PER_QUERY_FIELDS
 from casebook.stats.samples import check_choice, check_count
 
-MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
-KEYS = ("original:map@1", "original:ndcg@3")  # Ap1 and Ndcg3 of the per-query records
-SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
+SHIFT_MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
+DOCUMENTED_MEASURES = (
+    "original:map@1",
+    "original:ndcg@3",
+)  # Ap1 and Ndcg3 of the per-query records
+SPLIT_SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
 BY = ("group", "document", "query")
 SMALLEST_NORM = 1e-12
 TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
@@ -81,11 +84,11 @@ class EmbeddedDataset:
         """Judgements of the queries."""
         return {query: self.dataset.qrels[query] for query in self.query_ids}
 
-    def score(self, vectors, measures=MEASURES):
+    def score(self, vectors, measures=SHIFT_MEASURES):
         """Measure the rankings that query vectors give: a frame, queries x measures."""
         return evaluate(self.qrels(), self.run(vectors), list(measures)).frame()
 
-    def chance(self, measures=MEASURES):
+    def chance(self, measures=SHIFT_MEASURES):
         """Expected value of a random order of each query's pool, computed and not drawn."""
         pools = zip(self.query_ids, self.pools, strict=True)
         run = {query: dict.fromkeys(self.doc_ids[pool], 0.0) for query, pool in pools}
@@ -93,40 +96,39 @@ class EmbeddedDataset:
 
 
 def embed(dataset, encoder="minilm"):
-    """Embed a dataset, by an encoder or its name, and find its effective queries: those with a relevant document."""
+    """Embed a dataset, by an encoder or its name; effective queries have a relevant document."""
     if isinstance(encoder, str):
         encoder = load_encoder(encoder)
-    places = {doc: n for n, doc in enumerate(dataset.documents["doc_id"])}
-    everything = sorted(places, reverse=True)
-    kept, pools, relevant, dropped = [], [], [], {}
+    rows = {doc: row for row, doc in enumerate(dataset.documents["doc_id"])}
+    all_documents = sorted(rows, reverse=True)
+    query_ids = []
+    pools = []
+    relevant = []
+    dropped = {}
     for query in dataset.queries["query_id"]:
-        pool = everything
+        pool = all_documents
         if dataset.candidates is not None:
             pool = sorted(dataset.candidates.get(query, ()), reverse=True)
-        judged = dataset.qrels.get(query, {})
-        hits = np.array([judged.get(doc, 0) > 0 for doc in pool])
-        if not hits.any():
+        grades = dataset.qrels.get(query, {})
+        is_relevant = np.array([grades.get(doc, 0) > 0 for doc in pool])
+        if not is_relevant.any():
             dropped[query] = "no_relevant" if query in dataset.qrels else "no_judgement"
             continue
-        kept.append(query)
-        pools.append(np.array([places[doc] for doc in pool]))
-        relevant.append(hits)
-    if not kept:
+        query_ids.append(query)
+        pools.append(np.array([rows[doc] for doc in pool]))
+        relevant.append(is_relevant)
+    if not query_ids:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
-    asked = dataset.queries.set_index("query_id")["text"].loc[kept].tolist()
-    queries, documents = (
-        encoder.encode_queries(asked),
-        encoder.encode_documents(dataset.documents["text"].tolist()),
-    )
-    queries, documents = (
-        np.asarray(queries, dtype=np.float64),
-        np.asarray(documents, dtype=np.float64),
-    )
+    query_texts = dataset.queries.set_index("query_id")["text"].loc[query_ids].tolist()
+    queries = encoder.encode_queries(query_texts)
+    queries = np.asarray(queries, dtype=np.float64)
+    documents = encoder.encode_documents(dataset.documents["text"].tolist())
+    documents = np.asarray(documents, dtype=np.float64)
     for kind, vectors in (("query", queries), ("document", documents)):
         wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(wrong):
             raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
-    return EmbeddedDataset(dataset, kept, queries, documents, pools, relevant, dropped)
+    return EmbeddedDataset(dataset, query_ids, queries, documents, pools, relevant, dropped)
 
 
 def cosines(queries, documents):
@@ -139,28 +141,31 @@ def _unit(vectors):
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > SMALLEST_NORM)
 
 
-def best_first(scores):
+def ranking_order(scores):
     """Order of the scores of one pool."""
     return np.argsort(-scores, kind="stable")
 
 
 def per_query(data, vectors):
-    """One documented record per query: rank of the first relevant document, its scores, the best three documents."""
-    measured, records = data.score(vectors, KEYS).to_numpy(), []
+    """One documented record per query: rank and scores of its first relevant document, top three."""
+    values = data.score(vectors, DOCUMENTED_MEASURES).to_numpy()
+    records = []
     for row, cosine in enumerate(data.scores(vectors)):
-        order = best_first(cosine)
-        ranked = data.doc_ids[data.pools[row][order]]
+        order = ranking_order(cosine)
+        ranking = data.doc_ids[data.pools[row][order]]
         rank = int(data.relevant[row][order].argmax()) + 1
-        top = [
-            *zip(ranked[:3], cosine[order[:3]].tolist(), strict=True),
-            *[(None, math.nan)] * (3 - len(order)),
-        ]
-        records.append([data.query_ids[row], ranked[rank - 1], rank, *measured[row], *sum(top, ())])
+        record = [data.query_ids[row], ranking[rank - 1], rank, *values[row]]
+        for position in range(3):
+            if position < len(order):
+                record += [ranking[position], float(cosine[order[position]])]
+            else:
+                record += [None, math.nan]
+        records.append(record)
     return pd.DataFrame(records, columns=list(PER_QUERY_FIELDS))
 
 
 def group_labels(data, by="group"):
-    """Label queries so that those with one label are not parted: of one group, else document, or of equal text."""
+    """Label queries; those of one group, else of one document, or of equal text share a label."""
     check_choice("grouping", by, BY)
     if by == "query":
         return list(data.query_ids)
@@ -180,15 +185,15 @@ def group_labels(data, by="group"):
 
 
 def divide(data, *, by="group", seed=0):
-    """Rows of queries for train, dev and test, of about the shares of `SHARES`, which share no group."""
+    """Rows of queries for train, dev and test, of about the shares of `SPLIT_SHARES`, which share no group."""
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
-    parts = dict(
-        zip(SHARES, _dealt(groups, [len(data) * share for share in SHARES.values()]), strict=True)
-    )
+    sizes = [len(data) * share for share in SPLIT_SHARES.values()]
+    parts = dict(zip(SPLIT_SHARES, _dealt(groups, sizes), strict=True))
     empty = [part for part, rows in parts.items() if not rows]
     if empty:
         raise InputError(
-            f"{data.dataset.key}: {len(groups)} groups of queries are too few: no query is left for {', '.join(empty)}"
+            f"{data.dataset.key}: {len(groups)} groups of queries are too few: "
+            f"no query is left for {', '.join(empty)}"
         )
     return parts
 
@@ -200,9 +205,9 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     """
     check_count("k", k, least=2)
     labels = group_labels(data, by)
-    groups = largest_first(
-        {row: labels[row] for row in (range(len(data)) if rows is None else rows)}, seed
-    )
+    if rows is None:
+        rows = range(len(data))
+    groups = largest_first({row: labels[row] for row in rows}, seed)
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
     return _dealt(groups, [0] * min(k, len(groups)))

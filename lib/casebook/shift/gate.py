@@ -19,21 +19,24 @@ from casebook.files import write_json
 from casebook.measures.ranking import evaluate
 from casebook.runs.record import now, utc
 from casebook.shift.artifacts import check_split, prepare, shift_queries, unapplied
-from casebook.shift.embedded import SMALLEST_NORM, best_first, group_labels
+from casebook.shift.embedded import SMALLEST_NORM, group_labels, ranking_order
 from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.stats.tests import difference_intervals
 from casebook.tables import reason_text
 from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict
 
-COSINE, MARGIN = "CosineSimilarityEvaluator", "MarginEvaluator"
-NDCG, MRR = "NdcgEvaluator", "MrrEvaluator"
-NAMES = (COSINE, MARGIN, NDCG, MRR)
+COSINE = "CosineSimilarityEvaluator"
+MARGIN = "MarginEvaluator"
+NDCG = "NdcgEvaluator"
+MRR = "MrrEvaluator"
+EVALUATORS = (COSINE, MARGIN, NDCG, MRR)
 _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
 EVALUATION_MODES = ("per-query", "shared")
 
 FILE = "acceptance_gate.json"
-DOCUMENTED_EPS, _STRICT_EPS = 0.005, 1e-6
+DOCUMENTED_EPS = 0.005
+_STRICT_EPS = 1e-6
 PROFILES = {  # tolerated loss, by evaluator
     "documented": {NDCG: DOCUMENTED_EPS, MRR: DOCUMENTED_EPS},
     "documented+cosine": {NDCG: DOCUMENTED_EPS, MRR: DOCUMENTED_EPS, COSINE: 0.0},
@@ -45,8 +48,9 @@ DECISIONS = ("bound", "point")
 SHIFTS = ("learned", "identity", "zero")
 
 
-# What the evaluators say of one shift: metrics under documented keys, frames of queries x evaluators without and with
-# the shift, and the queries whose shifted vector has no length or is not finite.
+# Result of the evaluators for one shift: metrics under documented keys, frames of queries x
+# evaluators without and with the shift, and the queries whose shifted vector has no length or is
+# not finite.
 EvaluatorRun = namedtuple("EvaluatorRun", "metrics baseline shifted degenerate")
 
 
@@ -58,21 +62,25 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
         raise InputError(
             f"shifted queries have shape {vectors.shape}, expected {data.queries.shape}"
         )
-    clock, durations = time.perf_counter(), dict.fromkeys(NAMES, 0.0)
+    start = time.perf_counter()
+    durations = dict.fromkeys(EVALUATORS, 0.0)
     shifted = _evaluators(data, vectors, mode, durations)
-    unshifted = _evaluators(data, data.queries, mode, durations) if baseline else None
+    unshifted = None
     after = shifted.mean(skipna=False)
     metrics = after.to_dict()
     if baseline:
+        unshifted = _evaluators(data, data.queries, mode, durations)
         before = unshifted.mean(skipna=False)
-        for part, values in (("baseline", before), ("shift", after), ("delta", after - before)):
-            metrics |= values.add_suffix(f".{part}").to_dict()
+        metrics |= before.add_suffix(".baseline").to_dict()
+        metrics |= after.add_suffix(".shift").to_dict()
+        metrics |= (after - before).add_suffix(".delta").to_dict()
     metrics |= {f"{name}.duration_ms": ms for name, ms in durations.items()}
-    metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - clock)
+    metrics["evaluation.duration_ms"] = 1000 * (time.perf_counter() - start)
     metrics = {name: number_or_none(value) for name, value in metrics.items()}
     lengths = np.linalg.norm(vectors, axis=1)
-    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths > SMALLEST_NORM)))
-    return EvaluatorRun(metrics, unshifted, shifted, [data.query_ids[row] for row in wrong])
+    is_degenerate = ~(np.isfinite(lengths) & (lengths > SMALLEST_NORM))
+    degenerate = [data.query_ids[row] for row in np.flatnonzero(is_degenerate)]
+    return EvaluatorRun(metrics, unshifted, shifted, degenerate)
 
 
 def _evaluators(data, vectors, mode, durations):
@@ -81,32 +89,31 @@ def _evaluators(data, vectors, mode, durations):
     usable = np.where(finite[:, None], vectors, 0.0)
     if mode == "shared":
         data = replace(data, pools=[np.arange(len(data.documents))] * len(data))
-    scores, columns = data.scores(usable), {}
-    for name in NAMES:
-        clock = time.perf_counter()
+    scores = data.scores(usable)
+    columns = {}
+    for name in EVALUATORS:
+        start = time.perf_counter()
         if name == COSINE:
-            values = [part.mean() for part in scores]
+            values = [cosines.mean() for cosines in scores]
         elif name == MARGIN:  # best minus second-best cosine; 0 with one reference, as documented
-            values = [np.diff(np.sort(part)[-2:]).sum() for part in scores]
+            values = [np.diff(np.sort(cosines)[-2:]).sum() for cosines in scores]
         else:
             values = _ranking(data, usable, scores, mode, _RANKING[name])
         columns[name] = np.where(finite, values, np.nan)
-        durations[name] += 1000 * (time.perf_counter() - clock)
+        durations[name] += 1000 * (time.perf_counter() - start)
     return pd.DataFrame(columns, index=pd.Index(data.query_ids, name="query_id"))
 
 
 def _ranking(data, vectors, scores, mode, measure):
     if mode == "per-query":
-        run, judged = data.run(vectors), data.qrels()
-    else:
-        # The first reference is the relevant one, and ties keep the references' order.
-        judged = {query: {"0": 1} for query in data.query_ids}
-        orders = zip(data.query_ids, map(best_first, scores), strict=True)
-        run = {
-            query: {str(doc): -float(place) for place, doc in enumerate(order)}
-            for query, order in orders
-        }
-    return evaluate(judged, run, [measure]).values(measure)
+        return evaluate(data.qrels(), data.run(vectors), [measure]).values(measure)
+    # The first reference is the relevant one, and ties keep the references' order.
+    qrels = {query: {"0": 1} for query in data.query_ids}
+    run = {}
+    for query, cosines in zip(data.query_ids, scores, strict=True):
+        order = ranking_order(cosines)
+        run[query] = {str(doc): -float(rank) for rank, doc in enumerate(order)}
+    return evaluate(qrels, run, [measure]).values(measure)
 
 
 # The checks are a list of dicts: metric, delta, low, high, n, eps, verdict and reason of each rule.
@@ -134,48 +141,74 @@ def profile_rules(name, eps=None):
     return dict.fromkeys(PROFILES[profile], float(eps))
 
 
-def judge(result, profile="documented", *, eps=None, decision="bound", **draws):
-    """Judge by its evaluator run whether a shift is not worse than no shift, beyond doubt: fail, undecided or pass."""
-    rules = profile_rules(profile, eps)
+def judge_shift(
+    result,
+    profile="documented",
+    *,
+    eps=None,
+    decision="bound",
+    clusters=None,
+    n_resamples=10_000,
+    seed=0,
+):
+    """Decide by its evaluator run whether a shift is not worse than no shift, within a tolerance.
+
+    The verdict is fail if any rule fails, else undecided if any is, else pass.
+    """
     check_choice("decision", decision, DECISIONS)
-    fields = ("delta", "low", "high", "verdict", "reason")
     checks = []
-    for name, threshold in rules.items():
-        known = {"metric": f"{name}.delta", "n": len(result.shifted), "eps": threshold}
-        checks.append(
-            known | dict(zip(fields, _check(result, name, threshold, decision, draws), strict=True))
-        )
-    found = {check["verdict"] for check in checks}
-    verdict = next((verdict for verdict in (FAIL, UNDECIDED) if verdict in found), PASS)
+    for name, threshold in profile_rules(profile, eps).items():
+        check = {
+            "metric": f"{name}.delta",
+            "n": len(result.shifted),
+            "eps": threshold,
+            "delta": result.metrics.get(f"{name}.delta"),
+            "low": None,
+            "high": None,
+        }
+        if check["delta"] is None:
+            check["verdict"] = FAIL
+            check["reason"] = "no baseline" if result.baseline is None else "not a number"
+        else:
+            differences = result.shifted[name] - result.baseline[name]
+            [interval] = difference_intervals(
+                differences, clusters, n_resamples=n_resamples, seed=seed
+            )
+            check["low"] = interval.low
+            check["high"] = interval.high
+            check["verdict"], check["reason"] = _verdict(
+                result, check, interval.reason, decision, clusters
+            )
+        checks.append(check)
+    verdicts = {check["verdict"] for check in checks}
+    if FAIL in verdicts:
+        verdict = FAIL
+    elif UNDECIDED in verdicts:
+        verdict = UNDECIDED
+    else:
+        verdict = PASS
     return GateReport(profile, decision, verdict, checks)
 
 
-def _check(result, name, eps, decision, draws):
-    """Difference, bounds, verdict and reason of one rule."""
-    delta, clusters = result.metrics.get(f"{name}.delta"), draws.get("clusters")
-    if delta is None:
-        return None, None, None, FAIL, "no baseline" if result.baseline is None else "not a number"
-    [interval] = difference_intervals(result.shifted[name] - result.baseline[name], **draws)
-    bounds = interval.low, interval.high
+def _verdict(result, check, interval_reason, decision, clusters):
+    """Verdict and reason of one rule."""
     if result.degenerate:
-        return delta, *bounds, FAIL, f"{len(result.degenerate)} degenerate vectors"
+        return FAIL, f"{len(result.degenerate)} degenerate vectors"
     groups = len(result.shifted) if clusters is None else len(set(clusters))
     if decision == "bound" and groups < FEWEST:
-        # Neither equal scores of so few groups nor an interval over their queries speak for new ones.
-        return delta, *bounds, UNDECIDED, too_few(groups, clusters)
-    compared = bounds
-    if decision == "point" or interval.reason in (
-        NO_UNIT_DIFFERS,
-        "no_variation",
-    ):  # all queries change alike
-        compared = delta, delta
-    return delta, *bounds, gate_verdict(*compared, -eps, inclusive=True), interval.reason
+        # Neither equal scores of so few groups nor an interval over queries speak for new groups.
+        return UNDECIDED, too_few(groups, clusters)
+    low = check["low"]
+    high = check["high"]
+    all_change_alike = interval_reason in (NO_UNIT_DIFFERS, "no_variation")
+    if decision == "point" or all_change_alike:
+        low = high = check["delta"]
+    return gate_verdict(low, high, -check["eps"], inclusive=True), interval_reason
 
 
-def write_gate(path, report, metrics, **context):
+def write_gate(path, report, metrics, context):
     """Write ``acceptance_gate.json`` under the documented names."""
-    values = {
-        **context,
+    values = context | {
         "CreatedUtc": utc(),
         "GateProfile": report.profile,
         "Decision": report.decision,
@@ -193,19 +226,34 @@ EvaluationReport = namedtuple("EvaluationReport", "folder metrics n gate note")
 
 
 def run_evaluators(
-    setup, result, layout, *, shift="learned", baseline=True, mode="per-query", scale=None, **rules
+    setup,
+    result,
+    layout,
+    *,
+    shift="learned",
+    baseline=True,
+    mode="per-query",
+    scale=None,
+    profile="documented",
+    eps=None,
+    decision="bound",
 ):
-    """Run the evaluators on the test queries, judge the shift, write manifest and gate."""
+    """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
     check_choice("shift", shift, SHIFTS)
-    profile_rules(rules.get("profile", "documented"), rules.get("eps"))
-    (_, parts, labels), started = prepare(setup), now()
+    profile_rules(profile, eps)
+    _, parts, labels = prepare(setup)
+    started = now()
     test = parts["test"]
-    vectors, note = test.queries * (shift != "zero"), None
+    note = None
     if shift == "learned":
         check_split(labels, result)
-        vectors, used = shift_queries(test, result, scale)
-        note = unapplied(result, used)
-    found = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
+        vectors, applied_scale = shift_queries(test, result, scale)
+        note = unapplied(result, applied_scale)
+    elif shift == "zero":
+        vectors = np.zeros_like(test.queries)
+    else:
+        vectors = test.queries
+    evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
     run_id = uuid.uuid4().hex
     kind = "evaluation+baseline" if baseline else "evaluation"
     folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
@@ -225,16 +273,31 @@ def run_evaluators(
         "refRole": "documents",
         "queryCount": len(test),
         "refCount": len(test.documents),
-        **dict.fromkeys(("embeddingsRoot", "refsManifestPath", "refsManifest")),
+        "embeddingsRoot": None,
+        "refsManifestPath": None,
+        "refsManifest": None,
         "labels": labels,
-        "metrics": found.metrics,
-        "degenerate": found.degenerate,
+        "metrics": evaluation.metrics,
+        "degenerate": evaluation.degenerate,
     }
     write_json(folder / "run_manifest.json", manifest)
-    verdict = None
+    report = None
     if baseline:
-        verdict = judge(found, clusters=group_labels(test), seed=setup.seed, **rules)
-        context = {"Dataset": test.dataset.name, "RunId": run_id, "RefsManifestPath": None}
-        context |= {"ResultsPath": folder.name, "Mode": mode, "Diagnostic": diagnostic}
-        write_gate(folder / FILE, verdict, found.metrics, **context)
-    return EvaluationReport(folder, found.metrics, len(test), verdict, note)
+        report = judge_shift(
+            evaluation,
+            profile,
+            eps=eps,
+            decision=decision,
+            clusters=group_labels(test),
+            seed=setup.seed,
+        )
+        context = {
+            "Dataset": test.dataset.name,
+            "RunId": run_id,
+            "RefsManifestPath": None,
+            "ResultsPath": folder.name,
+            "Mode": mode,
+            "Diagnostic": diagnostic,
+        }
+        write_gate(folder / FILE, report, evaluation.metrics, context)
+    return EvaluationReport(folder, evaluation.metrics, len(test), report, note)

@@ -8,12 +8,18 @@ import numpy as np
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.shift.embedded import best_first, folds, per_query
-from casebook.shift.segments import MEASURES, fit_tau, gap_gain
+from casebook.shift.embedded import folds, per_query, ranking_order
+from casebook.shift.segments import PER_QUERY_COLUMNS, fit_tau, gap_gain
 from casebook.stats.samples import check_choice, check_count
 
-DOCUMENTED = "posneg-uniform"
-MODES = (DOCUMENTED, "posneg-unit", "posneg-violation", "posneg-relative", "posneg-contrast")
+DOCUMENTED_MODE = "posneg-uniform"
+TRAINING_MODES = (
+    DOCUMENTED_MODE,
+    "posneg-unit",
+    "posneg-violation",
+    "posneg-relative",
+    "posneg-contrast",
+)
 MAX_NORM = 1.5
 CANCEL_EPSILON = 1e-3
 SUSPECT_NORM = 1e-3
@@ -24,16 +30,16 @@ _ZERO_SQUARED = 1e-18
 AS_DOCUMENTED = "posneg-documented"
 RIDGE = "ridge"
 LEARNERS = {  # options to choose from, by name
-    AS_DOCUMENTED: [{"mode": DOCUMENTED}],
-    **{mode: [{"mode": mode}] for mode in MODES},
+    AS_DOCUMENTED: [{"mode": DOCUMENTED_MODE}],
+    **{mode: [{"mode": mode}] for mode in TRAINING_MODES},
     # With one negative per query this rule takes the same pairs as the documented one.
     "posneg-violation": [{"mode": "posneg-violation", "hard_negatives": 5}],
     RIDGE: [{"penalty": 1.0}, {"penalty": 10.0}],
 }
-SCALES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+CANDIDATE_SCALES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 FIXED_SCALES = {AS_DOCUMENTED: (1.0,)}
 """Scales of learners that choose none: EmbeddingShift adds its vector as it was learned."""
-SELECTION = "nDCG@10"
+SELECTION_MEASURE = "nDCG@10"
 GAP_MEASURE = "ndcg@3"
 
 
@@ -67,7 +73,7 @@ class AdditiveShift:
 def learn_posneg(
     data,
     rows=None,
-    mode=DOCUMENTED,
+    mode=DOCUMENTED_MODE,
     *,
     hard_negatives=1,
     max_norm=MAX_NORM,
@@ -118,33 +124,34 @@ def learn_posneg(
     >>> learn_posneg(embed(data, Lengths())).vector.tolist()
     [1.0, -1.0]
     """
-    check_choice("mode", mode, MODES)
+    check_choice("mode", mode, TRAINING_MODES)
     check_count("hard_negatives", hard_negatives)
     if not cancel_epsilon >= 0 or not (max_norm is None or max_norm > 0):
         raise InputError("the clip must be above 0 and the cancel epsilon at least 0")
     data = data if rows is None else data.take(rows)
     if mode == "posneg-relative":
-        max_norm = (
-            RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
-            if len(data)
-            else None
-        )
+        max_norm = _relative_clip(data)
     if mode == "posneg-contrast":
-        directions, pairs = _contrasts(data), []
-        used = len(directions)
+        directions = _contrasts(data)
+        pairs = set()
+        n_used = len(directions)
     else:
-        directions, pairs, used = _errors(data, mode, hard_negatives)
+        directions, pairs, n_used = _errors(data, mode, hard_negatives)
     zero = (directions**2).sum(axis=1) <= _ZERO_SQUARED
-    directions, pairs = directions[~zero], set(pairs)
+    directions = directions[~zero]
     lengths = np.linalg.norm(directions, axis=1)
-    cases, units = len(directions), directions / lengths[:, None]
-    mean = (
-        (units if mode == "posneg-unit" else directions).mean(axis=0)
-        if cases
-        else np.zeros(directions.shape[1])
-    )
+    unit_directions = directions / lengths[:, None]
+    cases = len(directions)
+    if not cases:
+        mean = np.zeros(directions.shape[1])
+    elif mode == "posneg-unit":
+        mean = unit_directions.mean(axis=0)
+    else:
+        mean = directions.mean(axis=0)
     norm = float(np.linalg.norm(mean))
-    clipped = mean if max_norm is None or norm <= max_norm else mean * max_norm / norm
+    clipped = mean
+    if max_norm is not None and norm > max_norm:
+        clipped = mean * max_norm / norm
     clipped_norm = float(np.linalg.norm(clipped))
     stats = SimpleNamespace(
         Cases=cases,
@@ -158,34 +165,45 @@ def learn_posneg(
         ClipNorm=max_norm,
         PreClipDeltaNorm=norm,
         PostClipDeltaNorm=clipped_norm,
-        ResultantLength=float(np.linalg.norm(units.mean(axis=0))) if cases else None,
+        ResultantLength=float(np.linalg.norm(unit_directions.mean(axis=0))) if cases else None,
         CancelOutSuspected=cases > 0 and norm <= SUSPECT_NORM,
-        QueriesUsed=used,
-        QueriesWithoutError=len(data) - used,
+        QueriesUsed=n_used,
+        QueriesWithoutError=len(data) - n_used,
     )
     return AdditiveShift(clipped, mode, stats, cancel_epsilon)
 
 
+def _relative_clip(data):
+    """Length of the longest shift, relative to the length of the queries; None without queries."""
+    if not len(data):
+        return None
+    return RELATIVE_CLIP * float(np.median(np.linalg.norm(data.queries, axis=1)))
+
+
 def _errors(data, mode, hard_negatives):
-    """Directions from hard negatives to the first relevant document, the pairs, and how many queries had an error."""
-    pairs, directions, used = [], [np.empty((0, data.documents.shape[1]))], 0
+    """Directions from hard negatives to the best relevant document, pairs, number of queries."""
+    directions = [np.empty((0, data.documents.shape[1]))]
+    pairs = set()
+    n_used = 0
     for row, scores in enumerate(data.scores(data.queries)):
-        order = best_first(scores)
-        relevant, ranked = data.relevant[row][order], data.pools[row][order]
-        first = int(relevant.argmax())
-        if first == 0:
+        order = ranking_order(scores)
+        relevant = data.relevant[row][order]
+        ranking = data.pools[row][order]
+        best_relevant = int(relevant.argmax())
+        if best_relevant == 0:
             continue
-        places = np.flatnonzero(~relevant)
+        negatives = np.flatnonzero(~relevant)
         if mode == "posneg-violation":
-            places = places[places < first]
-        found = data.documents[ranked[first]] - data.documents[ranked[places]]
+            negatives = negatives[negatives < best_relevant]
+        positive = ranking[best_relevant]
+        differences = data.documents[positive] - data.documents[ranking[negatives]]
         # Pairs of equal vectors do not use up the budget of negatives.
-        nonzero = np.cumsum((found**2).sum(axis=1) > _ZERO_SQUARED)
-        taken = np.r_[0, nonzero[:-1]] < hard_negatives
-        directions.append(found[taken])
-        pairs += [(ranked[first], ranked[place]) for place in places[taken]]
-        used += 1
-    return np.concatenate(directions), pairs, used
+        n_nonzero = np.cumsum((differences**2).sum(axis=1) > _ZERO_SQUARED)
+        within_budget = np.r_[0, n_nonzero[:-1]] < hard_negatives
+        directions.append(differences[within_budget])
+        pairs |= {(positive, negative) for negative in ranking[negatives[within_budget]]}
+        n_used += 1
+    return np.concatenate(directions), pairs, n_used
 
 
 def _contrasts(data):
@@ -193,8 +211,9 @@ def _contrasts(data):
     directions = []
     for relevant, pool in zip(data.relevant, data.pools, strict=True):
         if not relevant.all():
-            found = data.documents[pool]
-            directions.append(found[relevant].mean(axis=0) - found[~relevant].mean(axis=0))
+            documents = data.documents[pool]
+            mean_relevant = documents[relevant].mean(axis=0)
+            directions.append(mean_relevant - documents[~relevant].mean(axis=0))
     return np.reshape(directions, (-1, data.documents.shape[1]))
 
 
@@ -213,46 +232,43 @@ class RidgeShift:
 
 
 def learn_ridge(data, rows=None, *, penalty=10.0):
-    """Regress the contrast of relevant and other documents on the query's vector; in the dual: few queries."""
+    """Regress the contrast of relevant and other documents on the query's vector.
+
+    In the dual form, because there are fewer queries than dimensions.
+    """
     if not penalty > 0:
         raise InputError(f"the ridge penalty must be above 0, not {penalty}")
-    data = data.take(
-        [
-            row
-            for row in (range(len(data)) if rows is None else rows)
-            if not data.relevant[row].all()
-        ]
-    )
+    if rows is None:
+        rows = range(len(data))
+    data = data.take([row for row in rows if not data.relevant[row].all()])
     basis = data.queries
-    return RidgeShift(
-        basis,
-        np.linalg.solve(basis @ basis.T + penalty * np.eye(len(data)), _contrasts(data)),
-        penalty,
-    )
+    gram = basis @ basis.T + penalty * np.eye(len(data))
+    weights = np.linalg.solve(gram, _contrasts(data))
+    return RidgeShift(basis, weights, penalty)
 
 
 def learn(data, rows, options):
     """Learn one shift with one set of options of `LEARNERS`."""
-    return (
-        learn_ridge(data, rows, **options)
-        if "penalty" in options
-        else learn_posneg(data, rows, **options)
-    )
+    if "penalty" in options:
+        return learn_ridge(data, rows, **options)
+    return learn_posneg(data, rows, **options)
 
 
-def best_scale(data, tried, scales=SCALES):
+def best_scale(data, candidates, scales=CANDIDATE_SCALES):
     """Choose by mean nDCG@10 among (options, movements) and the scales, the first of equals."""
-    best = None
-    for options, moves in tried:
+    best_score = -np.inf
+    for options, moves in candidates:
         for scale in scales:
             vectors = data.queries + scale * moves
-            score = data.score(vectors, [SELECTION])[SELECTION].mean()
-            if best is None or score > best[0] + 1e-12:
-                best = score, options, scale, vectors
-    return best[1:]
+            score = data.score(vectors, [SELECTION_MEASURE])[SELECTION_MEASURE].mean()
+            if score > best_score + 1e-12:
+                best_score = score
+                choice = (options, scale, vectors)
+    return choice
 
 
-# A learned shift, and what folds among its queries chose for it: options, scale, and the gap rule's threshold.
+# A learned shift, and what folds among its queries chose for it: options, scale, and the
+# threshold of the gap rule.
 Selection = namedtuple("Selection", "shift options scale tau")
 
 
@@ -285,60 +301,62 @@ class CrossFit:
     def choices(self):
         """What was chosen in each fold."""
         rows = []
-        for n, (fold, chosen) in enumerate(zip(self.folds, self.selections, strict=True), 1):
-            length = np.linalg.norm(self.moves[fold], axis=1).mean()
+        for n, (fold, selection) in enumerate(zip(self.folds, self.selections, strict=True), 1):
             row = {
                 "fold": n,
                 "held out": len(fold),
-                "scale": chosen.scale,
-                "tau": chosen.tau,
-                "length": length,
+                "scale": selection.scale,
+                "tau": selection.tau,
+                "length": np.linalg.norm(self.moves[fold], axis=1).mean(),
             }
-            rows.append(row | chosen.options)
+            rows.append(row | selection.options)
         return pd.DataFrame(rows)
 
 
-def select(data, rows, grid, *, scales=SCALES, k=5, by="group", seed=0):
+def select_shift(data, rows, grid, *, scales=CANDIDATE_SCALES, k=5, by="group", seed=0):
     """Learn on some queries; choose options and scale by folds among them, the first of equals."""
-    parts, tried = folds(data, k, by=by, seed=seed, rows=rows), []
+    inner_folds = folds(data, k, by=by, seed=seed, rows=rows)
+    candidates = []
     for options in grid:
         moves = np.zeros_like(data.queries)
-        for part in parts:
-            shift = learn(data, np.setdiff1d(rows, part).tolist(), options)
-            moves[part] = shift.move(data.queries[part])
-        tried.append((options, moves[rows]))
-    known = data.take(rows)
-    options, scale, vectors = best_scale(known, tried, scales)
-    before, after = per_query(known, known.queries), per_query(known, vectors)
-    column = MEASURES[GAP_MEASURE]
+        for fold in inner_folds:
+            shift = learn(data, np.setdiff1d(rows, fold).tolist(), options)
+            moves[fold] = shift.move(data.queries[fold])
+        candidates.append((options, moves[rows]))
+    training = data.take(rows)
+    options, scale, vectors = best_scale(training, candidates, scales)
+    before = per_query(training, training.queries)
+    after = per_query(training, vectors)
+    column = PER_QUERY_COLUMNS[GAP_MEASURE]
     tau = fit_tau(gap_gain(before, after), (after[column] - before[column]).array)
     return Selection(learn(data, rows, options), options, scale, tau)
 
 
-def cross_fit(data, grid, *, scales=SCALES, k=5, by="group", seed=0):
+def cross_fit(data, grid, *, scales=CANDIDATE_SCALES, k=5, by="group", seed=0):
     """Shift every query by what was learned, chosen (in folds within them) and scaled on the other folds."""
     held_out = folds(data, k, by=by, seed=seed)
     selections = []
     for fold in held_out:
-        others = np.setdiff1d(np.arange(len(data)), fold).tolist()
-        selections.append(select(data, others, grid, scales=scales, k=k, by=by, seed=seed))
+        training = np.setdiff1d(np.arange(len(data)), fold).tolist()
+        selections.append(select_shift(data, training, grid, scales=scales, k=k, by=by, seed=seed))
     return _applied(data, held_out, selections)
 
 
 def _applied(data, held_out, selections):
     """Apply to each fold what was chosen for it."""
     moves = np.zeros_like(data.queries)
-    scales, taus = np.zeros((2, len(data)))
-    for fold, chosen in zip(held_out, selections, strict=True):
-        moves[fold] = chosen.shift.move(data.queries[fold])
-        scales[fold] = chosen.scale
-        taus[fold] = chosen.tau
+    scales = np.zeros(len(data))
+    taus = np.zeros(len(data))
+    for fold, selection in zip(held_out, selections, strict=True):
+        moves[fold] = selection.shift.move(data.queries[fold])
+        scales[fold] = selection.scale
+        taus[fold] = selection.tau
     return CrossFit(moves, scales, taus, held_out, selections)
 
 
-def fit_in_sample(data, grid, scales=SCALES):
+def fit_in_sample(data, grid, scales=CANDIDATE_SCALES):
     """Learn, choose and apply a shift on the same queries, which says nothing about others."""
-    moves = [(options, learn(data, None, options).move(data.queries)) for options in grid]
-    options, scale, _ = best_scale(data, moves, scales)
-    chosen = Selection(learn(data, None, options), options, scale, np.nan)
-    return _applied(data, [list(range(len(data)))], [chosen])
+    candidates = [(options, learn(data, None, options).move(data.queries)) for options in grid]
+    options, scale, _ = best_scale(data, candidates, scales)
+    selection = Selection(learn(data, None, options), options, scale, np.nan)
+    return _applied(data, [list(range(len(data)))], [selection])

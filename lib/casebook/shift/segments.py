@@ -1,4 +1,4 @@
-"""Apply the shift to some queries and skip others: the segments file, its comparison, the gap rule and the oracle."""
+"""Shift some queries and skip others: the segments file, its comparison, gap rule and oracle."""
 
 from collections import namedtuple
 from pathlib import Path
@@ -12,9 +12,10 @@ from casebook.runs.record import query_groups, read_per_query
 from casebook.stats.intervals import mean_intervals
 from casebook.stats.tests import difference_intervals
 
-SYSTEMS = ("Baseline", "PosNeg", "Segmented")
-MEASURES = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
-APPLY, SKIP = "ApplyShift", "SkipShift"
+SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
+PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
+APPLY = "ApplyShift"
+SKIP = "SkipShift"
 _WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
 
 
@@ -36,8 +37,8 @@ def read_segments(path):
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(f"{path}: not a segments file: {error}") from None
     files = []
-    for known, name in (("varianta", "Baseline"), ("variantb", "PosNeg")):
-        value = values.get(f"{known}path") or values.get(f"{name.lower()}path")
+    for variant, name in (("varianta", "Baseline"), ("variantb", "PosNeg")):
+        value = values.get(f"{variant}path") or values.get(f"{name.lower()}path")
         if value is None:
             raise InputError(f"{path}: lacks {name}Path")
         if not isinstance(value, str):
@@ -56,8 +57,8 @@ def read_segments(path):
 
 
 def _checked_metric(metric, where="--metric"):
-    if str(metric).lower() not in MEASURES:
-        raise InputError(f"{where}: metric {metric!r}: choose {', '.join(MEASURES)}")
+    if str(metric).lower() not in PER_QUERY_COLUMNS:
+        raise InputError(f"{where}: metric {metric!r}: choose {', '.join(PER_QUERY_COLUMNS)}")
     return str(metric).lower()
 
 
@@ -116,21 +117,23 @@ def compare_segments(segments, metric=None, *, seed=0):
 
 
 def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
-    """Means of the three systems (kpi) and their paired differences from the baseline (delta), with intervals."""
-    kpi, delta = {name: {} for name in SYSTEMS}, {name: {} for name in SYSTEMS[1:]}
-    for measure, column in MEASURES.items():
-        before, after = (frame[column].to_numpy(float) for frame in (base, shifted))
+    """Means of three systems (kpi) and paired differences from the baseline (delta), with bounds."""
+    kpi = {name: {} for name in SEGMENT_SYSTEMS}
+    delta = {name: {} for name in SEGMENT_SYSTEMS[1:]}
+    for measure, column in PER_QUERY_COLUMNS.items():
+        before = base[column].to_numpy(float)
+        after = shifted[column].to_numpy(float)
         table = np.stack([before, after, np.where(apply, after, before)], axis=1)
-        for target, found in zip(
-            (kpi, delta), means_and_gains(table, groups, n_resamples, seed), strict=True
-        ):
-            for system, number in zip(target, found, strict=True):
-                target[system][measure] = number
+        means, gains = means_and_gains(table, groups, n_resamples, seed)
+        for system, number in zip(kpi, means, strict=True):
+            kpi[system][measure] = number
+        for system, number in zip(delta, gains, strict=True):
+            delta[system][measure] = number
     return {"kpi": kpi, "delta": delta}
 
 
 def means_and_gains(table, groups, n_resamples=10_000, seed=0):
-    """Means of systems [queries, systems] and their paired differences from the first, each with its interval."""
+    """Means of systems [queries, systems] and paired differences from the first, with intervals."""
     means = mean_intervals(table, groups, n_resamples=n_resamples, seed=seed)
     gains = difference_intervals(
         table[:, 1:] - table[:, :1], groups, n_resamples=n_resamples, seed=seed
@@ -146,15 +149,17 @@ def gap_gain(base, shifted):
 
 def fit_tau(gains, differences):
     """Choose the threshold of the gap rule that gains most on development queries; inf: apply to none."""
-    best, value = np.inf, 0.0
+    best_tau = np.inf
+    best_total = 0.0
     for tau in np.unique(gains[np.isfinite(gains)])[::-1]:
         total = differences[gains >= tau].sum()
-        if total > value + 1e-12:
-            best, value = float(tau), total
-    return best
+        if total > best_total + 1e-12:
+            best_tau = float(tau)
+            best_total = total
+    return best_tau
 
 
 def oracle(base, shifted, metric="ndcg@3", eps=0.0):
     """Decide with the labels of the reported queries: an upper bound, not a system."""
-    column = MEASURES[_checked_metric(metric)]
+    column = PER_QUERY_COLUMNS[_checked_metric(metric)]
     return shifted[column].to_numpy(float) - base[column].to_numpy(float) > eps

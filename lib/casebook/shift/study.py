@@ -1,4 +1,4 @@
-"""The embedding-shift experiment: every system on queries it was not learned on, beside controls and bounds."""
+"""The embedding-shift experiment: learned shifts on unseen queries, with controls and bounds."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,15 @@ from casebook.errors import InputError
 from casebook.frames import UNTESTED, contrasts
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.ablation import ScoredSystems
-from casebook.shift.embedded import MEASURES, embed, group_labels
+from casebook.shift.embedded import SHIFT_MEASURES, embed, group_labels
 from casebook.shift.learn import (
     AS_DOCUMENTED,
-    DOCUMENTED,
+    CANDIDATE_SCALES,
+    DOCUMENTED_MODE,
     FIXED_SCALES,
     LEARNERS,
     RIDGE,
-    SCALES,
-    SELECTION,
+    SELECTION_MEASURE,
     cross_fit,
     fit_in_sample,
 )
@@ -28,16 +28,51 @@ from casebook.stats.intervals import bounded
 from casebook.stats.samples import check_count, stream
 from casebook.stats.tests import difference_intervals
 
-BASELINE, CHANCE = "baseline", "chance"
-RANDOM, IN_SAMPLE, CEILING = "{}-random", "{}-in-sample", "{}-oracle-scale"
-SHOWN_APART = (AS_DOCUMENTED, DOCUMENTED, RIDGE)  # also in-sample, and with single queries held out
+BASELINE = "baseline"
+CHANCE = "chance"
+RANDOM = "{}-random"
+IN_SAMPLE = "{}-in-sample"
+CEILING = "{}-oracle-scale"
+MAIN_SYSTEMS = (
+    AS_DOCUMENTED,
+    DOCUMENTED_MODE,
+    RIDGE,
+)  # also in-sample, and with single queries held out
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
-_DRIFT = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
+_DRIFT_COLUMNS = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
+_GAIN_COLUMNS = [
+    "system",
+    "gain",
+    "gain low",
+    "gain high",
+    "p",
+    "p_adjusted",
+    "better",
+    "equal",
+    "worse",
+    "n",
+    "groups",
+    "verdict",
+    "reason",
+]
+_DRIFT_TABLE_COLUMNS = [
+    "system",
+    "stage",
+    "baseline",
+    "gain",
+    "gain low",
+    "gain high",
+    "lowest",
+    "highest",
+    "moved",
+    "seeds",
+    "n",
+    "reason",
+]
 
-
-_NAMES = {
+_READERS_NAMES = {
     AS_DOCUMENTED: "EmbeddingShift's shift, scale 1",
-    DOCUMENTED: "EmbeddingShift's shift, chosen scale",
+    DOCUMENTED_MODE: "EmbeddingShift's shift, chosen scale",
     "posneg-unit": "unit directions",
     "posneg-violation": "only violating negatives",
     "posneg-relative": "clipped to relative length",
@@ -50,8 +85,8 @@ _NAMES = {
 
 def reader_names():
     """Give what readers call each system."""
-    names = dict(_NAMES)
-    for system in SHOWN_APART:
+    names = dict(_READERS_NAMES)
+    for system in MAIN_SYSTEMS:
         name = names[system]
         names[RANDOM.format(system)] = f"random direction, length of {name}"
         names[IN_SAMPLE.format(system)] = f"{name}, in sample"
@@ -81,14 +116,16 @@ class ShiftStudy(ScoredSystems):
     @property
     def controls(self):
         """Systems that are shown but not tested: controls and bounds."""
-        return tuple(name for name in self.scores[SELECTION] if name not in {BASELINE, *self.fits})
+        return tuple(
+            name for name in self.scores[SELECTION_MEASURE] if name not in {BASELINE, *self.fits}
+        )
 
     @cached_property
     def unmoved(self):
         """Systems that moved no query, and why: they were not measured."""
         fits = self.fits | {IN_SAMPLE.format(name): fit for name, fit in self.in_sample.items()}
         reasons = {name: fit.unmoved for name, fit in fits.items()}
-        for name in SHOWN_APART:
+        for name in MAIN_SYSTEMS:
             reasons[RANDOM.format(name)] = reasons[name]
             reasons[CEILING.format(name)] = None if self.fits[name].moves.any() else reasons[name]
         return {name: reason for name, reason in reasons.items() if reason}
@@ -99,53 +136,62 @@ class ShiftStudy(ScoredSystems):
         return group_labels(self.data)
 
 
-def run_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
+def run_shift_study(dataset, encoder="minilm", *, k=5, by="group", seed=0, draws=20):
     """Learn and evaluate every shift of `LEARNERS` on one dataset."""
     data = embed(dataset, encoder)
     fits = {name: _fit(data, name, k=k, by=by, seed=seed) for name in LEARNERS}
     frames = {BASELINE: data.score(data.queries)}
-    frames |= {name: data.score(fit.shifted(data)) for name, fit in fits.items()}
+    for name, fit in fits.items():
+        frames[name] = data.score(fit.shifted(data))
     frames[CHANCE] = data.chance()
-    leaking, in_sample, spread = {}, {}, {}
-    for name in SHOWN_APART:
-        frames[RANDOM.format(name)], spread[name] = random_directions(
+    means_of_draws = {}
+    for name in MAIN_SYSTEMS:
+        mean_scores, means_of_draws[name] = random_directions(
             data, fits[name], draws=draws, seed=seed
         )
-    for name in SHOWN_APART:
+        frames[RANDOM.format(name)] = mean_scores
+    leaking = {}
+    in_sample = {}
+    for name in MAIN_SYSTEMS:
         leaking[name] = _fit(data, name, k=k, by="query", seed=seed)
-        in_sample[name] = fit_in_sample(data, LEARNERS[name], FIXED_SCALES.get(name, SCALES))
+        in_sample[name] = fit_in_sample(data, LEARNERS[name], _scales(name))
         frames[IN_SAMPLE.format(name)] = data.score(in_sample[name].shifted(data))
         if name not in FIXED_SCALES:
             frames[CEILING.format(name)] = oracle_scale(data, fits[name])
     scores = {
         measure: pd.DataFrame({name: frame[measure] for name, frame in frames.items()})
-        for measure in MEASURES
+        for measure in SHIFT_MEASURES
     }
-    return ShiftStudy(data, scores, fits, leaking, in_sample, spread, seed)
+    return ShiftStudy(data, scores, fits, leaking, in_sample, means_of_draws, seed)
 
 
-def _fit(data, name, **options):
+def _fit(data, name, *, k, seed, by="group"):
     """Cross-fit a learner by its name."""
-    return cross_fit(data, LEARNERS[name], scales=FIXED_SCALES.get(name, SCALES), **options)
+    return cross_fit(data, LEARNERS[name], scales=_scales(name), k=k, by=by, seed=seed)
 
 
-def check_questions(dataset, values):
+def _scales(name):
+    """Scales that a learner chooses from."""
+    return FIXED_SCALES.get(name, CANDIDATE_SCALES)
+
+
+def check_shift_questions(dataset, values):
     """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
 
     def blank(texts):
         return np.zeros((len(texts), 1))
 
-    nothing = SimpleNamespace(encode_queries=blank, encode_documents=blank)
-    groups = len(set(group_labels(embed(dataset, nothing), values["by"])))
+    encoder = SimpleNamespace(encode_queries=blank, encode_documents=blank)
+    groups = len(set(group_labels(embed(dataset, encoder), values["by"])))
     if groups < 3:
         raise InputError(
-            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: at least 3 are needed, to "
-            "learn from one, choose on another and hold out the third"
+            f"{dataset.key}: its questions are linked to {groups} group{'s' * (groups > 1)}: "
+            "at least 3 are needed, to learn from one, choose on another and hold out the third"
         )
 
 
 def random_directions(data, fit, *, draws=20, seed=0):
-    """Shifts of random direction, as long as the fitted ones: scores averaged over draws, and the means of each."""
+    """Random shifts as long as the fitted ones: scores averaged over draws, means of each draw."""
     check_count("draws", draws)
     lengths = fit.scales * np.linalg.norm(fit.moves, axis=1)
     frames = []
@@ -160,84 +206,87 @@ def random_directions(data, fit, *, draws=20, seed=0):
 
 
 def oracle_scale(data, fit):
-    """Give each query and measure its best scale, seen with its labels: a ceiling, not a system."""
-    found = [data.score(fit.shifted(data, scale)) for scale in SCALES]
-    return pd.DataFrame(np.max(found, axis=0), index=found[0].index, columns=found[0].columns)
+    """Choose the best scale of each query and measure by its labels: a ceiling, not a system."""
+    frames = [data.score(fit.shifted(data, scale)) for scale in CANDIDATE_SCALES]
+    best = np.max(frames, axis=0)
+    return pd.DataFrame(best, index=frames[0].index, columns=frames[0].columns)
 
 
-def planned_gains(study, measure=SELECTION, *, n_resamples=10_000, margin=0.0):
+def planned_gains(study, measure=SELECTION_MEASURE, *, n_resamples=10_000, margin=0.0):
     """Compare every learned shift with no shift, as one family of contrasts over groups of queries."""
     pairs = [(name, BASELINE) for name in study.fits]
     not_measured = {pair: study.unmoved[pair[0]] for pair in pairs if pair[0] in study.unmoved}
-    options = {
-        "margin": margin,
-        "n_resamples": n_resamples,
-        "seed": study.seed,
-        "not_measured": not_measured,
-    }
-    return contrasts(study.scores[measure], pairs, study.clusters, **options)
+    return contrasts(
+        study.scores[measure],
+        pairs,
+        study.clusters,
+        margin=margin,
+        n_resamples=n_resamples,
+        seed=study.seed,
+        not_measured=not_measured,
+    )
 
 
 def gains(study, planned, n_resamples=10_000):
-    """Gain of every system over no shift: those of `planned_gains`, and the others each on its own."""
-    frame = study.scores[SELECTION]
+    """Gain of every system over no shift: of `planned_gains`, and the others each on its own."""
+    frame = study.scores[SELECTION_MEASURE]
     differences = frame.drop(columns=BASELINE).sub(frame[BASELINE], axis=0)
     signs = np.sign(differences.round(12))
-    alone = difference_intervals(
+    intervals = difference_intervals(
         differences, study.clusters, n_resamples=n_resamples, seed=study.seed
     )
     names = {"difference": "gain", "low": "gain low", "high": "gain high"}
     family = planned.rename(columns=names).set_index("system").to_dict("index")
     rows = []
-    for name, interval in zip(differences, alone, strict=True):
-        row = bounded("gain", interval) | {"verdict": UNTESTED, "reason": interval.reason}
-        if name in study.unmoved:
-            row = {"verdict": UNTESTED, "reason": study.unmoved[name]}
-        row |= {
-            word: (signs[name] == sign).sum()
-            for word, sign in (("better", 1), ("equal", 0), ("worse", -1))
+    for name, interval in zip(differences, intervals, strict=True):
+        row = {
+            "system": name,
+            "verdict": UNTESTED,
+            "better": (signs[name] == 1).sum(),
+            "equal": (signs[name] == 0).sum(),
+            "worse": (signs[name] == -1).sum(),
+            "n": interval.n,
+            "groups": len(set(study.clusters)),
         }
-        row |= {"system": name, "n": interval.n, "groups": len(set(study.clusters))}
+        if name in study.unmoved:
+            row["reason"] = study.unmoved[name]
+        else:
+            row |= bounded("gain", interval)
+            row["reason"] = interval.reason
         rows.append(row | family.get(name, {}))
-    columns = [
-        "gain",
-        "gain low",
-        "gain high",
-        "p",
-        "p_adjusted",
-        "better",
-        "equal",
-        "worse",
-        "n",
-        "groups",
-        "verdict",
-    ]
-    table = pd.DataFrame(rows, columns=["system", *columns, "reason"])
-    return table.astype(dict.fromkeys(columns[:5], float) | {"reason": object})
+    table = pd.DataFrame(rows, columns=_GAIN_COLUMNS)
+    numeric = ["gain", "gain low", "gain high", "p", "p_adjusted"]
+    return table.astype(dict.fromkeys(numeric, float) | {"reason": object})
 
 
 def run_drift(seeds, encoder="minilm", *, k=5):
-    """Learn on stage 1 of generated collections, and run on all: rows of query, stage and system."""
+    """Learn on stage 1 of generated collections, and evaluate on every stage."""
     if isinstance(encoder, str):
         encoder = load_encoder(encoder)
-    parts = []
+    frames = []
     for seed in seeds:
         stages = [embed(dataset, encoder) for dataset in drift_stages(seed=seed)]
-        for system in SHOWN_APART:
+        for system in MAIN_SYSTEMS:
             fit = _fit(stages[TRAIN_STAGE], system, k=k, seed=seed)
             for stage, data in enumerate(stages):  # the same questions in the same order
-                vectors = data.queries.copy()
-                for fold, chosen in zip(fit.folds, fit.selections, strict=True):
-                    vectors[fold] += chosen.scale * chosen.shift.move(data.queries[fold])
-                rows = pd.DataFrame(
-                    {"query_id": data.query_ids, "seed": seed, "stage": stage, "system": system}
-                )
-                rows["group"] = rows["query_id"].map(data.dataset.groups)
-                rows["moved"] = (vectors != data.queries).any(axis=1)
-                for name, moved in (("baseline", data.queries), ("shifted", vectors)):
-                    rows[name] = data.score(moved, [SELECTION])[SELECTION].array
-                parts.append(rows[_DRIFT])
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_DRIFT)
+                rows = _drift_rows(data, fit)
+                frames.append(rows.assign(seed=seed, stage=stage, system=system)[_DRIFT_COLUMNS])
+    if not frames:
+        return pd.DataFrame(columns=_DRIFT_COLUMNS)
+    return pd.concat(frames, ignore_index=True)
+
+
+def _drift_rows(data, fit):
+    """Scores of the queries of one stage, without and with the shifts of their folds."""
+    vectors = data.queries.copy()
+    for fold, selection in zip(fit.folds, fit.selections, strict=True):
+        vectors[fold] += selection.scale * selection.shift.move(data.queries[fold])
+    rows = pd.DataFrame({"query_id": data.query_ids})
+    rows["group"] = rows["query_id"].map(data.dataset.groups)
+    rows["moved"] = (vectors != data.queries).any(axis=1)
+    rows["baseline"] = data.score(data.queries, [SELECTION_MEASURE])[SELECTION_MEASURE].array
+    rows["shifted"] = data.score(vectors, [SELECTION_MEASURE])[SELECTION_MEASURE].array
+    return rows
 
 
 def drift_table(rows, n_resamples=10_000, seed=0):
@@ -246,15 +295,24 @@ def drift_table(rows, n_resamples=10_000, seed=0):
     for (system, stage), part in rows.groupby(["system", "stage"], sort=False):
         gain = part["shifted"] - part["baseline"]
         families = part["seed"].astype(str) + " " + part["group"].astype(str)
-        [mean] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
+        [interval] = difference_intervals(gain, families, n_resamples=n_resamples, seed=seed)
         gain_of_seed = gain.groupby(part["seed"]).mean()
-        line = {"system": system, "stage": stage, "baseline": part["baseline"].mean()}
+        line = {
+            "system": system,
+            "stage": stage,
+            "baseline": part["baseline"].mean(),
+            "moved": part["moved"].sum(),
+            "seeds": len(gain_of_seed),
+            "n": interval.n,
+        }
         if part["moved"].any():
-            line |= bounded("gain", mean) | {"reason": mean.reason}
-            line |= {"lowest": gain_of_seed.min(), "highest": gain_of_seed.max()}
+            line |= bounded("gain", interval)
+            line["lowest"] = gain_of_seed.min()
+            line["highest"] = gain_of_seed.max()
+            line["reason"] = interval.reason
         else:
             line["reason"] = "every fold chose scale 0, so no question was moved"
-        lines.append(line | {"moved": part["moved"].sum(), "seeds": len(gain_of_seed), "n": mean.n})
-    columns = ["system", "stage", "baseline", "gain", "gain low", "gain high", "lowest", "highest"]
-    table = pd.DataFrame(lines, columns=[*columns, "moved", "seeds", "n", "reason"])
-    return table.astype(dict.fromkeys(columns[2:], float))
+        lines.append(line)
+    table = pd.DataFrame(lines, columns=_DRIFT_TABLE_COLUMNS)
+    numeric = ["baseline", "gain", "gain low", "gain high", "lowest", "highest"]
+    return table.astype(dict.fromkeys(numeric, float))
