@@ -416,7 +416,7 @@ class RaterAgreement(Chapter):
     permutations: Count
 
     def read(self):
-        plugin("casebook.raters.analysis:check_parameters")(vars(self))
+        plugin("casebook.raters.analysis:check_rater_agreement")(vars(self))
         return plugin("casebook.assistant.log:check_parameters")(vars(self)) if self.log else ""
 
 

@@ -17,7 +17,7 @@ from casebook.errors import InputError
 from casebook.grid import Cell
 from casebook.parameters import path_parameters, resolved
 from casebook.paths import NOTEBOOKS
-from casebook.raters.analysis import check_parameters
+from casebook.raters.analysis import check_rater_agreement
 from casebook.raters.read import read_key
 from casebook.run import plan
 
@@ -206,7 +206,7 @@ def test_options_without_effect_are_refused(casebook, study, tmp_path):
     assert not (tmp_path / "new").exists()
     parameters = {"forms": str(back), "key": str(pilot), "side_column": "nope"}
     with pytest.raises(InputError, match="side_column has no effect"):
-        check_parameters(parameters)
+        check_rater_agreement(parameters)
 
 
 def write_log(path, says="", count=12):

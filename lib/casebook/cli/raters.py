@@ -34,7 +34,7 @@ app = command_group(
     "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
 )
 
-SHOWN = (
+PRINTED_TABLES = (
     "defects",
     "win_rates",
     "preference",
@@ -318,7 +318,7 @@ def analyse_forms(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
-    from casebook.raters.analysis import analyse, answer
+    from casebook.raters.analysis import analyse, answer_lines
     from casebook.raters.read import open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
@@ -336,8 +336,8 @@ def analyse_forms(
         votes = open_forms(returned, **opening)
         found = analyse(votes, against, n_resamples=resamples, permutations=permutations, seed=seed)
         values, shown = (
-            {"answer": answer(found), "tables": found.tables},
-            {name: found.tables[name] for name in SHOWN},
+            {"answer": answer_lines(found), "tables": found.tables},
+            {name: found.tables[name] for name in PRINTED_TABLES},
         )
     else:
         _idle(
@@ -399,7 +399,7 @@ def _documented(files, opening, names, as_json):
         documented_analysis,
         documented_lines,
         impossible,
-        read_records,
+        read_documented_rows,
         records_of,
     )
     from casebook.raters.read import expand, open_forms, read_forms
@@ -407,7 +407,9 @@ def _documented(files, opening, names, as_json):
     if opening["key"]:
         judged = records_of(open_forms(read_forms(files, names), **opening))
     else:
-        judged = read_records(expand(files), opening["side_column"], opening["last_column"], names)
+        judged = read_documented_rows(
+            expand(files), opening["side_column"], opening["last_column"], names
+        )
     values = documented_analysis(judged)
     for line in impossible(judged, values):
         say(f"warning: {line}")

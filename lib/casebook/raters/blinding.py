@@ -112,9 +112,11 @@ class ArmGuess(NamedTuple):
 
 def content_audit(panel, permutations=200, seed=0):
     """Ask whether the texts alone give the systems away."""
-    texts = panel.texts[[panel.focus, panel.other]].fillna("")
+    texts = panel.texts[[panel.focus, panel.against]].fillna("")
     both = texts[(texts != "").all(axis=1)]
-    found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
+    found = guess_arms(
+        both[panel.focus], both[panel.against], n_permutations=permutations, seed=seed
+    )
     row = {
         **bounded("accuracy", found.accuracy),
         "chance": 0.5,

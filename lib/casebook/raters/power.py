@@ -19,7 +19,7 @@ from casebook.stats.samples import check_count, stream
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 MOST_VOTES = 200_000
-PRIMARY = "item sign-flip"
+PRIMARY_TEST = "item sign-flip"
 """The primary test, which speaks for the raters at hand."""
 
 NEW_RATERS = "item and rater t"
@@ -117,7 +117,7 @@ def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     p_values = {
         "pooled sign": _sign(votes.reshape(studies, -1)),
         "item majority sign": _sign(means),
-        PRIMARY: _sign_flip(means, n_resamples, seed),
+        PRIMARY_TEST: _sign_flip(means, n_resamples, seed),
         "item t": _t_test(means),
         "rater t": _t_test(votes.mean(axis=1)),
         NEW_RATERS: None,

@@ -8,12 +8,12 @@ from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.raters.forms import FORMS, LIKERT, PAIRED, SCALES, SHEET
+from casebook.raters.forms import FORMS, LIKERT, PAIRED, PAIRED_SCALES, SHEET
 from casebook.raters.power import marginal_probability
 from casebook.raters.read import read_key
 from casebook.stats.samples import stream
 
-RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in PAIRED_SCALES]
 LIKERT_RATED = [column.name for column in LIKERT.answers]
 
 
@@ -97,7 +97,7 @@ def _judge(odds, truth, rng):
     preferred = "S1" if rng.random() < special.expit(odds) else "S2"
     if rng.random() < truth.ties:
         preferred = "Tie"
-    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(SCALES))
+    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(PAIRED_SCALES))
     return {"preferred": preferred, **dict(zip(RATED, _ratings(level, truth, rng), strict=True))}
 
 
