@@ -1,4 +1,4 @@
-"""The whole analysis of a panel that compared two systems: its tables, and what they say in sentences."""
+"""The analysis of a panel that compared two systems: its tables, and what they say in sentences."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -66,10 +66,9 @@ class ComparisonPanel:
 
     def long_ratings(self):
         """Give a row per rating: scale, system, item, rater, rating."""
-        table = pd.concat(self.ratings, names=["scale", "system", "item"]).rename_axis(
-            columns="rater"
-        )
-        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013 - one rating a row
+        table = pd.concat(self.ratings, names=["scale", "system", "item"])
+        table = table.rename_axis(columns="rater")
+        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
 
 
 def opponent(focus, systems, against=None):
@@ -132,7 +131,7 @@ def panel_of(votes, against=None):
 
 
 def check_rater_agreement(values):
-    """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
+    """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
     needs = {
         "key": "forms",
         "side_column": "forms",
@@ -203,7 +202,8 @@ def analyse(
     against : str, optional
         System to compare the focus with; needed if there are several.
     margin : tuple of float, optional
-        Win rates that count as no difference; by default those that were registered, else 0.45 to 0.55.
+        Win rates that count as no difference; by default those that were registered,
+        else 0.45 to 0.55.
     alpha : float, optional
         Level of the tests; by default the one that was registered, else 0.05.
     n_resamples, permutations : int
@@ -530,12 +530,13 @@ def answer_lines(analysis):
     tables = analysis.tables
     these = analysis.line(THESE_RATERS)
     new = analysis.line(NEW_RATERS)
-    held = tables["equivalence"].iloc[0]
+    equivalence = tables["equivalence"].iloc[0]
     naive = tables["preference"].set_index("rater").loc["pooled"]
     alpha = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     side = tables["position"].set_index("rater").loc["all"]
     items, raters = panel.votes.shape
-    cast = f"{items} items, {naive[['wins', 'losses', 'ties']].sum()} votes, {naive['ties']} ties; chance is 0.5"
+    n_votes = naive[["wins", "losses", "ties"]].sum()
+    cast = f"{items} items, {n_votes} votes, {naive['ties']} ties; chance is 0.5"
     scope = (
         "This assumes that the raters are a random sample with normally distributed preferences."
     )
@@ -545,36 +546,42 @@ def answer_lines(analysis):
         f"Primary, for these {raters} raters and new items: {panel.focus} wins "
         f"{_bounds(these, 'win_rate', 'low', 'high')} of the votes, ties as half ({cast}); "
         f"{_tested(panel, these)}.",
-        f"For new raters as well: {_bounds(new, 'win_rate', 'low', 'high')}; {_tested(panel, new)}. {scope}",
-        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} untied votes as "
-        "independent.",
-        f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "
-        f"equivalence for these raters: {held['verdict']}.",
-        f"Krippendorff's alpha of the preference is {_bounds(alpha, 'estimate', 'panel_low', 'panel_high')} for "
-        f"these raters, {bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; 0 is chance, 1 is "
-        "complete agreement.",
+        f"For new raters as well: {_bounds(new, 'win_rate', 'low', 'high')}; "
+        f"{_tested(panel, new)}. {scope}",
+        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} "
+        "untied votes as independent.",
+        f"Win rates of {equivalence['range from']:g} to {equivalence['range to']:g} count as no "
+        f"difference; equivalence for these raters: {equivalence['verdict']}.",
+        "Krippendorff's alpha of the preference is "
+        f"{_bounds(alpha, 'estimate', 'panel_low', 'panel_high')} for these raters, "
+        f"{bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; "
+        "0 is chance, 1 is complete agreement.",
     ]
     if not analysis.votes.registered:
         lines.append(
             "Nothing was registered: these votes came without a sealed key and its pre-registration."
         )
-    for row in tables["rating_tests"].to_dict("records"):
-        if row["n"]:
-            low, high = (
-                bounds_text(row[f"{whose} low"], row[f"{whose} high"], "+z.2f")
-                for whose in ("difference", "both")
-            )
-            lines.append(
-                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {low} points, for new raters too "
-                f"{high} ({row['n']} items)."
-            )
+    lines += _rating_lines(tables["rating_tests"])
     share = _bounds(side, "left_choice", "left_choice low", "left_choice high")
     lines.append(f"The left answer gets {share} of the {side['n']} untied votes.")
-    told = tables["arm_guess"].iloc[0]
-    if told["reason"] is None:
-        share = _bounds(told, "accuracy", "accuracy low", "accuracy high")
+    guess = tables["arm_guess"].iloc[0]
+    if guess["reason"] is None:
+        share = _bounds(guess, "accuracy", "accuracy low", "accuracy high")
         lines.append(
-            f"A classifier tells the systems apart by their text for {share} of {told['n']} items."
+            f"A classifier tells the systems apart by their text for {share} of {guess['n']} items."
+        )
+    return lines
+
+
+def _rating_lines(rating_tests):
+    """Say how far the ratings differ, for these raters and for new ones, a sentence a scale."""
+    lines = []
+    for row in rating_tests[rating_tests["n"] > 0].to_dict("records"):
+        these = bounds_text(row["difference low"], row["difference high"], "+z.2f")
+        new = bounds_text(row["both low"], row["both high"], "+z.2f")
+        lines.append(
+            f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {these} points, "
+            f"for new raters too {new} ({row['n']} items)."
         )
     return lines
 
@@ -589,4 +596,5 @@ def _tested(panel, row):
     if pd.isna(row["p"]):
         return f"no test ({reason_text(row['reason'])}): undecided"
     winner = panel.focus if row["win_rate"] > 0.5 else panel.against
-    return f"p = {row['p']:.2g}: {'undecided' if row['verdict'] == 'undecided' else f'{winner} is preferred'}"
+    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
+    return f"p = {row['p']:.2g}: {verdict}"

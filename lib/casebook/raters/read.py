@@ -230,15 +230,17 @@ def _rows(path, sheet, layout, report):
                 )
     rows = {"row": numbers.tolist()}
     for column in layout.columns:
-        given, rows[column.name] = column.name in table, []
-        for number, cell in table[column.name].items() if given else dict.fromkeys(numbers).items():
+        is_present = column.name in table
+        cells = table[column.name] if is_present else dict.fromkeys(numbers)
+        rows[column.name] = []
+        for number, cell in cells.items():
             if isinstance(cell, Formula) and column.kind == "note":
                 cell = cell.text if cell.value is None else cell.value
             value, *problem = _read_cell(
                 column, value_of(path, sheet.name, number, column.name, cell)
             )
             rows[column.name].append(value)
-            if problem and given:
+            if problem and is_present:
                 report(number, column.name, *problem)
     rows |= {name: table[name].tolist() for name in extra if name != "row"}
     if layout.key not in table:
