@@ -391,9 +391,14 @@ def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, re
         else {"dataset": None}
     )
     chapter = executed_until(
-        "about", "06_rater_agreement.ipynb", run="t", **forms, n_resamples=100, permutations=19
+        "description",
+        "06_rater_agreement.ipynb",
+        run="t",
+        **forms,
+        n_resamples=100,
+        permutations=19,
     )
-    assert chapter["about"]["registered before the votes"] == registered
+    assert chapter["description"]["registered before the votes"] == registered
 
 
 def test_documented_forms(casebook, tmp_path):
