@@ -18,7 +18,7 @@ from casebook.batch.parameters import path_parameters, with_absolute_paths
 from casebook.batch.plan import plan
 from casebook.errors import InputError
 from casebook.paths import NOTEBOOKS
-from casebook.raters.analysis import check_parameters
+from casebook.raters.analysis import check_rater_agreement
 from casebook.raters.read import read_key
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "raters"))
@@ -206,7 +206,7 @@ def test_options_without_effect_are_refused(casebook, study, tmp_path):
     assert not (tmp_path / "new").exists()
     parameters = {"forms": str(back), "key": str(pilot), "side_column": "nope"}
     with pytest.raises(InputError, match="side_column has no effect"):
-        check_parameters(parameters)
+        check_rater_agreement(parameters)
 
 
 def write_log(path, says="", count=12):
@@ -393,9 +393,14 @@ def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, re
         else {"dataset": None}
     )
     chapter = executed_until(
-        "about", "06_rater_agreement.ipynb", run="t", **forms, n_resamples=100, permutations=19
+        "description",
+        "06_rater_agreement.ipynb",
+        run="t",
+        **forms,
+        n_resamples=100,
+        permutations=19,
     )
-    assert chapter["about"]["registered before the votes"] == registered
+    assert chapter["description"]["registered before the votes"] == registered
 
 
 def test_documented_forms(casebook, tmp_path):

@@ -10,7 +10,7 @@ from toy_study import SECRET, toy_answers
 
 from casebook.errors import InputError
 from casebook.raters import analysis
-from casebook.raters.analysis import analyse, answer, panel_of
+from casebook.raters.analysis import analyse, answer_lines, panel_of
 from casebook.raters.blinding import guesses
 from casebook.raters.documented import example_votes
 from casebook.raters.forms import Plan, make_forms
@@ -84,7 +84,7 @@ def test_agreement_of_the_example(example):
 
 
 def test_the_answer_says_number_interval_and_scope(example):
-    text = "\n".join(answer(example))
+    text = "\n".join(answer_lines(example))
     for part in (
         "Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706]",
         "p = 0.0043: RAG is preferred",
@@ -106,7 +106,7 @@ def test_a_panel_of_one_mind_is_analysed_without_failing(preferred):
     frame = votes.frame.assign(choice=choice)
     frame.loc[0, ["preferred", "choice"]] = ["S1", frame.loc[0, "left"]]
     found = analyse(replace(votes, frame=frame), **QUICK)
-    assert len(answer(found)) >= 5 and "nan" not in " ".join(answer(found))
+    assert len(answer_lines(found)) >= 5 and "nan" not in " ".join(answer_lines(found))
     assert found.tables["rating_agreement"].loc[0, "reason"]
 
 
@@ -118,7 +118,7 @@ def test_one_rater_or_few_items_are_described(raters, items):
         votes.frame["rater"].isin(names) & (votes.frame["item_id"] <= f"item{items:02d}")
     ]
     found = analyse(replace(votes, frame=frame, raters=names), **QUICK)
-    assert found.panel.votes.shape == (items, raters) and answer(found)
+    assert found.panel.votes.shape == (items, raters) and answer_lines(found)
     assert found.tables["cohen_kappa"].empty == found.tables["duplicates"].empty == (raters == 1)
     assert found.win_rate("item and rater")["reason"] == "fewer_than_three_raters"
 

@@ -23,15 +23,15 @@ from casebook.raters.documented import (
     AGGREGATE,
     AGREEMENT,
     DEALT,
+    MEAN_RATINGS,
     PER_RATER,
-    RATINGS,
     SUFFIX,
     documented_analysis,
     documented_lines,
     example_votes,
     impossible,
     published_tables,
-    read_records,
+    read_documented_rows,
     records_of,
     votes_of,
 )
@@ -48,7 +48,7 @@ def forms(tmp_path_factory):
 
 
 def analysis(paths, **options):
-    return documented_analysis(read_records(paths, **options))
+    return documented_analysis(read_documented_rows(paths, **options))
 
 
 def changed(path, folder, cells):
@@ -60,7 +60,7 @@ def changed(path, folder, cells):
 
 
 def test_the_documented_example_is_printed_to_the_last_character(forms):
-    for records in (read_records(forms), records_of(example_votes(), SUFFIX)):
+    for records in (read_documented_rows(forms), records_of(example_votes(), SUFFIX)):
         values = documented_analysis(records)
         assert "\n".join(documented_lines(values)) + "\n" == EXAMPLE
         assert not list(impossible(records, values))
@@ -72,10 +72,10 @@ def test_the_documented_example_is_printed_to_the_last_character(forms):
 def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
     cells = {"E2": "tie", "F3": 9, "F4": "n/a", "G5": None, "E6": " S1 "}
     path = changed(forms[0], tmp_path, cells)
-    records = read_records([path])
+    records = read_documented_rows([path])
     row = documented_analysis(records)
     assert row[PER_RATER][path.name]["unmapped_or_missing"] == 1  # "tie" is not "Tie"
-    ratings = row[RATINGS]
+    ratings = row[MEAN_RATINGS]
     assert None in [
         value for system in ratings.values() for value in system.values()
     ]  # one blank makes a mean nan
@@ -90,7 +90,7 @@ def test_documented_quirks_are_kept_here_and_nowhere_else(forms, tmp_path):
     "cell", ["E2", "E9"]
 )  # of the first item, which sets the number of raters, and of another
 def test_blank_votes_are_named_beside_the_documented_kappa(forms, tmp_path, cell):
-    records = read_records([changed(forms[0], tmp_path, {cell: None}), *forms[1:]])
+    records = read_documented_rows([changed(forms[0], tmp_path, {cell: None}), *forms[1:]])
     (warning,) = impossible(records, documented_analysis(records))
     assert "1 of 50 items lack a vote" in warning and "--original" in warning
 
@@ -106,14 +106,11 @@ def with_clarity(path, kind="YAML file"):
     if Path(path).name == "rubric.yml":
         paired = table["paired"]
         paired["scales"]["clarity"] = paired["scales"]["usefulness"]
-        for side in ("s1", "s2"):
-            column = {"name": f"clarity_{side}", "kind": "rating", "width": 13, "choices": [1, 2, 3, 4, 5]}
-            paired["columns"].insert(-1, column)
     return table
 
 readers.read_yaml = with_clarity
 from casebook.raters.analysis import analyse
-from casebook.raters.documented import RATINGS, documented_analysis, example_votes, records_of
+from casebook.raters.documented import MEAN_RATINGS, documented_analysis, example_votes, records_of
 from casebook.raters.read import open_forms, read_forms
 from casebook.raters.simulate import fill_forms
 sys.path.insert(0, sys.argv[1])
@@ -123,7 +120,7 @@ study = make_study(Path(sys.argv[2]) / "study")
 filled = fill_forms(study, Path(sys.argv[2]) / "back")
 tests = analyse(open_forms(read_forms(filled), study), n_resamples=200, permutations=19).tables["rating_tests"]
 assert tests.set_index("scale")["n"].to_dict() == {"factuality": 12, "usefulness": 12, "clarity": 12}
-print(documented_analysis(records_of(example_votes()))[RATINGS])
+print(documented_analysis(records_of(example_votes()))[MEAN_RATINGS])
 """
 
 
@@ -136,11 +133,13 @@ def test_a_further_scale_is_simulated_and_analysed_and_changes_no_documented_num
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str(documented_analysis(records_of(example_votes()))[RATINGS])
+    assert done.stdout.strip() == str(
+        documented_analysis(records_of(example_votes()))[MEAN_RATINGS]
+    )
 
 
 def test_files_of_one_base_name_collapse_as_documented(forms, tmp_path):
-    records = read_records([*forms, changed(forms[0], tmp_path, {})])
+    records = read_documented_rows([*forms, changed(forms[0], tmp_path, {})])
     values = documented_analysis(records)
     assert values[AGREEMENT]["n_raters_expected"] == 5
     assert values[AGREEMENT]["raw_observed_agreement"] == 0.507
@@ -247,7 +246,7 @@ def test_the_documented_numbers_follow_from_the_real_votes(found):
     assert [rater["p_value_sign_test"] for rater in raters] == p_values
     tallies = [(13, 20, 17), (28, 15, 7), (36, 14, 0), (36, 14, 0)]
     assert [(rater["rag_wins"], rater["rag_losses"], rater["ties"]) for rater in raters] == tallies
-    means = [list(row.values()) for row in printed[RATINGS].values()]
+    means = [list(row.values()) for row in printed[MEAN_RATINGS].values()]
     assert means == [[4.5, 4.225, 200], [3.955, 3.95, 200]]
 
 

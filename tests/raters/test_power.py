@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from casebook.raters.power import (
-    PRIMARY,
+    PRIMARY_TEST,
     interval_coverage,
     log_odds_of,
     marginal_probability,
@@ -91,14 +91,14 @@ def test_study_tests_are_those_of_single_studies():
             ).pvalue,
             "item t": paired_t(means).pvalue,
             "rater t": paired_t(study.mean(axis=0)).pvalue,
-            PRIMARY: paired_randomization(means, n_resamples=2000).pvalue,
+            PRIMARY_TEST: paired_randomization(means, n_resamples=2000).pvalue,
         }
         interval = win_rate(study, unit="item and rater", ties="half")
         rejected = {name: (0 if p is None else p) <= 0.05 for name, p in pvalues.items()}
         found.append(rejected | {"item and rater t": interval.low > 0.5 or interval.high < 0.5})
     for name in rates.index:
         share = np.mean([study[name] for study in found])
-        assert rates[name] == pytest.approx(share, abs=0.06 if name == PRIMARY else 1e-9)
+        assert rates[name] == pytest.approx(share, abs=0.06 if name == PRIMARY_TEST else 1e-9)
 
 
 @pytest.mark.filterwarnings("error")

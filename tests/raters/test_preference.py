@@ -16,7 +16,7 @@ from casebook.raters import preference
 from casebook.raters.preference import (
     NEW_RATERS,
     THESE_RATERS,
-    UNITS,
+    WIN_RATE_UNITS,
     dependence,
     equivalence,
     item_flips,
@@ -53,7 +53,7 @@ def test_table_of_counts(example):
 def test_missing_votes_are_counted_and_change_nothing_else(example):
     padded = example.assign(absent=np.nan)
     padded.loc["empty"] = np.nan
-    for unit in UNITS:
+    for unit in WIN_RATE_UNITS:
         assert win_rate(example, unit=unit, n_resamples=500) == win_rate(
             padded, unit=unit, n_resamples=500
         )
@@ -153,7 +153,7 @@ def test_raters_who_lean_decide_for_themselves_only():
 
 def test_intervals_widen_with_what_is_drawn(example):
     table = preference_intervals(example).set_index(["ties", "unit"])
-    assert list(table.loc["drop"].index) == list(UNITS)
+    assert list(table.loc["drop"].index) == list(WIN_RATE_UNITS)
     both = table.loc[("drop", "item and rater")]
     # A bootstrap of both gives [.46, .77]; with four raters that is too narrow.
     assert both["low"] < 0.46 and both["high"] > 0.77
@@ -166,7 +166,7 @@ def test_intervals_widen_with_what_is_drawn(example):
 @settings(max_examples=15, deadline=None)
 @given(PANELS, st.sampled_from(["drop", "half"]), st.randoms())
 def test_swapping_the_systems_mirrors_and_order_does_not_matter(votes, ties, random):
-    for unit in UNITS:
+    for unit in WIN_RATE_UNITS:
         ours, other = (win_rate(v, unit=unit, ties=ties, n_resamples=200) for v in (votes, -votes))
         if ours.low is None:
             assert other.reason == ours.reason

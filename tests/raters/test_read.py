@@ -13,7 +13,7 @@ from toy_study import make_study
 
 from casebook import sheets
 from casebook.errors import InputError
-from casebook.raters.analysis import analyse, answer
+from casebook.raters.analysis import analyse, answer_lines
 from casebook.raters.documented import example_votes
 from casebook.raters.read import open_forms, read_form, read_forms, read_key, read_votes, unblind
 from casebook.raters.simulate import fill_forms
@@ -296,13 +296,13 @@ def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
     assert held[["range from", "range to"]].tolist() == [0.4, 0.6]
     wide, narrow = (found.tables["lines"].iloc[0] for found in (as_registered, at_another_level))
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
-    assert not any("Nothing was registered" in line for line in answer(as_registered))
+    assert not any("Nothing was registered" in line for line in answer_lines(as_registered))
 
 
 def test_of_forms_that_carry_their_key_the_answer_says_that_nothing_was_registered(tmp_path):
     write_forms(tmp_path)
     found = analyse(open_forms(read_forms(tmp_path)), n_resamples=100, permutations=19)
-    assert any("Nothing was registered" in line for line in answer(found))
+    assert any("Nothing was registered" in line for line in answer_lines(found))
 
 
 def test_ids_that_change_places_are_noticed(returned, key, edited):

@@ -420,7 +420,7 @@ class RaterAgreement(ChapterParameters):
     permutations: Count
 
     def read(self):
-        plugin("casebook.raters.analysis:check_parameters")(vars(self))
+        plugin("casebook.raters.analysis:check_rater_agreement")(vars(self))
         return plugin("casebook.assistant.log:check_log_parameters")(vars(self)) if self.log else ""
 
 

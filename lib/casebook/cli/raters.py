@@ -34,7 +34,7 @@ app = command_group(
     "raters", "Double-blind human evaluation: make forms, audit them, analyse what comes back."
 )
 
-SHOWN = (
+PRINTED_TABLES = (
     "defects",
     "win_rates",
     "preference",
@@ -168,12 +168,12 @@ def forms(
 
 def _forms_lines(folder, report):
     registered = report["preregistration"]
-    shown = dict(registered["design"])
+    design = dict(registered["design"])
     if power := registered.get("power"):
         low, high = power["ci"]
         assumed = ", ".join(f"{name} {value:g}" for name, value in power["assumed"].items())
-        shown["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
-    for name, value in shown.items():
+        design["power"] = f"{power['estimate']:.2f} [{low:.2f}, {high:.2f}], simulated: {assumed}"
+    for name, value in design.items():
         yield f"{name:22} {value}"
     for change in report["text_changes"]:
         yield f"changed: {json.dumps(change, ensure_ascii=False)}"
@@ -189,11 +189,12 @@ def _forms_lines(folder, report):
 
 def _warnings(report):
     """What in the answers may spoil the comparison; Likert forms know nothing of it."""
-    named, alike = report.get("texts_with_a_system_name", []), report.get("identical_answers", [])
-    for column in dict.fromkeys(text["column"] for text in named):
-        found = [text for text in named if text["column"] == column]
+    recognisable = report.get("texts_with_a_system_name", [])
+    alike = report.get("identical_answers", [])
+    for column in dict.fromkeys(text["column"] for text in recognisable):
+        texts = [text for text in recognisable if text["column"] == column]
         what = "questions name" if column == "prompt" else f"answers of {column} name"
-        yield f"{len(found)} {what} a system ({_some(found)}): raters may recognise it"
+        yield f"{len(texts)} {what} a system ({_some(texts)}): raters may recognise it"
     if words := list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", []))):
         yield f"words that nearly always stand in one of two answers only: {', '.join(words[:10])}"
     if alike:
@@ -260,7 +261,9 @@ def audit(
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
 
     exclusive(context, "key", "side_column", "last_column")
-    mapped, names, tables = _mapping(columns), list(word or []), {}
+    mapped = _mapping(columns)
+    names = list(word or [])
+    tables = {}
     returned = read_forms(files, mapped)
     carried = opening["side_column"] or opening["last_column"]
     opening["key"] = opening["key"] or (None if carried else key_beside(returned))
@@ -318,7 +321,7 @@ def analyse_forms(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
-    from casebook.raters.analysis import analyse, answer
+    from casebook.raters.analysis import analyse, answer_lines
     from casebook.raters.read import open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
@@ -331,14 +334,18 @@ def analyse_forms(
             _idle(context, "without a key", "force")
         _documented(files, opening, names, as_json)
         return
-    returned, found = read_forms(files, names), None
+    returned = read_forms(files, names)
+    analysis = None
     if _paired(returned):
-        votes = open_forms(returned, **opening)
-        found = analyse(votes, against, n_resamples=resamples, permutations=permutations, seed=seed)
-        values, shown = (
-            {"answer": answer(found), "tables": found.tables},
-            {name: found.tables[name] for name in SHOWN},
+        analysis = analyse(
+            open_forms(returned, **opening),
+            against,
+            n_resamples=resamples,
+            permutations=permutations,
+            seed=seed,
         )
+        values = {"answer": answer_lines(analysis), "tables": analysis.tables}
+        printed = {name: analysis.tables[name] for name in PRINTED_TABLES}
     else:
         _idle(
             context,
@@ -350,17 +357,17 @@ def analyse_forms(
             "last_column",
         )
         values = _likert(returned, opening, seed)
-        shown = values["tables"]
+        printed = values["tables"]
     if out:
-        _write_tables(out, values, _figures(found) if found else {})
+        _write_tables(out, values, _figures(analysis) if analysis else {})
     if as_json:
         print_json(values)
         return
     for line in values.get("answer", ()):
         echo(f"- {line}")
-    show_tables(shown, False)
-    if found:
-        echo(f"\n{len(found.tables)} tables in all: --out FOLDER writes, --json prints")
+    show_tables(printed, False)
+    if analysis:
+        echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
 
 
 def _idle(context, where, *options):
@@ -399,7 +406,7 @@ def _documented(files, opening, names, as_json):
         documented_analysis,
         documented_lines,
         impossible,
-        read_records,
+        read_documented_rows,
         records_of,
     )
     from casebook.raters.read import expand, open_forms, read_forms
@@ -407,23 +414,27 @@ def _documented(files, opening, names, as_json):
     if opening["key"]:
         judged = records_of(open_forms(read_forms(files, names), **opening))
     else:
-        judged = read_records(expand(files), opening["side_column"], opening["last_column"], names)
+        judged = read_documented_rows(
+            expand(files), opening["side_column"], opening["last_column"], names
+        )
     values = documented_analysis(judged)
     for line in impossible(judged, values):
         say(f"warning: {line}")
     show(values, as_json, documented_lines(values))
 
 
-def _figures(found):
+def _figures(analysis):
     from casebook import plots
 
     plots.use_style()
-    panel, tables = found.panel, found.tables
-    rates, even = tables["win_rates"].rename(columns={"who": "row"}), {"no preference": 0.5}
+    panel = analysis.panel
+    tables = analysis.tables
+    rates = tables["win_rates"].rename(columns={"who": "row"})
+    even = {"no preference": 0.5}
     return {
         "win_rates": plots.values(rates, f"win rate of {panel.focus}", reference=even),
         "votes": plots.rating_matrix(panel.votes, (-1, 1)),
-        "position": plots.position_forest(found.side(), panel.focus),
+        "position": plots.position_forest(analysis.side(), panel.focus),
         "ratings": plots.rating_distributions(panel.long_ratings()),
         "agreement": plots.agreement_intervals(tables["agreement"]),
     }

@@ -1,4 +1,4 @@
-"""The whole analysis of a panel that compared two systems: its tables, and what they say in sentences."""
+"""The analysis of a panel that compared two systems: its tables, and what they say in sentences."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.documented import votes_of
-from casebook.raters.forms import SCALES, Plan, answers_of_log, check_plan
+from casebook.raters.forms import PAIRED_SCALES, Plan, answers_of_log, check_plan, systems_of
 from casebook.raters.power import power_table
-from casebook.raters.preference import MARGIN, NEW_RATERS, THESE_RATERS, count_votes
+from casebook.raters.preference import EQUIVALENCE_RANGE, NEW_RATERS, THESE_RATERS, count_votes
 from casebook.raters.read import Votes, defect_table, open_forms, read_forms
 from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
 from casebook.tables import reason_text
 
-VOTES = (-1, 0, 1)
-LEVEL = 0.05  # of the tests, unless another one was registered
+VOTE_VALUES = (-1, 0, 1)
+DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
 COPIED = 0.8  # share of equal rows of ratings above which two raters are flagged
-COEFFICIENTS = (
+VOTE_COEFFICIENTS = (
     "percent_agreement",
     "fleiss_kappa",
     "conger_kappa",
@@ -42,15 +42,15 @@ COEFFICIENTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """What a panel said of two systems; votes, left, place and ratings are frames of items x raters."""
+class ComparisonPanel:
+    """Judgements of a panel on two systems, arranged as frames of items x raters."""
 
     focus: str
-    other: str
-    votes: pd.DataFrame
-    left: pd.DataFrame
-    place: pd.DataFrame
-    ratings: dict
+    against: str
+    votes: pd.DataFrame  # 1 for the focus, 0 for a tie, -1, NaN
+    left: pd.DataFrame  # whether the focus stood left
+    positions: pd.DataFrame  # of the item in the rater's form
+    ratings: dict  # of such frames by (scale, system)
     strata: pd.Series
     texts: pd.DataFrame
     rows: pd.DataFrame
@@ -61,38 +61,37 @@ class Panel:
         return list(self.votes.columns)
 
     def differences(self, scale):
-        """Ratings of the focus system minus those of the other."""
-        return self.ratings[scale, self.focus] - self.ratings[scale, self.other]
+        """Ratings of the focus system minus those of the other one."""
+        return self.ratings[scale, self.focus] - self.ratings[scale, self.against]
 
     def long_ratings(self):
         """Give a row per rating: scale, system, item, rater, rating."""
-        table = pd.concat(self.ratings, names=["scale", "system", "item"]).rename_axis(
-            columns="rater"
-        )
-        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013 - one rating a row
+        table = pd.concat(self.ratings, names=["scale", "system", "item"])
+        table = table.rename_axis(columns="rater")
+        return table.stack().rename("rating").dropna().reset_index()  # noqa: PD013
 
 
-def opponent(focus, systems, other=None):
-    """Give the system that the focus is held against: the only one, or that of this name."""
-    others = [system for system in systems if system != focus]
-    if other is None and len(others) == 1:
-        other = others[0]
-    if other not in others:
-        choices = ", ".join(others)
+def opponent(focus, systems, against=None):
+    """Give the system that the focus is compared with: the only one, or that of this name."""
+    candidates = [system for system in systems if system != focus]
+    if against is None and len(candidates) == 1:
+        return candidates[0]
+    if against not in candidates:
+        choices = ", ".join(candidates)
         raise InputError(
-            f"against: {other!r}: say which system {focus} is held against: choose from {choices}"
+            f"against: {against!r}: say which system {focus} is held against: choose from {choices}"
         )
-    return other
+    return against
 
 
-def panel_of(votes, other=None):
+def panel_of(votes, against=None):
     """Arrange the judgements on the focus and one other system."""
     focus = votes.focus
-    other = opponent(focus, votes.systems, other)
-    sides = votes.frame[["left", "right"]].isin([focus, other])
-    rows = votes.frame[sides.all(axis=1)]
+    against = opponent(focus, votes.systems, against)
+    is_compared = votes.frame[["left", "right"]].isin([focus, against])
+    rows = votes.frame[is_compared.all(axis=1)]
     if rows.empty:
-        raise InputError(f"there is no judgement on {focus} and {other}")
+        raise InputError(f"there is no judgement on {focus} and {against}")
     rows = rows.assign(focus_left=rows["left"] == focus)
     keys = pd.MultiIndex.from_frame(rows[["item_id", "rater"]], names=["item", "rater"])
     raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
@@ -100,36 +99,52 @@ def panel_of(votes, other=None):
     def wide(values):
         return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
 
-    left = rows["focus_left"]
-    given = {}
-    for scale in SCALES:
-        one, two = (rows[f"{scale}_{side}"].astype(float) for side in ("left", "right"))
-        given[scale, focus], given[scale, other] = (
-            wide(one.where(left, two)),
-            wide(two.where(left, one)),
-        )
-    votes = wide(rows["choice"].map({focus: 1.0, other: -1.0, "Tie": 0.0}))
-    first = rows.drop_duplicates("item_id").set_index("item_id").reindex(votes.index)
-    one = first["text_left"]
-    two = first["text_right"]
-    side = first["focus_left"]
+    ratings_by_system = {}
+    for scale in PAIRED_SCALES:
+        left = rows[f"{scale}_left"].astype(float)
+        right = rows[f"{scale}_right"].astype(float)
+        of_focus = left.where(rows["focus_left"], right)
+        of_against = right.where(rows["focus_left"], left)
+        ratings_by_system[scale, focus] = wide(of_focus)
+        ratings_by_system[scale, against] = wide(of_against)
+    vote_matrix = wide(rows["choice"].map({focus: 1.0, against: -1.0, "Tie": 0.0}))
+    items = rows.drop_duplicates("item_id").set_index("item_id").reindex(vote_matrix.index)
+    left_is_focus = items["focus_left"]
     texts = pd.DataFrame(
-        {"prompt": first["prompt"], focus: one.where(side, two), other: two.where(side, one)}
+        {
+            "prompt": items["prompt"],
+            focus: items["text_left"].where(left_is_focus, items["text_right"]),
+            against: items["text_right"].where(left_is_focus, items["text_left"]),
+        }
     )
-    return Panel(
-        focus, other, votes, wide(left), wide(rows["place"]), given, first["stratum"], texts, rows
+    return ComparisonPanel(
+        focus=focus,
+        against=against,
+        votes=vote_matrix,
+        left=wide(rows["focus_left"]),
+        positions=wide(rows["place"]),
+        ratings=ratings_by_system,
+        strata=items["stratum"],
+        texts=texts,
+        rows=rows,
     )
 
 
-def check_parameters(values):
-    """Refuse forms and logs that the notebook of this name could not analyse, before its kernel starts."""
-    needed = {"forms": ("key", "side_column", "columns"), "questions": ("corpus", "model", "url")}
-    for other, names in needed.items():
-        for name in names if not values.get(other) else ():
-            if values.get(name):
-                raise InputError(
-                    f"{name} has no effect without {other}: give {other} too, or leave it out"
-                )
+def check_rater_agreement(values):
+    """Refuse, before the kernel starts, what the notebook on rater agreement could not analyse."""
+    needs = {
+        "key": "forms",
+        "side_column": "forms",
+        "columns": "forms",
+        "corpus": "questions",
+        "model": "questions",
+        "url": "questions",
+    }
+    for name, needed in needs.items():
+        if values.get(name) and not values.get(needed):
+            raise InputError(
+                f"{name} has no effect without {needed}: give {needed} too, or leave it out"
+            )
     if values.get("systems") and not (values.get("log") or values.get("questions")):
         raise InputError("systems has no effect without log: give log too, or leave it out")
     if values.get("forms"):
@@ -139,13 +154,14 @@ def check_parameters(values):
         )
     elif values.get("log"):
         answers, _ = answers_of_log(read_log(values["log"]), values.get("systems"), common=True)
-        systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+        systems = systems_of(answers)
         opponent(systems[0], systems, values.get("against"))
         check_plan(Plan(values["cell"], values["raters"]), systems)
     elif values.get("questions"):
         if not (values.get("corpus") and values.get("model")):
             raise InputError(
-                "questions: two systems answer them, with and without retrieval: give corpus and model too"
+                "questions: two systems answer them, with and without retrieval: "
+                "give corpus and model too"
             )
         read_question_list(values["questions"])
         Endpoint(values["model"], values.get("url"))
@@ -158,7 +174,7 @@ class Analysis:
     """What came out: the votes, the panel, and the tables by name."""
 
     votes: Votes
-    panel: Panel
+    panel: ComparisonPanel
     tables: dict = field(repr=False)
 
     def win_rate(self, unit, ties="drop"):
@@ -171,11 +187,11 @@ class Analysis:
 
     def side(self):
         """Give the effect of the side over all raters."""
-        return _position(self.panel, self.panel.raters)
+        return _effect_of_side(self.panel, self.panel.raters)
 
 
 def analyse(
-    votes, other=None, *, margin=None, alpha=None, n_resamples=10_000, permutations=200, seed=0
+    votes, against=None, *, margin=None, alpha=None, n_resamples=10_000, permutations=200, seed=0
 ):
     """Analyse the judgements of a panel on two systems.
 
@@ -183,10 +199,11 @@ def analyse(
     ----------
     votes : casebook.raters.read.Votes
         As `casebook.raters.read.open_forms` gives them.
-    other : str, optional
-        System to hold the focus against; needed if there are several.
+    against : str, optional
+        System to compare the focus with; needed if there are several.
     margin : tuple of float, optional
-        Win rates that count as no difference; by default those that were registered, else 0.45 to 0.55.
+        Win rates that count as no difference; by default those that were registered,
+        else 0.45 to 0.55.
     alpha : float, optional
         Level of the tests; by default the one that was registered, else 0.05.
     n_resamples, permutations : int
@@ -197,12 +214,13 @@ def analyse(
     Returns
     -------
     Analysis
-        ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames: preference, lines,
-        win_rates, intervals, item_tests, dependence, equivalence, power; agreement, vote_shares, cohen_kappa,
-        leave_one_out, rating_agreement; rating_means, rating_counts, rating_tests, rater_rating_tests, correlation;
-        position, length, order, duplicates, consistency, strata, arm_guess, telling_words, guesses; defects. Win rates
-        and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1, chance is 0. What is undefined
-        is missing, with a reason.
+        ``panel`` (votes and ratings as frames of items x raters) and ``tables``, a dict of frames:
+        preference, lines, win_rates, intervals, item_tests, dependence, equivalence, power;
+        agreement, vote_shares, cohen_kappa, leave_one_out, rating_agreement; rating_means,
+        rating_counts, rating_tests, rater_rating_tests, correlation; position, length, order,
+        duplicates, consistency, strata, arm_guess, telling_words, guesses; defects.
+        Win rates and shares lie in [0, 1], chance is 1/2; coefficients of agreement are at most 1,
+        chance is 0. What is undefined is missing, with a reason.
 
     Raises
     ------
@@ -212,59 +230,78 @@ def analyse(
     Examples
     --------
     >>> from casebook.raters.documented import example_votes
-    >>> found = analyse(example_votes(), n_resamples=200, permutations=19)
-    >>> print(answer(found)[0][:91])
+    >>> analysis = analyse(example_votes(), n_resamples=200, permutations=19)
+    >>> print(answer_lines(analysis)[0][:91])
     Primary, for these 4 raters and new items: RAG wins 0.625 [0.544, 0.706] of the votes, ties
-    >>> round(float(found.tables["agreement"].set_index("coefficient").loc["fleiss_kappa", "estimate"]), 3)
+    >>> agreement = analysis.tables["agreement"].set_index("coefficient")
+    >>> round(float(agreement.loc["fleiss_kappa", "estimate"]), 3)
     0.13
     """
-    panel = panel_of(votes, other)
-    alpha = alpha or votes.alpha or LEVEL
-    level = 1 - alpha
-    boot = {"n_resamples": n_resamples, "seed": seed}
-    flips = {"n_resamples": n_resamples, "seed": seed}
-    depends = preference.dependence(panel.votes, **boot)
-    effect = depends.set_index("measure").loc["design effect", "value"]
-    held = preference.equivalence(
-        panel.votes, margin=margin or votes.margin or MARGIN, alpha=alpha, **boot
+    panel = panel_of(votes, against)
+    tables = preference_tables(
+        panel.votes,
+        margin=margin or votes.margin or EQUIVALENCE_RANGE,
+        alpha=alpha or votes.alpha or DEFAULT_ALPHA,
+        n_resamples=n_resamples,
+        seed=seed,
     )
-    lines = preference.preference_lines(panel.votes, level=level, **flips)
-    tables = {
-        "preference": preference.win_tie_loss_table(panel.votes),
-        "lines": lines,
-        "win_rates": preference.win_rates(panel.votes, lines, level=level, **flips),
-        "intervals": preference.preference_intervals(panel.votes, **boot),
-        "item_tests": preference.item_tests(panel.votes, **flips),
-        "dependence": depends,
-        "equivalence": pd.DataFrame([held]),
-        "power": power_table(
-            alpha=alpha, design_effect=1.0 if pd.isna(effect) else max(1.0, float(effect))
-        ),
-        "agreement": vote_agreement(panel, **boot),
-        "vote_shares": _vote_shares(panel),
-        "cohen_kappa": kappa_pairs(panel, **boot),
-        "leave_one_out": without_each_rater(panel),
-        "rating_agreement": ratings.rating_agreement(panel, **boot),
-        "rating_means": ratings.rating_means(panel, **boot),
-        "rating_counts": ratings.rating_counts(panel),
-        "rating_tests": ratings.rating_tests(panel, **boot),
-        "rater_rating_tests": ratings.rater_rating_tests(panel),
-        "correlation": ratings.preference_rating_correlation(panel, **boot),
-        **validity(panel, permutations=permutations, **boot),
-        "consistency": consistency(panel),
-        "strata": by_stratum(panel, **boot),
-        "defects": defect_table(votes.defects),
-    }
+    tables |= agreement_tables(panel, n_resamples=n_resamples, seed=seed)
+    tables |= ratings.rating_tables(panel, n_resamples=n_resamples, seed=seed)
+    tables |= validity(panel, permutations=permutations, n_resamples=n_resamples, seed=seed)
+    tables["consistency"] = consistency(panel)
+    tables["strata"] = by_stratum(panel, n_resamples=n_resamples, seed=seed)
+    tables["defects"] = defect_table(votes.defects)
     return Analysis(votes, panel, tables)
+
+
+def preference_tables(votes, *, margin, alpha, n_resamples, seed):
+    """Count, test and bound the votes, items x raters."""
+    lines = preference.preference_lines(votes, level=1 - alpha, n_resamples=n_resamples, seed=seed)
+    win_rates = preference.win_rates(
+        votes, lines, level=1 - alpha, n_resamples=n_resamples, seed=seed
+    )
+    dependence = preference.dependence(votes, n_resamples=n_resamples, seed=seed)
+    design_effect = dependence.set_index("measure").loc["design effect", "value"]
+    if pd.isna(design_effect):
+        design_effect = 1.0
+    equivalence = preference.equivalence(
+        votes, margin=margin, alpha=alpha, n_resamples=n_resamples, seed=seed
+    )
+    return {
+        "preference": preference.win_tie_loss_table(votes),
+        "lines": lines,
+        "win_rates": win_rates,
+        "intervals": preference.preference_intervals(votes, n_resamples=n_resamples, seed=seed),
+        "item_tests": preference.item_tests(votes, n_resamples=n_resamples, seed=seed),
+        "dependence": dependence,
+        "equivalence": pd.DataFrame([equivalence]),
+        "power": power_table(alpha=alpha, design_effect=max(1.0, float(design_effect))),
+    }
 
 
 # --- agreement ------------------------------------------------------------------
 
 
-def vote_agreement(panel, **draws):
+def agreement_tables(panel, *, n_resamples, seed):
+    """Measure agreement on the preferences: of all raters, of every two, and without each."""
+    return {
+        "agreement": vote_agreement(panel, n_resamples=n_resamples, seed=seed),
+        "vote_shares": _vote_shares(panel),
+        "cohen_kappa": kappa_pairs(panel, n_resamples=n_resamples, seed=seed),
+        "leave_one_out": without_each_rater(panel),
+    }
+
+
+def vote_agreement(panel, *, n_resamples, seed):
     """Measure agreement on the preferences with every coefficient."""
     table = agreement_table(
-        panel.votes, "nominal", coefficients=COEFFICIENTS, categories=VOTES, wide=True, **draws
+        panel.votes,
+        "nominal",
+        coefficients=VOTE_COEFFICIENTS,
+        categories=VOTE_VALUES,
+        wide=True,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     return table.astype(
         {name: float for name in table if name == "estimate" or name.endswith(("_low", "_high"))}
@@ -274,27 +311,34 @@ def vote_agreement(panel, **draws):
 def _vote_shares(panel):
     """Shares of wins, ties and losses: the prevalence behind every kappa."""
     counts = count_votes(panel.votes)
-    names = {panel.focus: "wins", panel.other: "losses", "Tie": "ties"}
-    cast = sum(counts[key] for key in names.values())
-    return pd.DataFrame(
-        [{"vote": n, "count": counts[key], "share": counts[key] / cast} for n, key in names.items()]
+    table = pd.DataFrame(
+        {
+            "vote": [panel.focus, panel.against, "Tie"],
+            "count": [counts["wins"], counts["losses"], counts["ties"]],
+        }
     )
+    return table.assign(share=table["count"] / table["count"].sum())
 
 
-def kappa_pairs(panel, **draws):
-    """Measure Cohen's kappa of every two raters with its interval, and with linear and quadratic weights."""
+def kappa_pairs(panel, *, n_resamples, seed):
+    """Measure Cohen's kappa of every two raters: with its interval, and with weights."""
     names = ("cohen_kappa", "cohen_kappa_linear", "cohen_kappa_quadratic")
     rows = []
-    for one, two in itertools.combinations(panel.raters, 2):
-        found = agreement_results(
-            panel.votes[[one, two]], categories=VOTES, wide=True, coefficients=names, **draws
+    for rater, second in itertools.combinations(panel.raters, 2):
+        results = agreement_results(
+            panel.votes[[rater, second]],
+            categories=VOTE_VALUES,
+            wide=True,
+            coefficients=names,
+            n_resamples=n_resamples,
+            seed=seed,
         )
-        kappa, linear, quadratic = (found[name] for name in names)
+        kappa, linear, quadratic = (results[name] for name in names)
         low, high = kappa.panel_ci or (None, None)
         rows.append(
             {
-                "rater": one,
-                "and rater": two,
+                "rater": rater,
+                "and rater": second,
                 "kappa": kappa.estimate,
                 "kappa low": low,
                 "kappa high": high,
@@ -310,12 +354,12 @@ def kappa_pairs(panel, **draws):
 
 def without_each_rater(panel):
     """Measure agreement on the preferences without each rater in turn."""
-    chosen = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
+    options_of = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
     tables = [
-        leave_one_rater_out(panel.votes, name, chosen=options, categories=VOTES, wide=True).assign(
-            coefficient=name
-        )
-        for name, options in chosen.items()
+        leave_one_rater_out(
+            panel.votes, name, chosen=options, categories=VOTE_VALUES, wide=True
+        ).assign(coefficient=name)
+        for name, options in options_of.items()
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -323,11 +367,11 @@ def without_each_rater(panel):
 # --- validity ------------------------------------------------------------------
 
 
-def validity(panel, *, permutations=200, seed=0, **draws):
-    """Check a panel for what spoils a blind comparison: sides, length, order, copies, telling texts, guesses."""
+def validity(panel, *, permutations=200, n_resamples=10_000, seed=0):
+    """Check for what spoils a blind comparison: sides, length, order, copies, texts, guesses."""
     return {
         "position": position_table(panel),
-        "length": length_effect(panel, seed=seed, **draws),
+        "length": length_effect(panel, n_resamples=n_resamples, seed=seed),
         "order": order_drift(panel),
         "duplicates": duplicate_raters(panel),
         **content_audit(panel, permutations, seed),
@@ -335,7 +379,7 @@ def validity(panel, *, permutations=200, seed=0, **draws):
     }
 
 
-def _position(panel, raters):
+def _effect_of_side(panel, raters):
     votes = panel.votes[raters]
     return preference.position_effect(
         votes.to_numpy(), panel.left[raters].where(votes.notna(), False).to_numpy(bool)
@@ -345,22 +389,23 @@ def _position(panel, raters):
 def position_table(panel):
     """Measure what the side of an answer does, for every rater and for all."""
     rows = []
-    for name, raters in [*((rater, [rater]) for rater in panel.raters), ("all", panel.raters)]:
+    groups = {rater: [rater] for rater in panel.raters}
+    for name, raters in [*groups.items(), ("all", panel.raters)]:
         if panel.votes[raters].isna().to_numpy().all():
             rows.append({"rater": name, "p": None, "n": 0})
             continue
-        found = _position(panel, raters)
+        effect = _effect_of_side(panel, raters)
         rows.append(
             {
                 "rater": name,
-                **bounded("left_choice", found.left_choice),
-                "p": found.left_test.pvalue,
-                "win_rate_left": found.win_rate_left.estimate,
-                "win_rate_right": found.win_rate_right.estimate,
-                **bounded("difference", found.difference),
-                **bounded("side_balanced", found.side_balanced),
-                "n": found.left_test.n,
-                "focus_left": found.left_share,
+                **bounded("left_choice", effect.left_choice),
+                "p": effect.left_test.pvalue,
+                "win_rate_left": effect.win_rate_left.estimate,
+                "win_rate_right": effect.win_rate_right.estimate,
+                **bounded("difference", effect.difference),
+                **bounded("side_balanced", effect.side_balanced),
+                "n": effect.left_test.n,
+                "focus_left": effect.left_share,
             }
         )
     table = pd.DataFrame(rows)
@@ -368,12 +413,12 @@ def position_table(panel):
     return table
 
 
-def length_effect(panel, **draws):
+def length_effect(panel, *, n_resamples=10_000, seed=0):
     """Ask whether the longer answer wins, and whether one system is the longer."""
-    lengths = panel.texts[[panel.focus, panel.other]].map(len)
+    lengths = panel.texts[[panel.focus, panel.against]].map(len)
     if not lengths.to_numpy().any():
         return pd.DataFrame(columns=["what", "share", "share low", "share high", "n"])
-    longer = np.sign(lengths[panel.focus] - lengths[panel.other])
+    longer = np.sign(lengths[panel.focus] - lengths[panel.against])
     wins = (panel.votes.mean(axis=1) + 1) / 2
     for_longer = (panel.votes.mul(longer, axis=0).mean(axis=1) + 1) / 2
     parts = {
@@ -382,42 +427,49 @@ def length_effect(panel, **draws):
         f"votes for {panel.focus} where it is longer": wins[longer > 0],
         f"votes for {panel.focus} where it is shorter": wins[longer < 0],
     }
-    parts = {what: values.dropna() for what, values in parts.items()}
-    return pd.DataFrame(
-        {"what": what, **ratings.bounded_mean("share", values, **draws), "n": len(values)}
-        for what, values in parts.items()
-    )
+    rows = []
+    for what, values in parts.items():
+        shares = values.dropna()
+        mean = ratings.bounded_mean("share", shares, n_resamples=n_resamples, seed=seed)
+        rows.append({"what": what, **mean, "n": len(shares)})
+    return pd.DataFrame(rows)
 
 
 def order_drift(panel):
     """Ask whether judgements change from the first to the last row of a form."""
     outcomes = {
         "vote": panel.votes,
-        "left answer": panel.votes.where(panel.left == True, -panel.votes),  # noqa: E712 - NaN where nothing was asked
+        # NaN where nothing was asked.
+        "left answer": panel.votes.where(panel.left == True, -panel.votes),  # noqa: E712
         "mean rating": sum(panel.ratings.values()) / len(panel.ratings),
     }
     rows = []
     for (name, values), rater in itertools.product(outcomes.items(), panel.raters):
-        pair = pd.DataFrame({"x": panel.place[rater].astype(float), "y": values[rater]}).dropna()
+        pair = pd.DataFrame(
+            {"x": panel.positions[rater].astype(float), "y": values[rater]}
+        ).dropna()
         row = {"rater": rater, "of": name, "rho": None, "p": None, "n": len(pair)}
         if len(pair) > 2 and pair.nunique().min() > 1:
-            found = stats.spearmanr(pair["x"], pair["y"])
-            row["rho"] = number_or_none(found.statistic)
-            row["p"] = number_or_none(found.pvalue)
+            correlation = stats.spearmanr(pair["x"], pair["y"])
+            row["rho"] = number_or_none(correlation.statistic)
+            row["p"] = number_or_none(correlation.pvalue)
         rows.append(row)
     table = pd.DataFrame(rows)
     table.insert(4, "p_holm", holm(list(table["p"])))
     return table
 
 
-def by_stratum(panel, **draws):
+def by_stratum(panel, *, n_resamples=10_000, seed=0):
     """Give the preference in each stratum of items."""
     rows = []
     for stratum, votes in panel.votes.groupby(panel.strata):
         row = {"stratum": stratum, "items": len(votes), **count_votes(votes)}
         if votes.notna().to_numpy().any():
-            found = preference.win_rate(votes, unit="item", ties="half", **draws)
-            row |= {"net": float(preference.item_means(votes).mean()), **bounded("win_rate", found)}
+            win_rate = preference.win_rate(
+                votes, unit="item", ties="half", n_resamples=n_resamples, seed=seed
+            )
+            row["net"] = float(preference.item_means(votes).mean())
+            row |= bounded("win_rate", win_rate)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -425,24 +477,32 @@ def by_stratum(panel, **draws):
 def duplicate_raters(panel):
     """Compare all pairs of raters, in case one copied the other."""
     rows = []
-    rated = pd.concat(panel.ratings)
-    for one, two in itertools.combinations(panel.raters, 2):
-        votes = panel.votes[[one, two]].dropna()
-        pair = rated[[one, two]]
-        known = pair.notna().all(axis=1).groupby(level=-1).all()
-        equal = (pair[one] == pair[two]).groupby(level=-1).all()[known]
-        shares = [votes[rater].value_counts(normalize=True) for rater in (one, two)]
-        expected = float(shares[0].mul(shares[1], fill_value=0).sum())
-        same = (votes[one] == votes[two]).mean()
-        suspicious = len(equal) >= 10 and equal.mean() > COPIED
-        rows.append((one, two, len(votes), same, expected, equal.mean(), bool(suspicious)))
+    all_ratings = pd.concat(panel.ratings)
+    for rater_a, rater_b in itertools.combinations(panel.raters, 2):
+        votes = panel.votes[[rater_a, rater_b]].dropna()
+        pair = all_ratings[[rater_a, rater_b]]
+        is_complete = pair.notna().all(axis=1).groupby(level=-1).all()
+        is_equal = (pair[rater_a] == pair[rater_b]).groupby(level=-1).all()[is_complete]
+        shares_a = votes[rater_a].value_counts(normalize=True)
+        shares_b = votes[rater_b].value_counts(normalize=True)
+        rows.append(
+            {
+                "rater_a": rater_a,
+                "rater_b": rater_b,
+                "n": len(votes),
+                "same_votes": (votes[rater_a] == votes[rater_b]).mean(),
+                "expected": float(shares_a.mul(shares_b, fill_value=0).sum()),
+                "same_ratings": is_equal.mean(),
+                "suspicious": bool(len(is_equal) >= 10 and is_equal.mean() > COPIED),
+            }
+        )
     columns = ["rater_a", "rater_b", "n", "same_votes", "expected", "same_ratings", "suspicious"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def consistency(panel):
-    """Hold votes against the sums of the ratings of the same judgement."""
-    total = np.sign(sum(panel.differences(scale) for scale in SCALES))
+    """Compare votes with the sums of the ratings of the same judgement."""
+    total = np.sign(sum(panel.differences(scale) for scale in PAIRED_SCALES))
     rows = []
     for rater in panel.raters:
         pair = pd.DataFrame({"vote": panel.votes[rater], "rated": total[rater]}).dropna()
@@ -464,18 +524,19 @@ def consistency(panel):
 # --- what came out ------------------------------------------------------------------
 
 
-def answer(analysis):
+def answer_lines(analysis):
     """Answer the question of the study in a few sentences."""
     panel = analysis.panel
     tables = analysis.tables
     these = analysis.line(THESE_RATERS)
     new = analysis.line(NEW_RATERS)
-    held = tables["equivalence"].iloc[0]
+    equivalence = tables["equivalence"].iloc[0]
     naive = tables["preference"].set_index("rater").loc["pooled"]
     alpha = tables["agreement"].set_index("coefficient").loc["krippendorff_alpha"]
     side = tables["position"].set_index("rater").loc["all"]
     items, raters = panel.votes.shape
-    cast = f"{items} items, {naive[['wins', 'losses', 'ties']].sum()} votes, {naive['ties']} ties; chance is 0.5"
+    n_votes = naive[["wins", "losses", "ties"]].sum()
+    cast = f"{items} items, {n_votes} votes, {naive['ties']} ties; chance is 0.5"
     scope = (
         "This assumes that the raters are a random sample with normally distributed preferences."
     )
@@ -485,36 +546,42 @@ def answer(analysis):
         f"Primary, for these {raters} raters and new items: {panel.focus} wins "
         f"{_bounds(these, 'win_rate', 'low', 'high')} of the votes, ties as half ({cast}); "
         f"{_tested(panel, these)}.",
-        f"For new raters as well: {_bounds(new, 'win_rate', 'low', 'high')}; {_tested(panel, new)}. {scope}",
-        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} untied votes as "
-        "independent.",
-        f"Win rates of {held['range from']:g} to {held['range to']:g} count as no difference; "
-        f"equivalence for these raters: {held['verdict']}.",
-        f"Krippendorff's alpha of the preference is {_bounds(alpha, 'estimate', 'panel_low', 'panel_high')} for "
-        f"these raters, {bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; 0 is chance, 1 is "
-        "complete agreement.",
+        f"For new raters as well: {_bounds(new, 'win_rate', 'low', 'high')}; "
+        f"{_tested(panel, new)}. {scope}",
+        f"The pooled sign test gives p = {naive['p_sign']:.2g}, but it treats all {naive['n']} "
+        "untied votes as independent.",
+        f"Win rates of {equivalence['range from']:g} to {equivalence['range to']:g} count as no "
+        f"difference; equivalence for these raters: {equivalence['verdict']}.",
+        "Krippendorff's alpha of the preference is "
+        f"{_bounds(alpha, 'estimate', 'panel_low', 'panel_high')} for these raters, "
+        f"{bounds_text(alpha['new_panel_low'], alpha['new_panel_high'])} for new ones; "
+        "0 is chance, 1 is complete agreement.",
     ]
     if not analysis.votes.registered:
         lines.append(
             "Nothing was registered: these votes came without a sealed key and its pre-registration."
         )
-    for row in tables["rating_tests"].to_dict("records"):
-        if row["n"]:
-            low, high = (
-                bounds_text(row[f"{whose} low"], row[f"{whose} high"], "+z.2f")
-                for whose in ("difference", "both")
-            )
-            lines.append(
-                f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {low} points, for new raters too "
-                f"{high} ({row['n']} items)."
-            )
+    lines += _rating_lines(tables["rating_tests"])
     share = _bounds(side, "left_choice", "left_choice low", "left_choice high")
     lines.append(f"The left answer gets {share} of the {side['n']} untied votes.")
-    told = tables["arm_guess"].iloc[0]
-    if told["reason"] is None:
-        share = _bounds(told, "accuracy", "accuracy low", "accuracy high")
+    guess = tables["arm_guess"].iloc[0]
+    if guess["reason"] is None:
+        share = _bounds(guess, "accuracy", "accuracy low", "accuracy high")
         lines.append(
-            f"A classifier tells the systems apart by their text for {share} of {told['n']} items."
+            f"A classifier tells the systems apart by their text for {share} of {guess['n']} items."
+        )
+    return lines
+
+
+def _rating_lines(rating_tests):
+    """Say how far the ratings differ, for these raters and for new ones, a sentence a scale."""
+    lines = []
+    for row in rating_tests[rating_tests["n"] > 0].to_dict("records"):
+        these = bounds_text(row["difference low"], row["difference high"], "+z.2f")
+        new = bounds_text(row["both low"], row["both high"], "+z.2f")
+        lines.append(
+            f"{row['scale'].capitalize()} differs by {row['difference']:+z.2f} {these} points, "
+            f"for new raters too {new} ({row['n']} items)."
         )
     return lines
 
@@ -528,5 +595,6 @@ def _bounds(row, value, low, high):
 def _tested(panel, row):
     if pd.isna(row["p"]):
         return f"no test ({reason_text(row['reason'])}): undecided"
-    winner = panel.focus if row["win_rate"] > 0.5 else panel.other
-    return f"p = {row['p']:.2g}: {'undecided' if row['verdict'] == 'undecided' else f'{winner} is preferred'}"
+    winner = panel.focus if row["win_rate"] > 0.5 else panel.against
+    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
+    return f"p = {row['p']:.2g}: {verdict}"

@@ -1,4 +1,4 @@
-"""Could raters know which system wrote an answer? Leaks in forms, telling words in texts, and what raters guessed."""
+"""Could raters know which system wrote an answer? Leaks in forms, telling words, guesses."""
 
 import io
 import math
@@ -24,8 +24,9 @@ _SUSPECT = re.compile(r"side|key|mapping|answer_?key|system_?name|solution|arm",
 
 
 def scan_forms(paths, words, columns=None):
-    """Look for what tells the systems (`words`: their names) in forms, before they go out or after they came back."""
-    # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an id or a file name.
+    """Look for what tells the systems (`words`: their names) in forms, sent out or returned."""
+    # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an
+    # id or a file name.
     anywhere = "|".join(rf"_?{re.escape(word)}_?" for word in words) or r"(?!)"
     alone = re.compile(rf"\b(?:{anywhere})\b", re.I)
     anywhere = re.compile(anywhere, re.I)
@@ -33,26 +34,27 @@ def scan_forms(paths, words, columns=None):
     for path in paths:
         form = read_form(path, columns)
         book = read_book(path)
-        found = [("file name", "word", word) for word in _words(anywhere, form.path.name)]
+        leaks = [("file name", "word", word) for word in _words(anywhere, form.path.name)]
         for sheet in book.sheets:
-            place = f"sheet {sheet.name}"
-            size = f"{len(sheet.table) + bool(sheet.head)} rows"
-            found += [(place, "hidden_sheet", size)] if sheet.hidden else []
-            found += (
-                [(place, "extra_sheet", size)]
-                if sheet.name not in {form.sheet, *OWN_SHEETS}
-                else []
-            )
-            if sheet.name not in {SHEET, form.path.name}:
-                found += (
-                    [("sheet name", "suspect_name", sheet.name)]
-                    if _SUSPECT.search(sheet.name)
-                    else []
-                )
-                found += [("sheet name", "word", word) for word in _words(anywhere, sheet.name)]
-        found += [*_scan_rows(form, alone, anywhere), *_scan_parts(form.path, alone)]
-        rows += [(str(form.path), *row) for row in found]
+            leaks += _scan_sheet(form, sheet, anywhere)
+        leaks += _scan_rows(form, alone, anywhere)
+        leaks += _scan_parts(form.path, alone)
+        rows += [(str(form.path), *leak) for leak in leaks]
     return pd.DataFrame(rows, columns=["file", "where", "kind", "found"])
+
+
+def _scan_sheet(form, sheet, anywhere):
+    """Find sheets that a form does not need, and names of sheets that tell something."""
+    size = f"{len(sheet.table) + bool(sheet.head)} rows"
+    if sheet.hidden:
+        yield f"sheet {sheet.name}", "hidden_sheet", size
+    if sheet.name not in {form.sheet, *OWN_SHEETS}:
+        yield f"sheet {sheet.name}", "extra_sheet", size
+    if sheet.name not in {SHEET, form.path.name}:
+        if _SUSPECT.search(sheet.name):
+            yield "sheet name", "suspect_name", sheet.name
+        for word in _words(anywhere, sheet.name):
+            yield "sheet name", "word", word
 
 
 def _words(pattern, text):
@@ -60,8 +62,7 @@ def _words(pattern, text):
 
 
 def _scan_rows(form, alone, anywhere):
-    own = {"row", *form.layout.names}
-    for name in (name for name in form.rows if name not in own):
+    for name in form.rows.columns.difference(["row", *form.layout.names], sort=False):
         if _SUSPECT.search(name) or anywhere.search(name):
             yield f"column {name}", "suspect_name", name
         values = {str(value).strip() for value in form.rows[name].dropna()}
@@ -77,14 +78,16 @@ def _scan_rows(form, alone, anywhere):
         for word in _words(alone, "\n".join(cells)):
             count = int(cells.str.contains(word, regex=False).sum())
             yield f"column {name}", "word_in_text", f"{word}, {count} rows"
-    answers = [form.rows[name] for name in form.layout.texts[-2:]]
-    if found := one_sided_words(*answers) if form.layout.name == "paired" else ():
-        words = ", ".join(word for word, _ in found)
-        yield (
-            "both answers",
-            "word_of_one_side",
-            f"{words}: in one of two answers of {found[-1][1]} rows or more",
-        )
+    if form.layout.name == "paired":
+        counts = one_sided_words(form.rows["system1_output"], form.rows["system2_output"])
+        if counts:
+            words = ", ".join(word for word, _ in counts)
+            fewest = counts[-1][1]
+            yield (
+                "both answers",
+                "word_of_one_side",
+                f"{words}: in one of two answers of {fewest} rows or more",
+            )
 
 
 def _scan_parts(path, alone):
@@ -112,21 +115,23 @@ class ArmGuess(NamedTuple):
 
 def content_audit(panel, permutations=200, seed=0):
     """Ask whether the texts alone give the systems away."""
-    texts = panel.texts[[panel.focus, panel.other]].fillna("")
-    both = texts[(texts != "").all(axis=1)]
-    found = guess_arms(both[panel.focus], both[panel.other], n_permutations=permutations, seed=seed)
+    texts = panel.texts[[panel.focus, panel.against]].fillna("")
+    texts = texts[(texts != "").all(axis=1)]
+    guess = guess_arms(
+        texts[panel.focus], texts[panel.against], n_permutations=permutations, seed=seed
+    )
     row = {
-        **bounded("accuracy", found.accuracy),
+        **bounded("accuracy", guess.accuracy),
         "chance": 0.5,
-        "p": found.pvalue,
-        "n": found.accuracy.n,
-        "reason": found.accuracy.reason,
+        "p": guess.pvalue,
+        "n": guess.accuracy.n,
+        "reason": guess.accuracy.reason,
     }
-    return {"arm_guess": pd.DataFrame([row]), "telling_words": found.words}
+    return {"arm_guess": pd.DataFrame([row]), "telling_words": guess.words}
 
 
 def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
-    """Train a classifier to tell two systems by their texts, item by item; p by exchanging labels within items."""
+    """Train a classifier to tell two systems by their texts; p by exchanging labels within items."""
     focus = list(focus)
     other = list(other)
     n = len(focus)
@@ -173,7 +178,7 @@ def _right(parts, labels):
 
 
 def dual_weights(gram, labels):
-    """Logistic regression without intercept, by Newton's method on inner products of fewer items than words."""
+    """Logistic regression without intercept, by Newton's method on inner products of the items."""
     weights = np.zeros(len(labels))
     for _ in range(25):
         scores = gram @ weights
@@ -225,20 +230,23 @@ def guesses(panel):
 
 
 def blinding_index(counts, arms=("S1", "S2")):
-    """Bang's index, right minus wrong guesses in [-1, 1], of counts [arm of the truth, guess of S1, S2, unknown]."""
+    """Bang's index, right minus wrong guesses in [-1, 1].
+
+    Counts are a row per true arm: guesses of S1, of S2, and unknown.
+    """
     level = 0.95
-    found = {}
+    intervals = {}
     z = special.ndtri((1 + level) / 2)
-    for place, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
+    for number, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
         n = int(row.sum())
-        right = row[place]
-        wrong = row[1 - place]
+        right = row[number]
+        wrong = row[1 - number]
         if not n:
-            found[arm] = Interval(None, None, None, level, 0, "normal", "no_units")
+            intervals[arm] = Interval(None, None, None, level, 0, "normal", "no_units")
             continue
         index = (right - wrong) / n
         half = z * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
         low = max(-1.0, index - half)
         high = min(1.0, index + half)
-        found[arm] = Interval(float(index), float(low), float(high), level, n, "normal")
-    return found
+        intervals[arm] = Interval(float(index), float(low), float(high), level, n, "normal")
+    return intervals

@@ -220,7 +220,8 @@ def _pairs(groups, rng):
     previous = None
     for cell in order.tolist():
         if previous is not None and groups[previous] == groups[cell]:
-            partner[previous], partner[cell] = cell, previous
+            partner[previous] = cell
+            partner[cell] = previous
             previous = None
         else:
             previous = cell

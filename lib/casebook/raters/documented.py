@@ -13,21 +13,26 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
-from casebook.raters.forms import SCALES
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, SHOWN_AS, Votes, judgements, key_column, renamed
+from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, renamed
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
 PER_RATER = "Pairwise preference (per rater, per-row RAG mapping)"
 AGGREGATE = "Pairwise preference (aggregate, per-row mapping)"
-RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
+MEAN_RATINGS = "Mean ratings (aggregate, RAG vs BASE)"
 AGREEMENT = "Inter-rater agreement on common prompts"
-RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
+MEAN_RATINGS_PER_RATER = "Mean ratings (per rater, RAG vs BASE)"
 # The document's scales and columns, whatever the forms of today ask.
 DOCUMENTED_SCALES = ("factuality", "usefulness")
 RATING_COLUMNS = [f"{scale}_{side}" for side in ("s1", "s2") for scale in DOCUMENTED_SCALES]
-FORM_COLUMNS = {shown: column for column, shown in SHOWN_AS.items()}
+# Judgement columns under the names of the documented form.
+FORM_COLUMNS = {
+    "factuality_left": "factuality_s1",
+    "usefulness_left": "usefulness_s1",
+    "factuality_right": "factuality_s2",
+    "usefulness_right": "usefulness_s2",
+}
 _OTHER = {"S1": "S2", "S2": "S1"}
 
 EXAMPLE = DATA / "raters" / "reconstructed_votes.csv"
@@ -41,9 +46,9 @@ def documented_analysis(forms):
     return {
         PER_RATER: {name: documented_preference(_votes(rows)) for name, rows in forms},
         AGGREGATE: documented_preference(_votes(every)),
-        RATINGS: _ratings(every),
+        MEAN_RATINGS: _ratings(every),
         AGREEMENT: _agreement(forms),
-        RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
+        MEAN_RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
     }
 
 
@@ -64,13 +69,11 @@ def documented_lines(analysis):
     """Write the numbers as the document prints them."""
     lines = []
     for heading, content in analysis.items():
-        parts = (
-            {f"{name}: ": row for name, row in content.items()}
-            if "per rater" in heading
-            else {"": content}
-        )
-        shown = [name + str(row).replace("None", "nan") for name, row in parts.items()]
-        lines += ["", f"=== {heading} ===", *shown]
+        parts = {"": content}
+        if "per rater" in heading:
+            parts = {f"{name}: ": row for name, row in content.items()}
+        lines += ["", f"=== {heading} ==="]
+        lines += [name + str(row).replace("None", "nan") for name, row in parts.items()]
     return lines[1:]
 
 
@@ -80,20 +83,23 @@ def impossible(forms, values):
     blank = int(np.isnan(_common_votes(forms)).any(axis=1).sum())
     if blank:
         yield (
-            f"{blank} of {agreement['n_items']} items lack a vote: the documented formula takes the raters of the "
-            f"first item for all, so its kappa of {agreement['fleiss_kappa']} is not the agreement of these raters; "
+            f"{blank} of {agreement['n_items']} items lack a vote: the documented formula takes "
+            "the raters of the first item for all, so its kappa of "
+            f"{agreement['fleiss_kappa']} is not the agreement of these raters; "
             "leave out --original for one that leaves out what is blank"
         )
     for name, count in Counter(name for name, _ in forms).items():
         if count > 1:
             yield f"{name}: files of one name count as one rater for kappa"
     for name, rows in forms:
-        given = (
-            pd.DataFrame(rows).reindex(columns=RATING_COLUMNS).apply(pd.to_numeric, errors="coerce")
-        )
-        wrong = given.stack().loc[lambda ratings: ~ratings.isin(range(1, 6))].dropna()  # noqa: PD013 - one rating a row
+        table = pd.DataFrame(rows).reindex(columns=RATING_COLUMNS)
+        ratings = table.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float).ravel()
+        wrong = ratings[~np.isnan(ratings) & ~np.isin(ratings, range(1, 6))]
         if len(wrong):
-            yield f"{name}: {len(wrong)} ratings are none of 1 to 5 ({wrong.iloc[0]:g}), and count in their means"
+            yield (
+                f"{name}: {len(wrong)} ratings are none of 1 to 5 ({wrong[0]:g}), "
+                "and count in their means"
+            )
 
 
 def _stripped(value):
@@ -112,23 +118,23 @@ def _votes(rows):
 
 
 def _ratings(rows):
-    """Mean ratings; a cell that is no number drops what comes after it in its row, a blank one makes the mean nan."""
-    found = {(system, scale): [] for system in (RAG, BASE) for scale in DOCUMENTED_SCALES}
+    """Mean ratings; a cell that is no number drops the rest of its row, a blank one makes nan."""
+    ratings = {(system, scale): [] for system in (RAG, BASE) for scale in DOCUMENTED_SCALES}
     for row in rows:
         side = _stripped(row["side"])
         if side not in _OTHER:
             continue
         try:
-            for system, scale in found:
+            for system, scale in ratings:
                 value = row.get(f"{scale}_{(side if system == RAG else _OTHER[side]).lower()}")
-                found[system, scale].append(float("nan") if value is None else float(value))
+                ratings[system, scale].append(float("nan") if value is None else float(value))
         except (TypeError, ValueError):
             continue
-    means = {key: float(np.mean(values)) if values else np.nan for key, values in found.items()}
+    means = {key: float(np.mean(values)) if values else np.nan for key, values in ratings.items()}
     means = {key: None if np.isnan(mean) else round(mean, 3) for key, mean in means.items()}
     return {
         system: {f"{scale}_mean": means[system, scale] for scale in DOCUMENTED_SCALES}
-        | {"n": len(found[system, "usefulness"])}
+        | {"n": len(ratings[system, "usefulness"])}
         for system in (RAG, BASE)
     }
 
@@ -137,8 +143,9 @@ def _common_votes(forms):
     """Votes on the items of all forms: files of one base name collapse into one rater."""
     labels = {}
     for name, rows in forms:
-        given = pd.Series(_votes(rows), [" ".join(str(row["prompt_text"]).split()) for row in rows])
-        labels[name] = given[~given.index.duplicated(keep="last")]
+        items = [" ".join(str(row["prompt_text"]).split()) for row in rows]
+        votes = pd.Series(_votes(rows), items)
+        labels[name] = votes[~votes.index.duplicated(keep="last")]
     return pd.concat(labels, axis=1, join="inner").to_numpy()
 
 
@@ -164,16 +171,16 @@ def _agreement(forms):
 # --- rows in the shape that the documented analysis reads ------------------------------
 
 
-def read_records(paths, side_column=None, last_column=False, columns=None):
+def read_documented_rows(paths, side_column=None, last_column=False, columns=None):
     """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
-    found = []
+    forms = []
     for path in map(Path, paths):
         (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
         needed = {"preferred", *RATING_COLUMNS, key}
         rows = [record for _, record in sheet_records(path, sheet, needed)]
-        found.append((path.name, [row | {"side": row[key]} for row in rows]))
-    return found
+        forms.append((path.name, [row | {"side": row[key]} for row in rows]))
+    return forms
 
 
 def records_of(votes, suffix=""):
@@ -181,9 +188,9 @@ def records_of(votes, suffix=""):
     frame = votes.frame.rename(columns=FORM_COLUMNS).assign(prompt_text=votes.frame["item_id"])
     sides = [frame["left"] == votes.focus, frame["right"] == votes.focus]
     frame["side"] = np.select(sides, ["S1", "S2"], None)
-    kept = frame[["prompt_text", "preferred", *RATING_COLUMNS, "side"]]
+    rows = frame[["prompt_text", "preferred", *RATING_COLUMNS, "side"]]
     return [
-        (f"{rater}{suffix}", kept[frame["rater"] == rater].to_dict("records"))
+        (f"{rater}{suffix}", rows[frame["rater"] == rater].to_dict("records"))
         for rater in votes.raters
     ]
 
@@ -225,15 +232,18 @@ _DEALT = (
 
 
 def published_tables(tables):
-    """Tables of the reconstruction without what random assignment made: left out, or undefined with that reason.
+    """Leave out of the reconstruction's tables, or undefine, what random assignment made.
 
-    The win rates stay, those of new raters too: tallies of raters, patterns of items and the total fix all their parts.
+    The win rates stay, those of new raters too: tallies of raters, patterns of items and the total
+    fix all their parts.
     """
-    kept = {name: table for name, table in tables.items() if name not in _DEALT}
-    agreement = kept["agreement"].assign(new_panel_low=np.nan, new_panel_high=np.nan, reason=DEALT)
+    published = {name: table for name, table in tables.items() if name not in _DEALT}
+    agreement = published["agreement"].assign(
+        new_panel_low=np.nan, new_panel_high=np.nan, reason=DEALT
+    )
     pairwise = agreement["coefficient"] == "light_kappa"
     agreement.loc[pairwise, ["estimate", "se", "panel_low", "panel_high"]] = np.nan
-    return kept | {"agreement": agreement}
+    return published | {"agreement": agreement}
 
 
 def example_votes():
@@ -244,10 +254,8 @@ def example_votes():
     for scale in DOCUMENTED_SCALES:
         rag = table[f"{scale}_rag"]
         base = table[f"{scale}_base"]
-        table[f"{scale}_s1"], table[f"{scale}_s2"] = (
-            rag.where(rag_left, base),
-            base.where(rag_left, rag),
-        )
+        table[f"{scale}_s1"] = rag.where(rag_left, base)
+        table[f"{scale}_s2"] = base.where(rag_left, rag)
     left = ((choice == RAG) == rag_left).map({True: "S1", False: "S2"})
     table["preferred"] = left.where(choice != "Tie", "Tie")
     table[["prompt", "rag", "base", "comment"]] = ""
@@ -269,7 +277,5 @@ def _study_votes(table):
         system1_output=rag.where(rag_left, base),
         system2_output=base.where(rag_left, rag),
     )
-    frame = judgements(rows).astype(
-        {f"{scale}_{side}": float for scale in SCALES for side in ("left", "right")}
-    )
+    frame = decode_judgements(rows).astype(dict.fromkeys(FORM_COLUMNS, float))
     return Votes(frame, (RAG, BASE), RAG, tuple(sorted(frame["rater"].unique())), ())

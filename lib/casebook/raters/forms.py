@@ -28,22 +28,27 @@ from casebook.raters.design import (
     seal,
     text_hash,
 )
-from casebook.raters.power import PRIMARY, simulated_power
+from casebook.raters.power import PRIMARY_TEST, simulated_power
 from casebook.readers import read_records, read_yaml
 
-FORMS, SEALED = "for_raters", "sealed"
-KEY, REPORT, PREREGISTRATION = "key.json", "report.json", "preregistration.json"
-KEY_SCHEMA, PLAN_SCHEMA = "casebook-rater-key-2", "casebook-preregistration-2"
+FORMS = "for_raters"
+SEALED = "sealed"
+KEY = "key.json"
+REPORT = "report.json"
+PREREGISTRATION = "preregistration.json"
+KEY_SCHEMA = "casebook-rater-key-2"
+PLAN_SCHEMA = "casebook-preregistration-2"
 KEY_DIGEST = "SHA-256 of the sealed key"  # so it is called in what raters get
-SHEET, RUBRIC_SHEET, ABOUT_SHEET = "ratings", "rubric", "about"
-RATINGS = (1, 2, 3, 4, 5)
+SHEET = "ratings"
+RUBRIC_SHEET = "rubric"
+ABOUT_SHEET = "about"
+RATING_POINTS = (1, 2, 3, 4, 5)
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
-TELLING, FEWEST_PAIRS = (
-    0.9,
-    5,
-)  # share and number of answers from which on a word of one side tells the system
+# Share and number of answers from which on a word of one side tells the system.
+TELLING = 0.9
+FEWEST_PAIRS = 5
 _WORD = re.compile(r"\w+")
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
 
@@ -65,7 +70,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Layout:
+class FormLayout:
     """The columns of one kind of form, which of them names a row, and what raters are told."""
 
     name: str
@@ -89,32 +94,47 @@ class Layout:
         """Columns that the rater fills, notes left out."""
         return [column for column in self.columns if column.kind in {"choice", "rating"}]
 
-    def told(self, kind, guess=None):
-        """Give the lines of the rubric, of one cell or two: the task, and each point of each scale for such raters."""
-        asked = [f"guess, after the ratings: {guess} S1, S2, or DK (do not know)."] if guess else []
-        lines = [(text,) for text in (*self.task, *asked, RUBRIC["return"])]
-        for scale, known in self.scales.items():
-            points = known["levels"]
-            if kind in known:
-                points = [
-                    f"{level}. {anchor}" for level, anchor in zip(points, known[kind], strict=True)
-                ]
-            lines += [(), (scale, "what it means"), *zip(map(str, RATINGS), points, strict=True)]
+    def rubric_lines(self, kind, guess=None):
+        """Give the task and the points of each scale for such raters, in lines of one cell or two."""
+        lines = [(text,) for text in self.task]
+        if guess:
+            lines.append((f"guess, after the ratings: {guess} S1, S2, or DK (do not know).",))
+        lines.append((RUBRIC["return"],))
+        for scale, wording in self.scales.items():
+            lines += [(), (scale, "what it means")]
+            for number, level in enumerate(wording["levels"]):
+                anchor = f"{level}. {wording[kind][number]}" if kind in wording else level
+                lines.append((str(RATING_POINTS[number]), anchor))
         return lines
 
 
+# Sides of an answer: left and right, as columns of a form name them and as judgements do.
+FORM_SIDES = {"s1": "left", "s2": "right"}
 RUBRIC = read_yaml(DATA / "raters" / "rubric.yml")
-SCALES = tuple(RUBRIC["paired"]["scales"])
+PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
 
 
 def _layout(name, *more):
-    known = RUBRIC[name]
-    columns = (*(Column(**column) for column in known["columns"]), *more)
-    return Layout(name, known["key"], columns, tuple(known["task"]), known["scales"])
+    """Read a layout; `ratings` among its columns stands for one column per side and scale."""
+    rubric = RUBRIC[name]
+    columns = []
+    for column in rubric["columns"]:
+        if column["kind"] == "ratings":
+            columns += [
+                Column(f"{scale}_{side}", "rating", column["width"], RATING_POINTS)
+                for side in FORM_SIDES
+                for scale in rubric["scales"]
+            ]
+        else:
+            columns.append(Column(**column))
+    task = tuple(line.replace("SCALES", " and ".join(rubric["scales"])) for line in rubric["task"])
+    return FormLayout(name, rubric["key"], (*columns, *more), task, rubric["scales"])
 
 
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
-PAIRED, PAIRED_WITH_GUESS, LIKERT = _layout("paired"), _layout("paired", GUESS), _layout("likert")
+PAIRED = _layout("paired")
+PAIRED_WITH_GUESS = _layout("paired", GUESS)
+LIKERT = _layout("likert")
 
 
 @dataclass(frozen=True)
@@ -179,7 +199,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     >>> [(row["rater"], row["system"], row["left"]) for row in report["balance"]][:2]
     [('r1', 'new', 4), ('r1', 'old', 4)]
     """
-    systems = [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+    systems = systems_of(answers)
     focus = plan.focus or systems[0]
     secret = secret or new_secret()
     if focus not in systems:
@@ -200,36 +220,15 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     texts, changes = _cleaned(
         answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]]
     )
-    names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
-    named = [
-        {"item": i, "column": c}
-        for i, row in texts.iterrows()
-        for c, text in row.items()
-        if names.search(text)
-    ]
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "balance": balance(design, systems).to_dict("records"),
         "text_changes": changes,
-        "texts_with_a_system_name": named,
-        "words_of_one_system": [
-            {"systems": [one, two], "word": word, "items": count}
-            for one, two in itertools.combinations(systems, 2)
-            for word, count in one_sided_words(texts[one], texts[two])
-        ],
+        "texts_with_a_system_name": _texts_with_a_system_name(texts, systems),
+        "words_of_one_system": _words_of_one_system(texts, systems),
         "identical_answers": _identical(texts, systems),
     }
-    shown = design.rename(columns={"item_id": "item"}).assign(
-        prompt_id=[
-            opaque_id(secret, "row", row.item_id, *sorted((row.left, row.right)), row.rater)
-            for row in design.itertuples()
-        ],
-        prompt_text=design["item_id"].map(texts["prompt"]),
-        system1_output=[texts.loc[row.item_id, row.left] for row in design.itertuples()],
-        system2_output=[texts.loc[row.item_id, row.right] for row in design.itertuples()],
-    )
-    layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
     key = {
         "secret": secret,
         "systems": systems,
@@ -237,10 +236,53 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         "seed": plan.seed,
         "draw": report["draw"],
     }
-    forms = shown.drop(columns="place")
-    return report | {
-        "preregistration": _write(folder, plan, layout, forms, key, planned(plan, design), report)
-    }
+    layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
+    forms = _paired_rows(design, texts, secret)
+    registered = _write(folder, plan, layout, forms, key, planned(plan, design), report)
+    return report | {"preregistration": registered}
+
+
+def systems_of(answers):
+    """List the systems of a frame of answers."""
+    return [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+
+
+def _paired_rows(design, texts, secret):
+    """Give the rows of all forms, in the order of the design: ids, texts, and what will be sealed."""
+    rows = design.rename(columns={"item_id": "item"}).drop(columns="place")
+    ids = []
+    left_texts = []
+    right_texts = []
+    for row in rows.itertuples():
+        ids.append(opaque_id(secret, "row", row.item, *sorted((row.left, row.right)), row.rater))
+        left_texts.append(texts.loc[row.item, row.left])
+        right_texts.append(texts.loc[row.item, row.right])
+    return rows.assign(
+        prompt_id=ids,
+        prompt_text=rows["item"].map(texts["prompt"]),
+        system1_output=left_texts,
+        system2_output=right_texts,
+    )
+
+
+def _texts_with_a_system_name(texts, systems):
+    """List the texts by which a rater could recognise a system."""
+    names = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in systems), re.I)
+    return [
+        {"item": item, "column": column}
+        for item, row in texts.iterrows()
+        for column, text in row.items()
+        if names.search(text)
+    ]
+
+
+def _words_of_one_system(texts, systems):
+    """List the words that nearly always stand in one of two systems' answers only."""
+    rows = []
+    for system, against in itertools.combinations(systems, 2):
+        for word, count in one_sided_words(texts[system], texts[against]):
+            rows.append({"systems": [system, against], "word": word, "items": count})
+    return rows
 
 
 def check_plan(plan, systems):
@@ -253,10 +295,10 @@ def check_plan(plan, systems):
         valid_name(name, "study or rater")
         for system in systems:
             if system.casefold() in name.casefold():
-                what = (
-                    f"the name {name!r}, which raters read, contains that of the system {system!r}"
+                raise InputError(
+                    f"the name {name!r}, which raters read, contains that of the system "
+                    f"{system!r}; choose another"
                 )
-                raise InputError(f"{what}; choose another")
 
 
 def _cleaned(texts):
@@ -264,46 +306,44 @@ def _cleaned(texts):
     rows = []
     changes = []
     for index, row in zip(texts.index, texts.to_dict("records"), strict=True):
-        where = dict(
-            zip(texts.index.names, index if isinstance(index, tuple) else [index], strict=True)
-        )
-        rows.append({})
+        levels = index if isinstance(index, tuple) else [index]
+        position = dict(zip(texts.index.names, levels, strict=True))
+        clean_row = {}
         for column, text in row.items():
-            rows[-1][column], changed = sheets.clean(text)
-            changes += [where | {"column": column, "changes": changed}] if changed else []
+            clean_row[column], changed = sheets.clean(text)
+            if changed:
+                changes.append(position | {"column": column, "changes": changed})
+        rows.append(clean_row)
     return pd.DataFrame(rows, texts.index, dtype=object), changes
 
 
-def one_sided_words(one, other):
-    """Find words that stand in exactly one of two answers nearly always: they tell systems apart, whatever their names.
+def one_sided_words(answers, answers_against):
+    """Find the ten words that most often stand in exactly one of two answers.
 
-    Gives the ten most frequent, with the number of pairs of answers in which they do so.
+    Gives each with the number of pairs of answers: nearly all, so that it tells systems apart,
+    whatever their names.
     """
-    pairs = [
-        set(_WORD.findall(a.lower())) ^ set(_WORD.findall(b.lower()))
-        for a, b in zip(one, other, strict=True)
-    ]
-    counts = Counter(word for words in pairs for word in words)
-    found = [
-        (word, count)
-        for word, count in counts.items()
-        if count >= max(FEWEST_PAIRS, TELLING * len(pairs))
-    ]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))[:10]
+    counts = Counter()
+    for text, text_against in zip(answers, answers_against, strict=True):
+        words = set(_WORD.findall(text.lower()))
+        counts.update(words ^ set(_WORD.findall(text_against.lower())))
+    fewest = max(FEWEST_PAIRS, TELLING * len(answers))
+    frequent = [(-count, word) for word, count in counts.items() if count >= fewest]
+    return [(word, -minus_count) for minus_count, word in sorted(frequent)[:10]]
 
 
 def _identical(texts, systems):
     """List items to which two systems gave one answer; refuse two that always do."""
-    found = []
-    for one, two in itertools.combinations(systems, 2):
-        same = texts.index[texts[one] == texts[two]]
-        if len(same) == len(texts):
+    rows = []
+    for system, against in itertools.combinations(systems, 2):
+        items = texts.index[texts[system] == texts[against]]
+        if len(items) == len(texts):
             raise InputError(
-                f"{one} and {two} give the same answer to all {len(texts)} items: "
+                f"{system} and {against} give the same answer to all {len(texts)} items: "
                 "there is nothing to compare; is one file named twice?"
             )
-        found += [{"item": item, "systems": [one, two]} for item in same]
-    return found
+        rows += [{"item": item, "systems": [system, against]} for item in items]
+    return rows
 
 
 def planned(plan, design):
@@ -318,7 +358,7 @@ def planned(plan, design):
         alpha=plan.alpha,
         studies=STUDIES,
     )
-    power = powers.set_index("test").loc[PRIMARY]
+    power = powers.set_index("test").loc[PRIMARY_TEST]
     assumed = ("win_rate", "tie_rate", "item_sd", "rater_sd")
     return {
         "design": {
@@ -386,28 +426,21 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
 
 
 def _write(folder, plan, layout, forms, key, registered, report):
-    """Write the folder of a study, whole or not at all, from the rows of all forms; give the pre-registration."""
-    known = [name for name in forms if name != "rater" and name not in layout.names]
-    sealed = {
-        rater: {
+    """Write the folder of a study, whole or not at all; give the pre-registration."""
+    sealed = {}
+    for rater, rows in forms.groupby("rater", sort=False):
+        sealed[rater] = {
             "form": opaque_id(key["secret"], "form", rater),
             "kind": plan.raters[rater],
-            "rows": [
-                {"id": row[layout.key]}
-                | {name: row[name] for name in known}
-                | {"texts": {name: text_hash(row[name]) for name in layout.texts}}
-                for row in rows.to_dict("records")
-            ],
+            "rows": _sealed_rows(rows, layout),
         }
-        for rater, rows in forms.groupby("rater", sort=False)
-    }
     common = {"study": plan.study, "layout": layout.name}
     with new_folder(folder) as temporary:
         content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
         path = write_json(temporary / SEALED / KEY, content, private=True)
         digest = {KEY_DIGEST: sha256_file(path)}
         for rater, rows in forms.groupby("rater", sort=False):
-            place = temporary / FORMS / f"{plan.study}_{rater}"
+            name = f"{plan.study}_{rater}"
             rows = rows.reindex(columns=layout.names)
             if "xlsx" in plan.formats:
                 about = {
@@ -416,30 +449,52 @@ def _write(folder, plan, layout, forms, key, registered, report):
                     "form": sealed[rater]["form"],
                     **digest,
                 }
-                told = layout.told(plan.raters[rater], plan.guess)
-                _write_workbook(place.with_name(f"{place.name}.xlsx"), layout, rows, told, about)
-            if (
-                "csv" in plan.formats
-            ):  # without the mark at its beginning spreadsheets take it for Latin-1
+                rubric = layout.rubric_lines(plan.raters[rater], plan.guess)
+                _write_workbook(temporary / FORMS / f"{name}.xlsx", layout, rows, rubric, about)
+            if "csv" in plan.formats:
                 text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
-                write_text(place.with_name(f"{place.name}.csv"), "\ufeff" + text)
-        for kind in sorted(set(plan.raters.values())) if "csv" in plan.formats else ():
-            # CSV has no second sheet, so the rubric stands in a text file.
-            lines = [*layout.told(kind, plan.guess), (), ("study", plan.study), *digest.items()]
-            text = "".join("  ".join(line) + "\n" for line in lines)
-            write_text(temporary / FORMS / f"{plan.study}_rubric_{kind}.txt", text)
+                # Without the mark at its beginning spreadsheets take it for Latin-1.
+                write_text(temporary / FORMS / f"{name}.csv", "\ufeff" + text)
+        if "csv" in plan.formats:
+            _write_rubrics(temporary / FORMS, plan, layout, digest)
         write_json(temporary / SEALED / REPORT, report, private=True)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
-        known = {"key_sha256": digest[KEY_DIGEST], "forms_sha256": hashes}
-        registered = {"schema": PLAN_SCHEMA, **common, **known, **registered}
-        # The key's hash holds the key, the seal all that was registered: neither is used without the other.
+        registered = {
+            "schema": PLAN_SCHEMA,
+            **common,
+            "key_sha256": digest[KEY_DIGEST],
+            "forms_sha256": hashes,
+            **registered,
+        }
+        # The key's hash holds the key, the seal all that was registered: neither is used alone.
         registered["seal"] = seal(key["secret"], registered)
         write_json(temporary / PREREGISTRATION, registered)
     return registered
 
 
-def _write_workbook(path, layout, rows, told, about):
-    """Write one rater's form: given cells locked, answers with lists of choices, rubric and hash on more sheets."""
+def _sealed_rows(rows, layout):
+    """Give what is sealed of a form: the id of each row, what raters do not see, hashes of texts."""
+    hidden = [name for name in rows if name != "rater" and name not in layout.names]
+    sealed = []
+    for row in rows.to_dict("records"):
+        hashes = {name: text_hash(row[name]) for name in layout.texts}
+        sealed.append(
+            {"id": row[layout.key], **{name: row[name] for name in hidden}, "texts": hashes}
+        )
+    return sealed
+
+
+def _write_rubrics(folder, plan, layout, digest):
+    """Write the rubric beside forms in CSV, which has no second sheet, once for each kind of rater."""
+    for kind in sorted(set(plan.raters.values())):
+        lines = layout.rubric_lines(kind, plan.guess)
+        lines += [(), ("study", plan.study), *digest.items()]
+        text = "".join("  ".join(line) + "\n" for line in lines)
+        write_text(folder / f"{plan.study}_rubric_{kind}.txt", text)
+
+
+def _write_workbook(path, layout, rows, rubric, about):
+    """Write one rater's form: texts locked, lists of choices, rubric and hash on more sheets."""
     book = Workbook()
     book.properties.creator = "casebook"
     grey = PatternFill("solid", start_color="FFE7E6E6")
@@ -475,7 +530,7 @@ def _write_workbook(path, layout, rows, told, about):
             rule.error = f"Choose one of {', '.join(choices)}."
             rule.add(f"{letter}2:{letter}{len(rows) + 1}")
             sheet.add_data_validation(rule)
-    _put_lines(book.create_sheet(RUBRIC_SHEET), told, (26, 90))
+    _put_lines(book.create_sheet(RUBRIC_SHEET), rubric, (26, 90))
     _put_lines(book.create_sheet(ABOUT_SHEET), about.items(), (26, 70))
     for sheet in book:
         sheet.protection.sheet = True

@@ -19,7 +19,7 @@ from casebook.stats.samples import check_count, stream
 
 WIN_RATES = (0.55, 0.60, 0.65, 0.70, 0.75)
 MOST_VOTES = 200_000
-PRIMARY = "item sign-flip"
+PRIMARY_TEST = "item sign-flip"
 """The primary test, which speaks for the raters at hand."""
 
 NEW_RATERS = "item and rater t"
@@ -113,11 +113,12 @@ def simulated_power(
 
 def rejection_rates(votes, *, alpha=0.05, n_resamples=999, seed=0):
     """Share of studies [studies, items, raters] in which each test finds a preference."""
-    (studies, items, raters), means = votes.shape, votes.mean(axis=2)
+    studies, items, raters = votes.shape
+    means = votes.mean(axis=2)
     p_values = {
         "pooled sign": _sign(votes.reshape(studies, -1)),
         "item majority sign": _sign(means),
-        PRIMARY: _sign_flip(means, n_resamples, seed),
+        PRIMARY_TEST: _sign_flip(means, n_resamples, seed),
         "item t": _t_test(means),
         "rater t": _t_test(votes.mean(axis=1)),
         NEW_RATERS: None,
@@ -167,9 +168,9 @@ def interval_coverage(
         votes[rng.random(chances.shape) < tie_rate] = 0.0
         of_these = np.mean([marginal_probability(lean, item_sd) for lean in odds])
         for unit, truth in (("item", of_these), ("item and rater", win_rate)):
-            found = preference.win_rate(votes, unit=unit, n_resamples=n_resamples, seed=study)
-            if found.low is not None:
-                inside[unit].append(found.low <= truth <= found.high)
+            rate = preference.win_rate(votes, unit=unit, n_resamples=n_resamples, seed=study)
+            if rate.low is not None:
+                inside[unit].append(rate.low <= truth <= rate.high)
     rows = []
     for unit, hits in inside.items():
         share = wilson(sum(hits), len(hits))

@@ -34,9 +34,10 @@ from casebook.stats.tests import (
 )
 
 TIES = ("drop", "half")
-UNITS = ("vote", "item", "rater", "item and rater")
-THESE_RATERS, NEW_RATERS = "these raters, new items", "new raters and items"
-MARGIN = (0.45, 0.55)
+WIN_RATE_UNITS = ("vote", "item", "rater", "item and rater")
+THESE_RATERS = "these raters, new items"
+NEW_RATERS = "new raters and items"
+EQUIVALENCE_RANGE = (0.45, 0.55)
 """Win rates that count as no difference."""
 
 MOST_STEPS = 5e8  # of counting all sign patterns; beyond it some are drawn
@@ -163,10 +164,10 @@ def _counted_flips(values, alpha):
     return float(min(1.0, pvalue)), float(bounds[0]), float(bounds[1])
 
 
-def item_tests(votes, **draws):
+def item_tests(votes, *, n_resamples=100_000, seed=0):
     """Test the preference with the item as the unit, in five ways."""
     means = item_means(votes)
-    flip = item_flips(votes, **draws)
+    flip = item_flips(votes, n_resamples=n_resamples, seed=seed)
     wins = int((means > 0).sum())
     majority = exact_sign_test(wins, int((means < 0).sum()))
     rows = [
@@ -192,16 +193,16 @@ def item_tests(votes, **draws):
     return pd.DataFrame(rows, columns=["test", "statistic", "pvalue", "n", "method", "reason"])
 
 
-def preference_lines(votes, *, level=0.95, **draws):
-    """Win rate with ties as half, for these raters (sign-flip over items) and for new ones (t of items and raters)."""
+def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
+    """Win rate, ties as half: these raters (sign-flip of items), new ones (t of items and raters)."""
     V = np.asarray(votes, dtype=float)
-    flips = item_flips(V, level=level, **draws)
+    flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
     raters = int(np.isfinite(V).any(axis=0).sum())
     rows = []
-    for scope, found, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
-        net = found.interval
-        p = found.pvalue
+    for scope, test, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
+        net = test.interval
+        p = test.pvalue
         rate, low, high = (
             None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high)
         )
@@ -226,18 +227,26 @@ def preference_lines(votes, *, level=0.95, **draws):
     return pd.DataFrame(rows)
 
 
-def win_rates(votes, lines, **options):
-    """Win rate, ties as half, of every rater, then for these raters together and for others, as in `lines`."""
-    judged = [rater for rater in votes if votes[rater].notna().any()]
-    own = [preference_lines(votes[[rater]], **options).head(1) for rater in judged]
-    table = pd.concat([*own, lines], ignore_index=True).drop(columns="raters")
-    counts = [count_votes(votes[[rater]]) for rater in judged] + [count_votes(votes)] * 2
+def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
+    """Win rate, ties as half, of every rater, then that of these and of other raters (`lines`)."""
+    tables = []
+    counts = []
+    names = []
+    for rater in votes:
+        of_rater = votes[[rater]]
+        if of_rater[rater].notna().any():
+            rates = preference_lines(of_rater, level=level, n_resamples=n_resamples, seed=seed)
+            tables.append(rates.head(1))
+            counts.append(count_votes(of_rater))
+            names.append(str(rater))
+    table = pd.concat([*tables, lines], ignore_index=True).drop(columns="raters")
+    counts += [count_votes(votes)] * 2
     table = table.join(pd.DataFrame(counts)).assign(
-        who=[*map(str, judged), "these raters together", "other raters"]
+        who=[*names, "these raters together", "other raters"]
     )
-    names = {"win_rate": "value", "items": "groups"}
-    table = table.rename(columns=names).assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
-    kept = [
+    table = table.rename(columns={"win_rate": "value", "items": "groups"})
+    table = table.assign(n=table[["wins", "ties", "losses"]].sum(axis=1))
+    columns = [
         "who",
         "wins",
         "ties",
@@ -252,7 +261,7 @@ def win_rates(votes, lines, **options):
         "reason",
     ]
     table["reason"] = table["reason"].astype(object).where(table["reason"].notna(), None)
-    return table[kept].astype(dict.fromkeys(("value", "low", "high", "p"), float))
+    return table[columns].astype(dict.fromkeys(("value", "low", "high", "p"), float))
 
 
 # --- the win rate ------------------------------------------------------------------
@@ -269,66 +278,68 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
-    found = mean_intervals(
+    mean = mean_intervals(
         scores[scored], clusters, level=level, n_resamples=n_resamples, seed=seed
     )[0]
-    if (
-        len(np.unique(clusters)) < FEWEST
-    ):  # an interval by vote speaks of new votes, not of new items or raters
-        found = replace(found, low=None, high=None, reason="fewer_than_six_clusters")
-    if unit == "item and rater":
-        both = crossed_mean(scores, 0.5, weights="votes", level=level, limits=(0.0, 1.0)).interval
-        if None in (found.low, both.low):
-            return both
-        return replace(both, low=min(found.low, both.low), high=max(found.high, both.high))
-    return replace(found, n=len(np.unique(clusters)), method=f"t and bootstrap over {unit}s")
+    n_clusters = len(np.unique(clusters))
+    if n_clusters < FEWEST:
+        # An interval by vote speaks of new votes, not of new items or raters.
+        mean = replace(mean, low=None, high=None, reason="fewer_than_six_clusters")
+    if unit != "item and rater":
+        return replace(mean, n=n_clusters, method=f"t and bootstrap over {unit}s")
+    crossed = crossed_mean(scores, 0.5, weights="votes", level=level, limits=(0.0, 1.0)).interval
+    if None in (mean.low, crossed.low):
+        return crossed
+    return replace(crossed, low=min(mean.low, crossed.low), high=max(mean.high, crossed.high))
 
 
-def preference_intervals(votes, **draws):
+def preference_intervals(votes, *, n_resamples=10_000, seed=0):
     """Give all intervals of the win rate side by side."""
     rows = []
     for ties in TIES:
-        for unit in UNITS:
-            found = win_rate(votes, unit=unit, ties=ties, **draws)
+        for unit in WIN_RATE_UNITS:
+            rate = win_rate(votes, unit=unit, ties=ties, n_resamples=n_resamples, seed=seed)
             rows.append(
                 {
                     "ties": ties,
                     "unit": unit,
-                    "win_rate": found.estimate,
-                    "low": found.low,
-                    "high": found.high,
-                    "n": found.n,
-                    "method": found.method,
-                    "reason": found.reason,
+                    "win_rate": rate.estimate,
+                    "low": rate.low,
+                    "high": rate.high,
+                    "n": rate.n,
+                    "method": rate.method,
+                    "reason": rate.reason,
                 }
             )
     return pd.DataFrame(rows)
 
 
-def equivalence(votes, *, margin=MARGIN, alpha=0.05, **draws):
-    """Hold the win rate, ties as half, against a range that counts as no difference, by two one-sided t tests."""
+def equivalence(votes, *, margin=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0):
+    """Compare the win rate with a range of no difference, by two one-sided t tests; ties as half."""
     low, high = margin
-    found = win_rate(votes, unit="item", ties="half", level=1 - alpha, **draws)
+    rate = win_rate(
+        votes, unit="item", ties="half", level=1 - alpha, n_resamples=n_resamples, seed=seed
+    )
     scores = (item_means(votes) + 1) / 2
     p = None
     verdict = "undecided"
-    reason = found.reason or "no_variation"
-    if len(scores) > 1 and np.ptp(scores) > 0 and found.low is not None:
+    reason = rate.reason or "no_variation"
+    if len(scores) > 1 and np.ptp(scores) > 0 and rate.low is not None:
         error = scores.std(ddof=1) / np.sqrt(len(scores))
         gap = min(scores.mean() - low, high - scores.mean())
         p = positive(special.stdtr(len(scores) - 1, -gap / error))
         reason = None
         if p <= alpha:
             verdict = "equivalent"
-        elif found.low > high or found.high < low:
+        elif rate.low > high or rate.high < low:
             verdict = "different"
     return {
-        **bounded("win_rate", found),
+        **bounded("win_rate", rate),
         "range from": low,
         "range to": high,
         "p_tost": p,
         "verdict": verdict,
-        "n": found.n,
+        "n": rate.n,
         "reason": reason,
     }
 

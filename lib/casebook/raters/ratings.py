@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from casebook.measures.agreement import krippendorff_alpha
-from casebook.raters.forms import LIKERT, RATINGS, SCALES
+from casebook.raters.forms import LIKERT, PAIRED_SCALES, RATING_POINTS
 from casebook.raters.preference import item_flips
 from casebook.stats.intervals import (
     at_least,
@@ -22,35 +22,50 @@ from casebook.stats.tests import effect_sizes, holm, paired_t, wilcoxon_signed_r
 LIKERT_SCALES = tuple(column.name for column in LIKERT.answers)
 
 
-def bounded_mean(name, values, **draws):
+def rating_tables(panel, *, n_resamples, seed):
+    """Tables of all ratings of two systems: agreement, means, counts, tests, correlation."""
+    return {
+        "rating_agreement": rating_agreement(panel, n_resamples=n_resamples, seed=seed),
+        "rating_means": rating_means(panel, n_resamples=n_resamples, seed=seed),
+        "rating_counts": rating_counts(panel),
+        "rating_tests": rating_tests(panel, n_resamples=n_resamples, seed=seed),
+        "rater_rating_tests": rater_rating_tests(panel),
+        "correlation": preference_rating_correlation(panel, n_resamples=n_resamples, seed=seed),
+    }
+
+
+def bounded_mean(name, values, *, n_resamples, seed):
     """Give a mean over items with its bootstrap interval as cells of a row."""
     if not len(values):
         return dict.fromkeys((name, f"{name} low", f"{name} high"))
-    return bounded(name, bootstrap_mean(np.asarray(values, dtype=float), **draws))
+    mean = bootstrap_mean(np.asarray(values, dtype=float), n_resamples=n_resamples, seed=seed)
+    return bounded(name, mean)
 
 
-def alpha_row(table, categories=RATINGS, **draws):
+def alpha_row(table, categories=RATING_POINTS, *, n_resamples, seed):
     """Measure Krippendorff's ordinal alpha of ratings, items x raters."""
-    found = krippendorff_alpha(table, categories=categories, wide=True, **draws)
-    panel_low, panel_high = found.panel_ci or (None, None)
-    new_panel_low, new_panel_high = found.new_panel_ci or (None, None)
+    alpha = krippendorff_alpha(
+        table, categories=categories, wide=True, n_resamples=n_resamples, seed=seed
+    )
+    panel_low, panel_high = alpha.panel_ci or (None, None)
+    new_panel_low, new_panel_high = alpha.new_panel_ci or (None, None)
     return {
-        "alpha": found.estimate,
+        "alpha": alpha.estimate,
         "alpha low": panel_low,
         "alpha high": panel_high,
         "new panel low": new_panel_low,
         "new panel high": new_panel_high,
-        "percent_agreement": found.percent_agreement,
-        "n": found.n_items,
-        "raters": found.n_raters,
-        "reason": found.reason,
+        "percent_agreement": alpha.percent_agreement,
+        "n": alpha.n_items,
+        "raters": alpha.n_raters,
+        "reason": alpha.reason,
     }
 
 
-def _centre(table, **draws):
+def _centre(table, *, n_resamples, seed):
     """Mean over items with its interval, and the median of all ratings."""
     return {
-        **bounded_mean("mean", table.mean(axis=1).dropna(), **draws),
+        **bounded_mean("mean", table.mean(axis=1).dropna(), n_resamples=n_resamples, seed=seed),
         "median": number_or_none(table.stack().median()),  # noqa: PD013 - one rating a row
     }
 
@@ -59,7 +74,7 @@ def _counts(tables):
     """Count how often each rating was given, in tables of ratings by (scale, system)."""
     rows = []
     for (scale, system), table in tables.items():
-        counts = pd.Series(np.ravel(table)).value_counts().reindex(RATINGS, fill_value=0)
+        counts = pd.Series(np.ravel(table)).value_counts().reindex(RATING_POINTS, fill_value=0)
         for rating, count in counts.items():
             share = count / counts.sum() if counts.sum() else None
             rows.append(
@@ -71,20 +86,20 @@ def _counts(tables):
 # --- two systems ------------------------------------------------------------------
 
 
-def rating_means(panel, **draws):
+def rating_means(panel, *, n_resamples=10_000, seed=0):
     """Mean ratings per scale and system, with the intervals over items."""
     rows = []
-    judged = int(panel.place.notna().to_numpy().sum())
+    n_judgements = int(panel.positions.notna().to_numpy().sum())
     for (scale, system), table in panel.ratings.items():
-        given = int(table.count().sum())
+        n_ratings = int(table.count().sum())
         rows.append(
             {
                 "scale": scale,
                 "system": system,
-                **_centre(table, **draws),
+                **_centre(table, n_resamples=n_resamples, seed=seed),
                 "n": int(table.notna().any(axis=1).sum()),
-                "ratings": given,
-                "missing": judged - given,
+                "ratings": n_ratings,
+                "missing": n_judgements - n_ratings,
             }
         )
     return pd.DataFrame(rows)
@@ -98,7 +113,7 @@ def rating_counts(panel):
 def rating_tests(panel, *, n_resamples=10_000, seed=0):
     """Compare the ratings of both systems on the same items, Holm's correction over the scales."""
     rows = []
-    for scale in SCALES:
+    for scale in PAIRED_SCALES:
         table = panel.differences(scale)
         means = table.mean(axis=1).dropna().to_numpy()
         if not len(means):
@@ -106,13 +121,13 @@ def rating_tests(panel, *, n_resamples=10_000, seed=0):
             continue
         sizes = effect_sizes(means)
         flip = item_flips(table, n_resamples=n_resamples, seed=seed)
-        both = at_least(crossed_mean(table), flip)
+        items_and_raters = at_least(crossed_mean(table), flip)
         row = {
             "scale": scale,
             **bounded("difference", flip.interval),
-            "both low": both.interval.low,
-            "both high": both.interval.high,
-            "p_both": both.pvalue,
+            "both low": items_and_raters.interval.low,
+            "both high": items_and_raters.interval.high,
+            "p_both": items_and_raters.pvalue,
             **bounded("dz", sizes.dz),
             "rank_biserial": sizes.rank_biserial,
             "p_sign_flip": flip.pvalue,
@@ -127,15 +142,14 @@ def rating_tests(panel, *, n_resamples=10_000, seed=0):
 def rater_rating_tests(panel):
     """Compare the ratings of both systems rater by rater."""
     rows = []
-    for scale, rater in itertools.product(SCALES, panel.raters):
-        known = panel.differences(scale)[rater].dropna().to_numpy()
-        row = {"scale": scale, "rater": rater, "n": len(known), "p_wilcoxon": None}
-        if len(known):
-            sizes = effect_sizes(known)
-            row |= bounded("difference", sizes.mean_difference) | {
-                "rank_biserial": sizes.rank_biserial
-            }
-            row["p_wilcoxon"] = wilcoxon_signed_rank(known).pvalue
+    for scale, rater in itertools.product(PAIRED_SCALES, panel.raters):
+        differences = panel.differences(scale)[rater].dropna().to_numpy()
+        row = {"scale": scale, "rater": rater, "n": len(differences), "p_wilcoxon": None}
+        if len(differences):
+            sizes = effect_sizes(differences)
+            row |= bounded("difference", sizes.mean_difference)
+            row["rank_biserial"] = sizes.rank_biserial
+            row["p_wilcoxon"] = wilcoxon_signed_rank(differences).pvalue
         rows.append(row)
     return _with_holm(rows, "p_wilcoxon")
 
@@ -145,14 +159,16 @@ def _with_holm(rows, column):
     return pd.DataFrame(rows).assign(p_holm=adjusted)
 
 
-def preference_rating_correlation(panel, **draws):
+def preference_rating_correlation(panel, *, n_resamples=10_000, seed=0):
     """Correlate, over items, the mean net vote with the mean rating differences."""
     rows = []
-    for scale in SCALES:
+    for scale in PAIRED_SCALES:
         pair = np.column_stack([panel.votes.mean(axis=1), panel.differences(scale).mean(axis=1)])
-        known = pair[np.isfinite(pair).all(axis=1)]
-        found = bootstrap_statistic(known, _spearman, **draws)
-        rows.append({"scale": scale, **bounded("spearman", found), "n": found.n})
+        complete_pairs = pair[np.isfinite(pair).all(axis=1)]
+        correlation = bootstrap_statistic(
+            complete_pairs, _spearman, n_resamples=n_resamples, seed=seed
+        )
+        rows.append({"scale": scale, **bounded("spearman", correlation), "n": correlation.n})
     return pd.DataFrame(rows)
 
 
@@ -162,16 +178,17 @@ def _spearman(pair):
     return number_or_none(np.corrcoef(stats.rankdata(pair, axis=0).T)[0, 1])
 
 
-def rating_agreement(panel, **draws):
+def rating_agreement(panel, *, n_resamples=10_000, seed=0):
     """Measure ordinal alpha of the ratings: per scale and system, and of differences."""
     rows = []
-    for scale in SCALES:
-        given = {
-            system: (panel.ratings[scale, system], RATINGS) for system in (panel.focus, panel.other)
-        }
-        given["difference"] = panel.differences(scale), range(-4, 5)
-        for of, (table, categories) in given.items():
-            rows.append({"scale": scale, "of": of, **alpha_row(table, categories, **draws)})
+    for scale in PAIRED_SCALES:
+        for system in (panel.focus, panel.against):
+            alpha = alpha_row(panel.ratings[scale, system], n_resamples=n_resamples, seed=seed)
+            rows.append({"scale": scale, "of": system, **alpha})
+        alpha = alpha_row(
+            panel.differences(scale), range(-4, 5), n_resamples=n_resamples, seed=seed
+        )
+        rows.append({"scale": scale, "of": "difference", **alpha})
     return pd.DataFrame(rows)
 
 
@@ -184,14 +201,14 @@ def likert_summary(ratings, *, n_resamples=10_000, seed=0):
     for scale in LIKERT_SCALES:
         for system, part in ratings.groupby("system", sort=False):
             table = part.pivot(index=["item_id", "chunk"], columns="rater", values=scale)  # noqa: PD010
-            known = part[scale].dropna()
+            ratings_of_scale = part[scale].dropna()
             rows.append(
                 {
                     "scale": scale,
                     "system": system or "all",
                     **_centre(table, n_resamples=n_resamples, seed=seed),
-                    "share_4_5": number_or_none((known >= 4).mean()),
-                    "ratings": len(known),
+                    "share_4_5": number_or_none((ratings_of_scale >= 4).mean()),
+                    "ratings": len(ratings_of_scale),
                     "missing": int(part[scale].isna().sum()),
                     **alpha_row(table, n_resamples=min(n_resamples, 1000), seed=seed),
                 }
@@ -211,10 +228,10 @@ def documented_means(ratings):
     """Mean ratings as documented: two decimals, overall and per annotator."""
 
     def means(part):
-        found = part[list(LIKERT_SCALES)].mean()
+        means_by_scale = part[list(LIKERT_SCALES)].mean()
         return {
             scale: None if np.isnan(mean) else round(float(mean), 2)
-            for scale, mean in found.items()
+            for scale, mean in means_by_scale.items()
         }
 
     annotators = {rater: means(part) for rater, part in ratings.groupby("rater", sort=False)}

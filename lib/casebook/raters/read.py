@@ -19,27 +19,33 @@ from casebook.files import sha256_file
 from casebook.raters.design import seal, text_hash
 from casebook.raters.forms import (
     ABOUT_SHEET,
+    FORM_SIDES,
     GUESS,
     KEY,
     KEY_DIGEST,
     KEY_SCHEMA,
     LIKERT,
     PAIRED,
+    PAIRED_SCALES,
     PAIRED_WITH_GUESS,
     PLAN_SCHEMA,
     PREREGISTRATION,
     RUBRIC_SHEET,
-    SCALES,
     SEALED,
     SHEET,
 )
 from casebook.readers import read_json
 from casebook.sheets import KINDS, Formula, read_book, value_of
 
-NOTE, REPAIRED, LOST = "note", "repaired", "lost"
+# Effects of a defect on the judgement.
+NOTE = "note"
+REPAIRED = "repaired"
+LOST = "lost"
 OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 SIDE_COLUMN = "_rag_side_for_analysis"
-RAG, BASE = "RAG", "BASE"
+# Systems of the documented layout.
+RAG = "RAG"
+BASE = "BASE"
 _UNSEALED = "casebook-rater-key-1"  # schema of keys whose pre-registration has no seal
 
 
@@ -220,19 +226,21 @@ def _rows(path, sheet, layout, report):
         for place, cell in enumerate(cells, start=1):
             if isinstance(cell, Formula):
                 report(
-                    number, names[place - 1] or f"number {place}", "formula", shortened(cell.text)
+                    number, names[place - 1] or f"number {place}", "formula", cell_text(cell.text)
                 )
     rows = {"row": numbers.tolist()}
     for column in layout.columns:
-        given, rows[column.name] = column.name in table, []
-        for number, cell in table[column.name].items() if given else dict.fromkeys(numbers).items():
+        is_present = column.name in table
+        cells = table[column.name] if is_present else dict.fromkeys(numbers)
+        rows[column.name] = []
+        for number, cell in cells.items():
             if isinstance(cell, Formula) and column.kind == "note":
                 cell = cell.text if cell.value is None else cell.value
             value, *problem = _read_cell(
                 column, value_of(path, sheet.name, number, column.name, cell)
             )
             rows[column.name].append(value)
-            if problem and given:
+            if problem and is_present:
                 report(number, column.name, *problem)
     rows |= {name: table[name].tolist() for name in extra if name != "row"}
     if layout.key not in table:
@@ -251,12 +259,12 @@ def _read_cell(column, cell):
     plain = re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text).casefold()
     choice = next((choice for choice in column.choices if str(choice).casefold() == plain), None)
     if choice is None:
-        return None, "not_a_choice", shortened(cell), LOST
+        return None, "not_a_choice", cell_text(cell), LOST
     repaired = isinstance(cell, str) and cell != str(choice)
-    return (choice, "spelling", shortened(cell), REPAIRED) if repaired else (choice,)
+    return (choice, "spelling", cell_text(cell), REPAIRED) if repaired else (choice,)
 
 
-def shortened(value, most=60):
+def cell_text(value, most=60):
     """Show a cell's content in a message."""
     text = repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
@@ -452,7 +460,7 @@ def unblind(forms, key, *, force=False):
     strata = {row["item_id"]: row["stratum"] for row in key["draw"]}
     rows["stratum"] = rows["item_id"].map(strata).fillna("all")
     return Votes(
-        judgements(rows),
+        decode_judgements(rows),
         tuple(key["systems"]),
         key["focus"],
         raters=tuple(rater for rater in key["forms"] if rater not in absent),
@@ -483,17 +491,19 @@ def _opened(forms, key, layout, force):
     rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
     owners = {}
     for form in forms:  # whatever the name of its file
-        found = form.rows[form.layout.key].map(rater_of).value_counts()
-        if not len(found):
+        raters = form.rows[form.layout.key].map(rater_of).value_counts()
+        if not len(raters):
             raise InputError(
                 f"{form.path}: none of its ids is in the key: another study, or edited ids"
             )
-        if (first := owners.setdefault(found.index[0], form)) is not form:
-            raise InputError(f"{form.path}: form of {found.index[0]} is in already: {first.path}")
+        rater = raters.index[0]
+        if rater in owners:
+            raise InputError(f"{form.path}: form of {rater} is in already: {owners[rater].path}")
+        owners[rater] = form
     absent = tuple(rater for rater in key["forms"] if rater not in owners)
     if absent and not force:
-        known = f"{len(absent)} of {len(key['forms'])} forms are not in ({', '.join(absent)})"
-        raise InputError(f"{known}: unblind when they are, or force it")
+        missing = f"{len(absent)} of {len(key['forms'])} forms are not in ({', '.join(absent)})"
+        raise InputError(f"{missing}: unblind when they are, or force it")
     defects = [defect for form in forms for defect in form.defects]
     present = {rater: form["rows"] for rater, form in key["forms"].items() if rater in owners}
     rows = [_joined(owners[rater], rater, sealed, defects) for rater, sealed in present.items()]
@@ -504,17 +514,17 @@ def _joined(form, rater, sealed, defects):
     """Pair the rows of a form with the key's; name what does not fit."""
     name = form.layout.key
     report = partial(_report, defects, form.path, form.sheet)
-    known = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"}).assign(rater=rater)
-    shown = form.rows[["row", *form.layout.names]]
-    for row, identity in shown.loc[~shown[name].isin(known[name]), ["row", name]].itertuples(
-        index=False
-    ):
+    key_rows = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"})
+    key_rows["rater"] = rater
+    form_rows = form.rows[["row", *form.layout.names]]
+    unknown = form_rows[~form_rows[name].isin(key_rows[name])]
+    for row, identity in unknown[["row", name]].itertuples(index=False):
         report(row, name, "unknown_id", identity, LOST)
-    gone = ~known[name].isin(shown[name])
-    for place, identity in known.loc[gone, name].items():
-        report(None, name, "missing_row", f"{identity}, row {place + 2}", LOST)
-    rows = shown.merge(known, on=name)
-    if rows[name].tolist() != known.loc[~gone, name].tolist():
+    is_missing = ~key_rows[name].isin(form_rows[name])
+    for position, identity in key_rows.loc[is_missing, name].items():
+        report(None, name, "missing_row", f"{identity}, row {position + 2}", LOST)
+    rows = form_rows.merge(key_rows, on=name)
+    if rows[name].tolist() != key_rows.loc[~is_missing, name].tolist():
         report(None, name, "reordered", "rows are joined by their ids")
     for row in rows.to_dict("records"):
         for column, digest in row["texts"].items():
@@ -523,30 +533,42 @@ def _joined(form, rater, sealed, defects):
     return rows.assign(place=np.arange(1, len(rows) + 1))
 
 
-SIDES = (("left", "s1"), ("right", "s2"))
-SHOWN_AS = {
+TEXT_COLUMNS = {
     "prompt_text": "prompt",
     "system1_output": "text_left",
     "system2_output": "text_right",
-    **{f"{scale}_{s}": f"{scale}_{side}" for side, s in SIDES for scale in SCALES},
 }
-_JUDGED = ["rater", "item_id", "place", "row", "left", "right", "preferred", "choice"]
-_JUDGED += [
-    *list(SHOWN_AS.values())[3:],
+RATING_COLUMNS = {
+    f"{scale}_{form_side}": f"{scale}_{side}"
+    for form_side, side in FORM_SIDES.items()
+    for scale in PAIRED_SCALES
+}
+JUDGEMENT_COLUMNS = [
+    "rater",
+    "item_id",
+    "place",
+    "row",
+    "left",
+    "right",
+    "preferred",
+    "choice",
+    *RATING_COLUMNS.values(),
     "comment",
     "guess",
-    *list(SHOWN_AS.values())[:3],
+    *TEXT_COLUMNS.values(),
     "stratum",
 ]
 
 
-def judgements(rows):
-    """Say what rows of forms mean, to which rater, item_id, place, left, right and stratum were added."""
+def decode_judgements(rows):
+    """Name the chosen system and the two sides in rows of forms that were joined with a key."""
     left = rows["left"].astype(object)
-    votes = rows["preferred"]
-    said = [votes == "S1", votes == "S2", (votes == "Tie") & left.notna()]
-    choice = np.select(said, [left, rows["right"].astype(object), "Tie"], None)
-    return rows.rename(columns=SHOWN_AS).assign(choice=choice).reindex(columns=_JUDGED)
+    right = rows["right"].astype(object)
+    preferred = rows["preferred"]
+    choices = [preferred == "S1", preferred == "S2", (preferred == "Tie") & left.notna()]
+    choice = np.select(choices, [left, right, "Tie"], None)
+    rows = rows.rename(columns=TEXT_COLUMNS | RATING_COLUMNS).assign(choice=choice)
+    return rows.reindex(columns=JUDGEMENT_COLUMNS)
 
 
 # --- the documented layout, which carries its key in a column --------------------------
@@ -562,7 +584,7 @@ def read_votes(forms, side_column=None, *, last_column=False):
             raise InputError(f"{form.path}: sheet {form.sheet!r} has no rows")
         column = key_column(form.path, list(form.rows)[1:], side_column, last_column)
         rows.append(_carried(form, column, partial(_report, defects, form.path, form.sheet)))
-    frame = judgements(pd.concat(rows, ignore_index=True))
+    frame = decode_judgements(pd.concat(rows, ignore_index=True))
     return Votes(frame, (RAG, BASE), RAG, tuple(form.rater for form in forms), tuple(defects))
 
 
@@ -590,10 +612,10 @@ def _carried(form, column, report):
     stripped = sides.astype(str).str.strip()
     again = items.duplicated()
     for number, item in zip(rows["row"][again], items[again], strict=True):
-        report(number, name, "duplicate", shortened(item), LOST)
+        report(number, name, "duplicate", cell_text(item), LOST)
     unknown = ~stripped.isin(["S1", "S2"]) & ~again
     for number, side in zip(rows["row"][unknown], sides[unknown], strict=True):
-        report(number, column, "no_key", shortened(side), LOST)
+        report(number, column, "no_key", cell_text(side), LOST)
     judged = rows.assign(
         rater=form.rater,
         item_id=items,

@@ -8,18 +8,18 @@ from openpyxl import load_workbook
 from scipy import special
 
 from casebook.errors import InputError
-from casebook.raters.forms import FORMS, LIKERT, PAIRED, SCALES, SHEET
+from casebook.raters.forms import FORMS, LIKERT, PAIRED, PAIRED_SCALES, SHEET
 from casebook.raters.power import marginal_probability
 from casebook.raters.read import read_key
 from casebook.stats.samples import stream
 
-RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in SCALES]
+RATED = [f"{scale}_{side}" for side in ("s1", "s2") for scale in PAIRED_SCALES]
 LIKERT_RATED = [column.name for column in LIKERT.answers]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """How the simulated panel judges: log odds for the focus, their spreads, the left side's bonus, shares."""
+    """How the simulated panel judges: log odds for the focus, spreads, the left side's bonus, shares."""
 
     effect: float = 0.7
     item_sd: float = 1.3
@@ -70,22 +70,16 @@ def fill_forms(study, folder, truth=None, *, seed=0):
         sheet = book[SHEET]
         columns = {cell.value: cell.column for cell in sheet[1]}
         rows = owners[sheet.cell(2, columns[layout.key]).value]
-        own = rng.normal(0, truth.rater_sd)
+        rater_liking = rng.normal(0, truth.rater_sd)
         for line, row in enumerate(rows, start=2):
             if paired:
                 sign = {row["left"]: 1, row["right"]: -1}.get(key["focus"], 0)
-                answers = _judge(
-                    sign * (truth.effect + liking[row["item"]] + own) + truth.left, truth, rng
-                )
+                odds = sign * (truth.effect + liking[row["item"]] + rater_liking) + truth.left
+                answers = _judge(odds, truth, rng)
             else:
-                level = 3.6 + 0.4 * (liking[row["item"]] + own)
-                answers = dict(
-                    zip(
-                        LIKERT_RATED,
-                        _ratings(np.full(len(LIKERT_RATED), level), truth, rng),
-                        strict=True,
-                    )
-                )
+                level = 3.6 + 0.4 * (liking[row["item"]] + rater_liking)
+                ratings = _ratings(np.full(len(LIKERT_RATED), level), truth, rng)
+                answers = dict(zip(LIKERT_RATED, ratings, strict=True))
             for name, value in answers.items():
                 sheet.cell(line, columns[name]).value = value
         book.save(target)
@@ -93,15 +87,15 @@ def fill_forms(study, folder, truth=None, *, seed=0):
 
 
 def _judge(odds, truth, rng):
-    """Judge one comparison, given the log odds that the left answer wins: a preference and four ratings."""
+    """Judge one comparison, given the log odds that the left answer wins: preference and ratings."""
     preferred = "S1" if rng.random() < special.expit(odds) else "S2"
     if rng.random() < truth.ties:
         preferred = "Tie"
-    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(SCALES))
+    level = 3.6 + 0.6 * np.repeat([preferred == "S1", preferred == "S2"], len(PAIRED_SCALES))
     return {"preferred": preferred, **dict(zip(RATED, _ratings(level, truth, rng), strict=True))}
 
 
 def _ratings(level, truth, rng):
     """Draw a rating around each level; some are left blank."""
-    drawn = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
-    return [None if rng.random() < truth.blank else value for value in drawn]
+    ratings = np.clip(np.rint(rng.normal(level, 0.8)), 1, 5).astype(int).tolist()
+    return [None if rng.random() < truth.blank else value for value in ratings]
