@@ -290,7 +290,7 @@ def _table_row(agreement):
 
 
 def benchmark(estimate, se):
-    """Give the best word whose probability is 0.95 or more, that, and the probability of all words."""
+    """Give the best word with a probability of 0.95, that probability, and those of all words."""
     if estimate is None or se is None:
         return None, None, {}
 
@@ -620,7 +620,8 @@ def _student(estimate, se, df, tail):
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
-    Hesterberg (2015) gives the quantiles. Undefined draws widen it, as if they lay outside on both sides.
+    Hesterberg (2015) gives the quantiles. Undefined draws widen the interval, as if they lay
+    outside on both sides.
     """
     if n_items < FEWEST:
         return None, "fewer_than_six_items"
