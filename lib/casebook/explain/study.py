@@ -16,13 +16,12 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.measures.classification import auroc
+from casebook.measures.classification import auroc, auroc_difference
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
     RULES,
     THRESHOLD,
-    clustered_auroc,
     faithfulness,
     grounded_share,
     pair_sources,
@@ -556,7 +555,9 @@ def with_reasons(rows, columns=None):
 
 def _detection(judged, detector):
     """AUROC of one detector on the copies of one defect, with its interval."""
-    area = clustered_auroc(judged["original"], judged["key"], judged["source"], judged[detector])
+    area = auroc(
+        judged["original"], judged[detector], clusters=judged["source"], units=judged["key"]
+    )
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
     if _is_blind(judged, detector):
         row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
@@ -597,7 +598,9 @@ def detection_contrasts(scored, margin=0.0):
 def _contrast(judged, detector, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
     scores = judged[detector], judged[against]
-    found = clustered_auroc(judged["original"], judged["key"], judged["source"], *scores)
+    found = auroc_difference(
+        judged["original"], *scores, clusters=judged["source"], units=judged["key"]
+    )
     level, baseline = (auroc(judged["original"], each).estimate for each in scores)
     row = {
         "difference": found.estimate,

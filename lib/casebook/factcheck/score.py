@@ -15,7 +15,7 @@ from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import GOLD, Scores, documented_metrics, encode
+from casebook.measures.classification import GOLD_LABELS, Scores, documented_metrics, encode
 from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
@@ -92,11 +92,11 @@ def score_files(gold, predicted, *, baseline=None, groups=(), cluster=None, labe
             raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(fields)}")
         if frame[name].map(lambda value: isinstance(value, list | dict)).any():
             raise InputError(f"{gold}: column {name!r} holds lists or objects, which are no groups")
-    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD)]
+    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD_LABELS)]
     if len(wrong):
         problem = (
             f"{len(wrong)} of {len(frame)} gold labels are missing or unknown (here {wrong['label'].iloc[0]!r}): "
-            f"use {', '.join(GOLD)}, or name the spelling's meaning"
+            f"use {', '.join(GOLD_LABELS)}, or name the spelling's meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
     rows, account = join_labels(frame, read_labels(predicted), (gold, predicted))
@@ -241,14 +241,15 @@ def is_right(gold, predicted, labels=None, policy=None):
     right[~tables.any((1, 2))] = None
     index = gold.index if isinstance(gold, pd.Series) else None
     return pd.Series(
-        right[rows * len(classification.OUTCOMES) + columns], index=index, dtype=object
+        right[rows * len(classification.PREDICTED_OUTCOMES) + columns], index=index, dtype=object
     )
 
 
 def majority(gold, labels=None, policy=None):
     """The label whose constant answer is right most often under the policies."""
     hits = {
-        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD
+        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum()
+        for label in GOLD_LABELS
     }
     return max(hits, key=hits.get)
 

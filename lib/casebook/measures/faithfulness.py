@@ -18,10 +18,9 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.classification import auroc
-from casebook.stats.intervals import bootstrap_mean, resampled_clusters
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 from casebook.text import STOP_LIST, content_words, passages, sentences
-from casebook.verdicts import INTERVAL_BY_UNIT
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
@@ -247,24 +246,12 @@ def separation(rows, rule):
     """AUROC of a sentence's share of words: own source against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    own = part["condition"] == MATCHED
-    return clustered_auroc(
-        own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"]
+    return auroc(
+        part["condition"] == MATCHED,
+        part["share"],
+        clusters=_source_clusters(rows, part["explanation"]),
+        units=part["explanation"].tolist(),
     )
-
-
-def clustered_auroc(positive, explanations, sources, *scores):
-    """AUROC, or difference of two, clustered by source; by explanation where the sources are too few."""
-    source_of = dict(zip(explanations, sources, strict=True))
-    clusters, reason = resampled_clusters(list(source_of.values()), len(source_of))
-    area = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
-    if reason is None or (area.low is None and reason == INTERVAL_BY_UNIT):
-        return area
-    if (
-        reason != INTERVAL_BY_UNIT
-    ):  # an explanation and its copy are two rows, and no two explanations
-        return replace(area, low=None, high=None, reason=reason)
-    return replace(area, reason=reason)
 
 
 def _rows_of_rule(rows, rule):
