@@ -1,4 +1,4 @@
-"""The ranking measures: formulas, and the names that they go by; their words stand in ``data/ranking_measures.yml``."""
+"""The ranking measures: formulas and names; their words stand in ``data/ranking_measures.yml``."""
 
 import difflib
 import itertools
@@ -391,14 +391,18 @@ def parse_measure(name):
 
 def _parts(name):
     """Split a name into its family, what stands in parentheses, and the cutoff."""
-    documented, bare = name.startswith(ORIGINAL), name.removeprefix(ORIGINAL)
-    if trec := None if documented else _TREC_CUTOFF.fullmatch(bare):
+    documented = name.startswith(ORIGINAL)
+    bare = name.removeprefix(ORIGINAL)
+    trec = None if documented else _TREC_CUTOFF.fullmatch(bare)
+    if trec:
         family, cutoff = filter(None, trec.groups())
         return _TREC[family.lower()], None, cutoff
     match = _GRAMMAR.fullmatch(bare)
-    key = match and (
-        ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower())
-    )
+    key = None
+    if match and documented:
+        key = ORIGINAL + match["family"]
+    elif match:
+        key = _CASE.get(match["family"].lower())
     if key in FAMILIES:
         return key, match["inner"], match["k"]
     names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]
