@@ -1,4 +1,4 @@
-"""Spreadsheets: workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
+"""Workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
 
 Cells are read as they are, with limits, and never evaluated.
 """
@@ -191,23 +191,24 @@ def value_of(path, sheet, row, column, cell):
         return cell
     if cell.value is None:
         raise InputError(
-            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula {cell.text[:40]!r} has no "
-            "stored value: open the file in a spreadsheet and save it, or type the value"
+            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula "
+            f"{cell.text[:40]!r} has no stored value: open the file in a spreadsheet and save it, "
+            "or type the value"
         )
     return cell.value
 
 
 def sheet_records(path, sheet, needed=None):
-    """Rows of a sheet as [(row number, {column: value})]; only `needed` formulas must have a value."""
+    """Rows of a sheet as [(row number, {column: value})]; `needed` formulas must have a value."""
     if not sheet.head:
         raise InputError(f"{path}: sheet {sheet.name!r} is empty")
-    found = []
+    records = []
     for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
-        known = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
-        for name in known.keys() if needed is None else known.keys() & needed:
-            known[name] = value_of(path, sheet.name, number, name, known[name])
-        found.append((int(number), known))
-    return found
+        record = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
+        for name in record.keys() if needed is None else record.keys() & needed:
+            record[name] = value_of(path, sheet.name, number, name, record[name])
+        records.append((int(number), record))
+    return records
 
 
 # Ratings: items in rows, raters in columns

@@ -103,7 +103,7 @@ def run_table(path):
 
 
 def read_qrels(path):
-    r"""Read TREC judgements: lines of ``query iteration document grade``; BEIR's are known by their header.
+    r"""Read TREC judgements, lines of ``query iteration document grade``, or BEIR's.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ _SCALES = {
     "billion": 10**9,
 }
 _SCALES |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
-_SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen twenty"""
+_SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty"""
 _SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
 _SPELLED |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 _NUMBER = re.compile(

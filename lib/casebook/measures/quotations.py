@@ -286,34 +286,36 @@ class CitationState:
 
 def citation_states(explanation, sources, *, names=None, expected=None):
     """Say of every citation of an explanation which source it names."""
-    known = _known(sources)
-    return [
-        CitationState(citation, *_citation_state(citation, explanation, known, names, expected))
-        for citation in find_citations(explanation)
-    ]
+    cited_sources = _cited_sources(sources)
+    states = []
+    for citation in find_citations(explanation):
+        state, source = _citation_state(citation, explanation, cited_sources, names, expected)
+        states.append(CitationState(citation, state, source))
+    return states
 
 
-def _known(sources):
+def _cited_sources(sources):
     """Give canonical citation to (key, ways it is written, parts)."""
-    known = {}
+    cited_sources = {}
     for written, key in sources.items():
-        found = find_citations(written)
-        if not found:
+        citations = find_citations(written)
+        if not citations:
             raise InputError(f"source {written!r} is not written as a citation")
-        other = known.get(found[0].canonical)
-        if other and other[0] != key:
-            raise InputError(f"{written!r} names both {other[0]!r} and {key!r}")
-        spellings = {fold(found[0].text)} | (other[1] if other else set())
-        known[found[0].canonical] = key, spellings, found[0].parts
-    return known
+        name = citations[0].canonical
+        earlier_key, spellings, _ = cited_sources.get(name, (key, set(), None))
+        if earlier_key != key:
+            raise InputError(f"{written!r} names both {earlier_key!r} and {key!r}")
+        spellings = spellings | {fold(citations[0].text)}
+        cited_sources[name] = key, spellings, citations[0].parts
+    return cited_sources
 
 
-def _citation_state(citation, text, known, names, expected):
-    if citation.canonical not in known:
-        return (
-            "stitched" if _mixed(citation, [parts for _, _, parts in known.values()]) else "absent"
-        ), None
-    key, spellings, _ = known[citation.canonical]
+def _citation_state(citation, text, cited_sources, names, expected):
+    """State of one citation, and the source that it names."""
+    if citation.canonical not in cited_sources:
+        parts_of_sources = [parts for _, _, parts in cited_sources.values()]
+        return ("stitched" if _mixed(citation, parts_of_sources) else "absent"), None
+    key, spellings, _ = cited_sources[citation.canonical]
     if _names_another(text[: citation.start], key, names or {}):
         return "stitched", None
     if expected is not None and key != expected:
@@ -321,12 +323,12 @@ def _citation_state(citation, text, known, names, expected):
     return ("verbatim" if fold(citation.text) in spellings else "repaired"), key
 
 
-def _mixed(citation, known):
+def _mixed(citation, parts_of_sources):
     """Whether each part of a case citation stands in some source, but not together."""
     if citation.kind != "case":
         return False
-    places = zip(*known, strict=True) if known else ()
-    return all(part in place for part, place in zip(citation.parts, places, strict=False))
+    columns = zip(*parts_of_sources, strict=True) if parts_of_sources else ()
+    return all(part in column for part, column in zip(citation.parts, columns, strict=False))
 
 
 def _names_another(before, key, names):

@@ -136,7 +136,7 @@ def _ndcg(k, dcg="log2", gain=None):
 
 
 def _hits(norm, k, rel=1, cutoff=None):
-    """Number of relevant documents among the first k over ``norm``, a function of the judged ranks, k and rel."""
+    """Relevant documents among the first k over ``norm``, a function of judged ranks, k and rel."""
     return GainSum(
         lambda grade: (grade >= rel).astype(np.float64),
         _one,
@@ -205,7 +205,10 @@ def _count(of):
 
 
 def _plugged(name):
-    """A measure of the user's own: ``(grades, judged) -> number``, from the grades by rank and those of all judged."""
+    """A measure of the user's own, ``(grades, judged) -> number``.
+
+    Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
+    """
     value = callable_plugin(name, "(grades, judged) -> number")
 
     def score(judged):

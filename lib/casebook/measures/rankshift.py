@@ -22,7 +22,7 @@ MOST_ITEMS = 7
 """Items of an exact null: 5,040 orders."""
 
 UNITS = 1000
-"""Steps of the tested correlation between 0 and 1; of 4 items without ties it has multiples of .2."""
+"""Steps of the tested correlation from 0 to 1; of 4 items without ties it has multiples of .2."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
 
     Notes
     -----
-    The sum is the footrule with location parameter k + 1 of Fagin et al. (2003); the mean divides by a
-    number of items that itself depends on the change. Short lists inflate it: with k = 10, replacing
-    the last item moves it by 0.18 in lists of 10 and by 6 in lists of 2.
+    The sum is the footrule with location parameter k + 1 of Fagin et al. (2003); the mean divides
+    by a number of items that itself depends on the change. Short lists inflate it: with k = 10,
+    replacing the last item moves it by 0.18 in lists of 10 and by 6 in lists of 2.
 
     Examples
     --------
