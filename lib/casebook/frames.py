@@ -12,9 +12,9 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.stats.intervals import (
     FEWEST,
+    bootstrap_mean,
     cluster_codes,
     cluster_sums,
-    mean_intervals,
     resampled_clusters,
 )
 from casebook.stats.samples import paired_differences, score_matrix, system_pairs
@@ -28,19 +28,46 @@ from casebook.stats.tests import (
     sign_flips,
     wilcoxon_signed_rank,
 )
-from casebook.verdicts import BETTER, NO_UNIT_DIFFERS, NOT_MEASURED, UNDECIDED, WORSE, verdict_of
+from casebook.verdicts import NOT_MEASURED, UNDECIDED, verdict_of
 
 UNTESTED = "not tested"
 MOST_TUKEY_RESAMPLES = 10_000
 """Permuting systems costs ten times what flipping signs does."""
-CONTRASTS = [
-    *("system", "against", "difference", "low", "high", "n", "groups"),
-    *("p", "p_adjusted", "verdict", "reason"),
+ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
+CONTRAST_COLUMNS = [
+    "system",
+    "against",
+    "difference",
+    "low",
+    "high",
+    "n",
+    "groups",
+    "p",
+    "p_adjusted",
+    "verdict",
+    "reason",
 ]
 PAIR_COLUMNS = [
-    *("system", "against", "difference", "low", "high", "n", "groups"),
-    *("p", "p_adjusted", "verdict", "p_holm", "p_tukey", "p_t"),
-    *("p_wilcoxon", "dz", "wins", "ties", "losses", "mde", "reason"),
+    "system",
+    "against",
+    "difference",
+    "low",
+    "high",
+    "n",
+    "groups",
+    "p",
+    "p_adjusted",
+    "verdict",
+    "p_holm",
+    "p_tukey",
+    "p_t",
+    "p_wilcoxon",
+    "dz",
+    "wins",
+    "ties",
+    "losses",
+    "mde",
+    "reason",
 ]
 
 
@@ -93,18 +120,23 @@ def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10
     frame = pd.DataFrame(scores)
     if control is not None and control not in frame:
         raise InputError(f"unknown control {control!r}: it is no column of the scores")
-    intervals = mean_intervals(frame, clusters, level=level, n_resamples=n_resamples, seed=seed)
-    groups = _count_groups(clusters, len(frame))
-    rows = [
-        (name, x.estimate, x.low, x.high, x.n, groups)
-        for name, x in zip(frame, intervals, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["system", "value", "low", "high", "n", "groups"])
-    control_mean = np.nan if control is None else frame[control].mean()
-    reasons = pd.Series([x.reason for x in intervals], dtype=object)
-    return table.astype({"value": float, "low": float, "high": float}).assign(
-        control=control_mean, reason=reasons
+    intervals = bootstrap_mean(
+        frame, clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
     )
+    table = pd.DataFrame(
+        {
+            "system": list(frame),
+            "value": [interval.estimate for interval in intervals],
+            "low": [interval.low for interval in intervals],
+            "high": [interval.high for interval in intervals],
+            "n": [interval.n for interval in intervals],
+            "groups": _count_groups(clusters, len(frame)),
+            "control": np.nan if control is None else frame[control].mean(),
+            "reason": pd.Series([interval.reason for interval in intervals], dtype=object),
+        },
+        columns=ESTIMATE_COLUMNS,
+    )
+    return table.astype({"value": float, "low": float, "high": float})
 
 
 def _count_groups(clusters, n):
@@ -191,48 +223,47 @@ def contrasts(
         raise InputError(f"unknown system {unknown[0]!r}: no column of the scores")
     if not len(X):
         raise InputError("there are no units to compare")
-    groups = _count_groups(clusters, len(X))
     family = [pair for pair in pairs if pair not in not_measured]
-    tested = dict(
-        zip(
-            family,
-            _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed),
-            strict=True,
-        )
+    rows_of_family = iter(
+        _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed)
     )
     rows = []
     for pair in pairs:
-        row = {"system": pair[0], "against": pair[1], "n": len(X), "groups": groups}
         if pair in not_measured:
-            row |= {"verdict": NOT_MEASURED, "reason": not_measured[pair]}
+            row = {"verdict": NOT_MEASURED, "reason": not_measured[pair]}
         else:
-            row |= tested[pair]
-        rows.append(row)
+            row = next(rows_of_family)
+        rows.append({"system": pair[0], "against": pair[1]} | row)
+    table = pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
+    table = table.assign(n=len(X), groups=_count_groups(clusters, len(X)))
     numbers = dict.fromkeys(["difference", "low", "high", "p", "p_adjusted"], float)
     reasons = pd.Series([row["reason"] for row in rows], dtype=object)
-    return pd.DataFrame(rows, columns=CONTRASTS).astype(numbers).assign(reason=reasons)
+    return table.astype(numbers).assign(reason=reasons)
 
 
 def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
     """Difference, interval, test, verdict and reason of every pair of a family."""
-    columns = np.array(
-        [[names.index(name) for name in pair] for pair in family], dtype=int
-    ).reshape(-1, 2)
-    differences = np.ascontiguousarray(X[:, columns[:, 0]] - X[:, columns[:, 1]])
+    systems = [names.index(system) for system, _ in family]
+    against = [names.index(baseline) for _, baseline in family]
+    differences = np.ascontiguousarray(X[:, systems] - X[:, against])
     differences[np.abs(differences) <= 1e-12 * np.abs(X).max(initial=0.0)] = 0.0
-    clusters, reason = resampled_clusters(clusters, len(X))
+    clusters, reason_of_all = resampled_clusters(clusters, len(X))
     sums, sizes = cluster_sums(differences, clusters)
     flips = sign_flips(sums, sizes, level=level, n_resamples=n_resamples, seed=seed)
     rows = []
     for k in range(len(family)):
-        low, high, why = bounds_of_difference(
-            differences[:, k], flips.low[k], flips.high[k], reason
+        low, high, reason = bounds_of_difference(
+            differences[:, k], flips.low[k], flips.high[k], reason_of_all
         )
-        verdict = verdict_of(low, high, margin)
-        if why == NO_UNIT_DIFFERS:
-            verdict = NOT_MEASURED
-        elif low is None and len(sizes) >= FEWEST and flips.p_adjusted[k] <= 1 - level:
-            verdict = BETTER if flips.difference[k] > 0 else WORSE
+        verdict = verdict_of(
+            low,
+            high,
+            margin,
+            reason=reason,
+            difference=flips.difference[k],
+            p_adjusted=flips.p_adjusted[k] if len(sizes) >= FEWEST else None,
+            level=level,
+        )
         rows.append(
             {
                 "difference": flips.difference[k],
@@ -241,7 +272,7 @@ def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
                 "p": flips.p[k],
                 "p_adjusted": flips.p_adjusted[k],
                 "verdict": verdict,
-                "reason": why,
+                "reason": reason,
             }
         )
     return rows
@@ -250,12 +281,12 @@ def _tested_rows(X, names, family, clusters, margin, level, n_resamples, seed):
 def count_verdicts(words, what):
     """Say how many differences are decided, and that the others are not."""
     tested = [word for word in words if word != UNTESTED]
-    unclear = tested.count(UNDECIDED)
+    undecided = tested.count(UNDECIDED)
     not_measured = tested.count(NOT_MEASURED)
-    parts = [f"{len(tested) - not_measured - unclear} decided"]
+    decided = f"{len(tested) - not_measured - undecided} decided"
     if not_measured:
-        parts.append(f"{not_measured} that cannot be measured here")
-    return f"Of {len(tested)} {what}: {', '.join(parts)}, {unclear} undecided, which is not to say equal."
+        decided += f", {not_measured} that cannot be measured here"
+    return f"Of {len(tested)} {what}: {decided}, {undecided} undecided, which is not to say equal."
 
 
 @dataclass(frozen=True)
@@ -315,77 +346,90 @@ def compare_systems(
     Examples
     --------
     >>> scores = {"full": [3, 4, 5, 5, 4, 5, 4], "bm25": [2, 2, 3, 4, 2, 4, 4]}
-    >>> found = compare_systems(pd.DataFrame(scores))
-    >>> found.pairs["verdict"].tolist(), found.systems["tie_class"].tolist()
+    >>> comparison = compare_systems(pd.DataFrame(scores))
+    >>> comparison.pairs["verdict"].tolist(), comparison.systems["tie_class"].tolist()
     (['better'], ['1', '2'])
     """
     X, labels = score_matrix(scores)
     if not X.size:
         raise InputError("there are no units to compare")
     table = pd.DataFrame(X, columns=labels)
-    chosen = (
-        [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
-        if pairs is None
-        else list(pairs)
-    )
+    if pairs is None:
+        tested_pairs = [(labels[i], labels[j]) for i, j in system_pairs(labels, baseline)]
+    else:
+        tested_pairs = list(pairs)
     pair_frame = pd.DataFrame(columns=PAIR_COLUMNS)
-    if chosen:
+    if tested_pairs:
         tested = contrasts(
-            table, chosen, clusters, margin=margin, level=level, n_resamples=n_resamples, seed=seed
+            table,
+            tested_pairs,
+            clusters,
+            margin=margin,
+            level=level,
+            n_resamples=n_resamples,
+            seed=seed,
         )
         tested["p_holm"] = holm(tested["p"])
-        classical = _classical(
-            table, chosen, 1 - level, min(n_resamples, MOST_TUKEY_RESAMPLES), seed, clusters
-        )
+        n_tukey = min(n_resamples, MOST_TUKEY_RESAMPLES)
+        classical = _classical(table, tested_pairs, 1 - level, n_tukey, seed, clusters)
         pair_frame = pd.concat([tested, classical], axis=1)[PAIR_COLUMNS]
-    systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed).drop(
-        columns="control"
+    systems = estimates(table, clusters, level=level, n_resamples=n_resamples, seed=seed)
+    systems = systems.drop(columns="control").astype({"system": object})
+    best_first = sorted(
+        systems.index, key=lambda row: (-systems["value"][row], str(systems["system"][row]))
     )
-    systems = systems.astype({"system": object})
-    order = sorted(systems.index, key=lambda k: (-systems["value"][k], str(systems["system"][k])))
-    systems = systems.loc[order].reset_index(drop=True)
+    systems = systems.loc[best_first].reset_index(drop=True)
     systems.insert(6, "tie_class", None)
     if baseline is None and pairs is None:
-        place = {label: k for k, label in enumerate(systems["system"])}
-        apart = np.zeros((len(systems), len(systems)), dtype=bool)
-        for row in pair_frame[pair_frame["p_adjusted"] <= 1 - level].itertuples():
-            i, j = place[row.system], place[row.against]
-            apart[i, j] = apart[j, i] = True
-        systems["tie_class"] = tie_classes(apart)
+        systems["tie_class"] = _tie_classes_of(systems["system"], pair_frame, 1 - level)
     return Comparison(systems, pair_frame, level)
+
+
+def _tie_classes_of(systems, pairs, alpha):
+    """Tie class of every system, by the adjusted p-values of all pairs."""
+    position = {label: k for k, label in enumerate(systems)}
+    told_apart = np.zeros((len(systems), len(systems)), dtype=bool)
+    for pair in pairs[pairs["p_adjusted"] <= alpha].itertuples():
+        i = position[pair.system]
+        j = position[pair.against]
+        told_apart[i, j] = True
+        told_apart[j, i] = True
+    return tie_classes(told_apart)
 
 
 def _classical(table, pairs, alpha, n_tukey, seed, clusters):
     """Classical tests, effect size, counts and detectable effect of every pair."""
     rows = []
-    for first, second in pairs:
-        a, b = table[first].to_numpy(), table[second].to_numpy()
-        signs = np.sign(paired_differences(a, b)[0])
-        counts = {
-            name: int((signs == sign).sum())
-            for name, sign in (("wins", 1), ("ties", 0), ("losses", -1))
+    for system, against in pairs:
+        a = table[system].to_numpy()
+        b = table[against].to_numpy()
+        differences, _ = paired_differences(a, b)
+        row = {
+            "wins": int((differences > 0).sum()),
+            "ties": int((differences == 0).sum()),
+            "losses": int((differences < 0).sum()),
+            "dz": effect_sizes(a, b).dz.estimate,
         }
-        rows.append(counts | {"dz": effect_sizes(a, b).dz.estimate})
         if clusters is None:
             test = paired_t(a, b)
-            rows[-1] |= {"p_t": test.pvalue, "p_wilcoxon": wilcoxon_signed_rank(a, b).pvalue}
+            row["p_t"] = test.pvalue
+            row["p_wilcoxon"] = wilcoxon_signed_rank(a, b).pvalue
             if test.reason is None:
-                rows[-1]["mde"] = minimal_detectable_effect(
-                    float(np.std(a - b, ddof=1)), len(a), alpha=alpha
-                )
+                spread = float(np.std(a - b, ddof=1))
+                row["mde"] = minimal_detectable_effect(spread, len(a), alpha=alpha)
+        rows.append(row)
     tests = ["dz", "p_t", "p_wilcoxon", "mde", "p_tukey"]
-    found = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests]).astype(
-        dict.fromkeys(tests, float)
-    )
+    classical = pd.DataFrame(rows, columns=["wins", "ties", "losses", *tests])
+    classical = classical.astype(dict.fromkeys(tests, float))
     if clusters is None:
         tukey = randomised_tukey_hsd(table, n_resamples=n_tukey, seed=seed)
-        known = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
-        found["p_tukey"] = [known[frozenset(pair)] for pair in pairs]
-    return found
+        p_values = dict(zip(map(frozenset, tukey.pairs), tukey.pvalue, strict=True))
+        classical["p_tukey"] = [p_values[frozenset(pair)] for pair in pairs]
+    return classical
 
 
 def tie_classes(told_apart):
-    """Group systems into the maximal sets of which no two are told apart, as text like ``"1,2"``."""
+    """Group systems into maximal sets of which no two are told apart: text such as ``"1,2"``."""
     ties = ~np.asarray(told_apart, dtype=bool)
     np.fill_diagonal(ties, False)
     neighbours = [set(np.flatnonzero(row)) for row in ties]

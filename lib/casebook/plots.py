@@ -209,9 +209,11 @@ def added_by_stage(frame, measure):
 
 def agreement_intervals(table):
     """Draw coefficients with the interval for this panel and for a new one."""
-    from casebook.measures.agreement import TITLES
+    from casebook.measures.agreement import COEFFICIENT_TITLES
 
-    rows = table.assign(row=table["coefficient"].map(lambda name: TITLES.get(name, name)))
+    rows = table.assign(
+        row=table["coefficient"].map(lambda name: COEFFICIENT_TITLES.get(name, name))
+    )
     rows = rows.rename(columns={"estimate": "value", "n_items": "n"})
     panels = {"these raters, other items": "panel", "new raters, other items": "new_panel"}
     parts = []

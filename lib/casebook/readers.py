@@ -1,4 +1,4 @@
-"""Readers of JSON, JSON lines, YAML and CSV that somebody else wrote: an error names file, line and remedy.
+"""Readers of JSON, JSON lines, YAML and CSV: an error names file, line and remedy.
 
 TREC files are read by `casebook.trec`, workbooks and ratings by `casebook.sheets`.
 """
@@ -60,12 +60,12 @@ def parse_json(text):
 
 
 def _once(pairs):
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"key {twice!r} stands twice")
-    return found
+    return members
 
 
 def _whole(digits):
@@ -126,7 +126,9 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
 
     Copies of a record are left out and listed in ``attrs["copies"]``.
     """
-    rows, lines, copies = [], {}, []
+    rows = []
+    lines = {}
+    copies = []
     for number, record in read_jsonl(path, {id_field: str, "text": str}):
         name = record.pop(id_field)
         if not name.strip():
@@ -137,16 +139,18 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
         row = {
             id_column: name,
             **texts,
-            **_metadata(path, number, record, texts, (id_column, *fields)),
+            **_metadata(path, number, record, texts, columns=(id_column, *fields)),
         }
-        place, first = lines.setdefault(name, (len(rows), number))
-        if place == len(rows):
+        position, earlier_line = lines.setdefault(name, (len(rows), number))
+        if position == len(rows):
             rows.append(row)
-        elif row == rows[place]:
-            copies.append(f"line {number}: {name}, as in line {first}")
+        elif row == rows[position]:
+            copies.append(f"line {number}: {name}, as in line {earlier_line}")
         else:
             raise InputError.at(
-                path, number, f"id {name!r} stood already in line {first}, with other content"
+                path,
+                number,
+                f"id {name!r} stood already in line {earlier_line}, with other content",
             )
     if not rows:
         raise InputError(f"{path}: holds no records")
@@ -158,7 +162,7 @@ def read_frame(path, id_field, id_column, fields=("text",), blank=False):
     return frame
 
 
-def _metadata(path, number, record, texts, taken):
+def _metadata(path, number, record, texts, columns):
     """All other fields of a record, those under ``metadata`` included."""
     wrong = [field for field, value in texts.items() if not isinstance(value, str)]
     if wrong:
@@ -166,7 +170,7 @@ def _metadata(path, number, record, texts, taken):
     nested = record.pop("metadata", None) or {}
     if not isinstance(nested, dict):
         raise InputError.at(path, number, "field 'metadata' is not an object")
-    clash = {*taken} & {*record, *nested} or record.keys() & nested.keys()
+    clash = {*columns} & {*record, *nested} or record.keys() & nested.keys()
     if clash:
         raise InputError.at(
             path, number, f"metadata field {min(clash)!r} has the name of another column"
@@ -192,24 +196,17 @@ def read_records(path, *, tolerate_truncation=False):
     rows = []
     truncated = 0
     if kind in (".csv", ".tsv"):
-        rows = _csv_records(
-            path, "\n".join(text for _, text in lines), "," if kind == ".csv" else "\t"
-        )
+        delimiter = "," if kind == ".csv" else "\t"
+        rows = _csv_records(path, "\n".join(text for _, text in lines), delimiter)
     elif kind == ".json":
         rows = _json_records(path, "\n".join(text for _, text in lines))
     else:
         filled = [(number, text) for number, text in lines if text.strip()]
         for number, text in filled:
             is_last = number == filled[-1][0]
+            hint = ": the last line breaks off" if is_last else ""
             try:
-                rows.append(
-                    (
-                        number,
-                        _object(
-                            path, number, text, ": the last line breaks off" if is_last else ""
-                        ),
-                    )
-                )
+                rows.append((number, _object(path, number, text, hint)))
             except InputError as error:
                 broken = isinstance(error.__cause__, json.JSONDecodeError)
                 if not (tolerate_truncation and is_last and broken):
@@ -269,7 +266,9 @@ def csv_rows(path, text, delimiters=","):
 class _PlainYaml(yaml.SafeLoader):
     """Safe loader that refuses what is only ever a mistake or an attack."""
 
-    most_aliases, aliases, inside = 100, 0, 0  # inside: how many anchored nodes are being composed
+    most_aliases = 100
+    aliases = 0
+    inside = 0  # anchored nodes that are being composed
 
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):

@@ -1,4 +1,4 @@
-"""Spreadsheets: workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
+"""Workbooks and CSV as tables of cells, tables of ratings, and text that is safe in a cell.
 
 Cells are read as they are, with limits, and never evaluated.
 """
@@ -15,8 +15,11 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.readers import csv_rows, unreadable
 
-MOST_ROWS, MOST_COLUMNS = 20_000, 200
-MOST_FILE, MOST_UNPACKED, MOST_MEMBERS = 50 << 20, 200 << 20, 500
+MOST_ROWS = 20_000
+MOST_COLUMNS = 200
+MOST_FILE = 50 << 20
+MOST_UNPACKED = 200 << 20
+MOST_MEMBERS = 500
 BOOKS = (".xlsx", ".xlsm")
 KINDS = (*BOOKS, ".csv")
 LONGEST = 32_767  # UTF-16 units of one cell; longer text would be cut without a word
@@ -40,7 +43,7 @@ class Formula:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One sheet: its first row names the columns of `table`, whose index holds the numbers of the rows."""
+    """One sheet: its first row names the columns of `table`, its index holds the row numbers."""
 
     name: str
     head: int  # number of the row with the names; 0 if all are empty
@@ -188,23 +191,24 @@ def value_of(path, sheet, row, column, cell):
         return cell
     if cell.value is None:
         raise InputError(
-            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula {cell.text[:40]!r} has no "
-            "stored value: open the file in a spreadsheet and save it, or type the value"
+            f"{path}: sheet {sheet!r}, row {row}, column {column!r}: the formula "
+            f"{cell.text[:40]!r} has no stored value: open the file in a spreadsheet and save it, "
+            "or type the value"
         )
     return cell.value
 
 
 def sheet_records(path, sheet, needed=None):
-    """Rows of a sheet as [(row number, {column: value})]; only `needed` formulas must have a value."""
+    """Rows of a sheet as [(row number, {column: value})]; `needed` formulas must have a value."""
     if not sheet.head:
         raise InputError(f"{path}: sheet {sheet.name!r} is empty")
-    found = []
+    records = []
     for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
-        known = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
-        for name in known.keys() if needed is None else known.keys() & needed:
-            known[name] = value_of(path, sheet.name, number, name, known[name])
-        found.append((int(number), known))
-    return found
+        record = {name: cell for name, cell in zip(sheet.table, cells, strict=True) if name}
+        for name in record.keys() if needed is None else record.keys() & needed:
+            record[name] = value_of(path, sheet.name, number, name, record[name])
+        records.append((int(number), record))
+    return records
 
 
 # Ratings: items in rows, raters in columns
@@ -277,9 +281,9 @@ def read_ratings(path, *, numbers=None, id_column=None):
     table = _rating_table(path)
     header = list(table)
     if len(header) < 2 or "" in header[1:] or len({*header}) < len(header):
-        found = ", ".join(map(repr, header))
         raise InputError(
-            f"{path}: the first row must name the raters, each once, separated by commas: it has {found}"
+            f"{path}: the first row must name the raters, each once, separated by commas: "
+            f"it has {', '.join(map(repr, header))}"
         )
     if not len(table):
         raise InputError(f"{path}: has a header but no items")
@@ -298,7 +302,7 @@ def read_ratings(path, *, numbers=None, id_column=None):
 
 
 def _long_columns(table):
-    """Names of the columns of rater, item and rating of a table with a row per rating; None of another table."""
+    """Columns of rater, item and rating of a table with a row per rating; None of another."""
     roles = {role: name for name in table for role, words in _LONG.items() if name.lower() in words}
     return roles if len(roles) == table.shape[1] == len(_LONG) else None
 
@@ -325,17 +329,17 @@ def _rating_table(path):
         sheet = read_book(path).sheets[0]
         if not sheet.head:
             raise InputError(f"{path}: is empty")
-        for name, (number, cell) in (
-            (name, at) for name, column in sheet.table.items() for at in column.items()
-        ):
-            value_of(path, sheet.name, number, name, cell)  # of a formula without a value
+        for name, column in sheet.table.items():
+            for number, cell in column.items():
+                value_of(path, sheet.name, number, name, cell)  # refuses a formula without a value
         return sheet.table.map(cell_text)
-    found = [
-        (line, cells) for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t") if cells
-    ]
-    if not found:
+    rows = []
+    for line, cells in csv_rows(path, _utf8(path, _bytes(path)), ",;\t"):
+        if cells:
+            rows.append((line, [cell.strip() for cell in cells]))
+    if not rows:
         raise InputError(f"{path}: is empty")
-    (_, header), *rows = [(line, [cell.strip() for cell in cells]) for line, cells in found]
+    (_, header), *rows = rows
     for line, cells in rows:
         if len(cells) != len(header):
             raise InputError.at(path, line, f"has {len(cells)} cells, the header has {len(header)}")
@@ -410,10 +414,10 @@ def names_items(name, values=None, others=(), least=5):
 def _as_ratings(path, table, numbers):
     """Turn text into numbers or labels."""
     filled = table != ""
-    found = table.apply(_as_numbers)
-    no_number = filled & found.isna()
+    ratings = table.apply(_as_numbers)
+    no_number = filled & ratings.isna()
     if not no_number.to_numpy().any():
-        return found
+        return ratings
     if numbers is None:
         numbers = no_number.to_numpy().sum() <= filled.to_numpy().sum() / 2
     if not numbers:
@@ -431,11 +435,11 @@ def _as_ratings(path, table, numbers):
 def _as_numbers(column):
     """Numbers of a column of text; NaN is what is none, blank or endless."""
     plain = column.astype(str).str.fullmatch(_NUMBER)
-    found = column.where(plain, np.nan).astype(float)
-    return found.where(np.isfinite(found))
+    ratings = column.where(plain, np.nan).astype(float)
+    return ratings.where(np.isfinite(ratings))
 
 
-# Text of cells: what a workbook cannot hold is changed and named, what a spreadsheet would run is marked
+# Text of cells: what a workbook cannot hold is changed, what a spreadsheet would run is marked.
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # Blanks before the sign, and signs of full width, do not keep a spreadsheet from it.
@@ -449,18 +453,18 @@ def clean(text):
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     if lines != text:
         changes.append("line_ends")
-    kept = _CONTROL.sub("", lines)
-    if kept != lines:
+    cell = _CONTROL.sub("", lines)
+    if cell != lines:
         changes.append("control_characters")
-    if not kept.strip():
+    if not cell.strip():
         return EMPTY, [*changes, "empty"]
-    if _units(kept) > LONGEST:
+    if _units(cell) > LONGEST:
         room = LONGEST - len(CUT)
-        kept = kept[:room]
-        while _units(kept) > room:
-            kept = kept[: len(kept) - max(1, (_units(kept) - room) // 2)]
-        return kept + CUT, [*changes, "cut"]
-    return kept, changes
+        cell = cell[:room]
+        while _units(cell) > room:
+            cell = cell[: len(cell) - max(1, (_units(cell) - room) // 2)]
+        return cell + CUT, [*changes, "cut"]
+    return cell, changes
 
 
 def _units(text):

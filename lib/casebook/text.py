@@ -25,7 +25,7 @@ _FOLD = str.maketrans(
 )
 _SCRIPTS = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 UNSPACED = re.compile(f"[{_SCRIPTS}]")
-"""A character of Chinese, Japanese or Thai, which put no blanks between words: each counts as a word."""
+"""A character of Chinese, Japanese or Thai, which put no blanks between words: each is a word."""
 _TOKEN = re.compile(
     r"\d+[A-Za-z]{0,3}(?:\([0-9A-Za-z]{1,5}\))+"  # 26C(3)(a), 482(2)
     r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
@@ -48,14 +48,14 @@ def sentences(text):
     """Split a text into sentences."""
     from nupunkt import sent_spans  # most measures need no sentences
 
-    found = []
+    spans = []
     start = 0
     for stop in [*(gap.start() for gap in _PARAGRAPH.finditer(text)), len(text)]:
         part = text[start:stop]
-        spans = sent_spans(part) if part.strip() else []
-        found += _joined(text, [(start + a, start + b) for a, b in spans])
+        if part.strip():
+            spans += _joined(text, [(start + a, start + b) for a, b in sent_spans(part)])
         start = stop
-    return tuple(found)
+    return tuple(spans)
 
 
 def _joined(text, spans):
@@ -93,10 +93,11 @@ def _goes_on(before, after):
 @lru_cache(maxsize=65_536)
 def tokens(text):
     """Split a text into lower-case words, numbers and section ids."""
-    found = (match.group().lower() for match in _TOKEN.finditer(fold(text)))
-    return tuple(
-        word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s") for word in found
-    )
+    words = []
+    for match in _TOKEN.finditer(fold(text)):
+        word = match.group().lower()
+        words.append(word.replace(",", "") if word[0].isdigit() else word.removesuffix("'s"))
+    return tuple(words)
 
 
 @lru_cache(maxsize=65_536)

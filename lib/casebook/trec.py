@@ -24,7 +24,7 @@ from casebook.readers import DAMAGED, unreadable
 GRADE_LIMIT = 2**31
 
 
-# What one kind of file holds on each line; where it is open-ended more fields may follow, as after the tag of a run.
+# What one kind of file holds on each line; where it is open-ended more fields may follow.
 Layout = namedtuple(
     "Layout", "fields document value parse number open_ended separator", defaults=(False, None)
 )
@@ -103,7 +103,7 @@ def run_table(path):
 
 
 def read_qrels(path):
-    r"""Read TREC judgements: lines of ``query iteration document grade``; BEIR's are known by their header.
+    r"""Read TREC judgements, lines of ``query iteration document grade``, or BEIR's.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def read_beir_qrels(path):
 
 
 def judgements(path):
-    """Yield (line, query, document, grade) of judgements of either kind, as they stand in the file."""
+    """Yield (line, query, document, grade) of judgements of either kind, in the file's order."""
     raw = _bytes(path)
     yield from _entries(path, raw, _layout_of_judgements(raw))
 
@@ -167,7 +167,7 @@ def _bytes(path):
 
 @dataclass(frozen=True)
 class Columns:
-    """A TREC run as columns, the rows of a query together; ids are bytes of one width, padded with zeros."""
+    """A TREC run as columns, the rows of a query together; ids are bytes padded to one width."""
 
     query_ids: list
     offsets: np.ndarray
@@ -178,11 +178,11 @@ class Columns:
     def grouped(cls, query_ids, number, document, value):
         """Columns of rows in any order; `number` is the place of a row's query among the ids."""
         if (number[1:] < number[:-1]).any():
-            short = number.astype(
-                np.min_scalar_type(len(query_ids))
-            )  # numpy sorts short integers by radix
+            # numpy sorts short integers by radix.
+            short = number.astype(np.min_scalar_type(len(query_ids)))
             order = np.argsort(short, kind="stable")
-            document, value = document[order], value[order]
+            document = document[order]
+            value = value[order]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(number))])
         return cls(query_ids, offsets, document, value)
 
@@ -192,11 +192,9 @@ class Columns:
 
     def table(self):
         """The same as a dictionary of dictionaries."""
-        names, values, bounds = (
-            self.document_ids(None, None),
-            self.value.tolist(),
-            self.offsets.tolist(),
-        )
+        names = self.document_ids(None, None)
+        values = self.value.tolist()
+        bounds = self.offsets.tolist()
         return {
             query: dict(zip(names[low:high], values[low:high], strict=True))
             for query, low, high in zip(self.query_ids, bounds, bounds[1:], strict=False)
@@ -220,11 +218,10 @@ class Columns:
         order, keys = self.by_key
         names = np.array([name.encode() for name in ids], self.document.dtype)
         wanted = _keys(query, names)
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        rows = order[place]
-        return np.where(
-            (query >= 0) & (keys[place] == wanted) & (self.document[rows] == names), rows, -1
-        )
+        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        rows = order[position]
+        same = (keys[position] == wanted) & (self.document[rows] == names)
+        return np.where((query >= 0) & same, rows, -1)
 
 
 def padded(ids):
@@ -247,7 +244,7 @@ def _width(ids):
 
 
 def order_in_rows(values, offsets):
-    """Order that sorts rows of values, which stand end to end, each for itself; rows of one length at once."""
+    """Order that sorts rows of values, which stand end to end, each by itself."""
     sizes = np.diff(offsets)
     order = np.empty(len(values), dtype=np.int64)
     for size in np.unique(sizes):
@@ -259,7 +256,7 @@ def order_in_rows(values, offsets):
 def _keys(query, names):
     """Query and hash of the document as one number, in the order of the queries.
 
-    Two documents of a query share a key once in a trillion pairs: then the input is read row by row.
+    Two documents of a query share a key once in a trillion pairs: the input is then read by row.
     """
     mixed = np.zeros(len(names), np.uint64)
     for word in names.view(np.uint64).reshape(len(names), -1).T:
@@ -269,7 +266,7 @@ def _keys(query, names):
 
 
 def _columns(raw, layout):
-    """Read a file at once with pandas; None if a line is irregular or an id much longer than the first ones."""
+    """Read a file at once with pandas; None if a line is irregular or an id much longer."""
     blank, other = (b"\t", b" ") if b"\t" in raw[:1000] else (b" ", b"\t")
     width = _width(raw[: 1 << 16].split())
     if width > 256 or any(mark in raw for mark in (other, b"\0", b"\v", b"\f")):
@@ -336,7 +333,9 @@ def _table_by_line(path, raw, layout):
 
 def _entries(path, raw, layout):
     """Yield (line, query, document, value) of every line with data, or refuse the line at fault."""
-    header, expected, names = layout is _BEIR, len(layout.fields), " ".join(layout.fields)
+    header = layout is _BEIR
+    expected = len(layout.fields)
+    names = " ".join(layout.fields)
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.startswith(b"#") or not line.strip():
             continue
@@ -351,7 +350,8 @@ def _entries(path, raw, layout):
                 path, number, f"expected {expected} fields ({names}), found {len(fields)}"
             )
         try:
-            query, document = fields[0].decode(), fields[layout.document].decode()
+            query = fields[0].decode()
+            document = fields[layout.document].decode()
         except UnicodeDecodeError as error:
             raise InputError.at(
                 path, number, "an id is not valid UTF-8: re-encode the file"
@@ -418,7 +418,9 @@ def run_lines(run, tag="casebook"):
 
 def _check_token(text, kind):
     if text.split() != [text]:
-        remedy = "a TREC file cannot hold white space within an id: rename it in the collection and in its judgements"
-        raise InputError(f"{kind} {text!r} is empty or holds white space: {remedy}")
+        raise InputError(
+            f"{kind} {text!r} is empty or holds white space: a TREC file cannot hold white space "
+            "within an id: rename it in the collection and in its judgements"
+        )
     if kind == "query id" and text.startswith("#"):
         raise InputError(f"{kind} {text!r} would start a comment line: rename it")

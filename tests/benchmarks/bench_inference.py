@@ -11,7 +11,7 @@ from measuring import cpu_seconds, limit_row, row
 from scipy import stats
 
 from casebook.frames import compare_systems
-from casebook.stats.intervals import mean_intervals
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import paired_randomization
 
 SYSTEMS, QUERIES, FLIPS, RESAMPLES = 10, 1000, 100_000, 10_000
@@ -61,7 +61,7 @@ def _bootstrap():
     samples = [*X.T, *(X[:, i] - X[:, j] for i, j in PAIRS)]
 
     def ours():
-        return mean_intervals(np.column_stack(samples), n_resamples=RESAMPLES)
+        return bootstrap_mean(np.column_stack(samples), n_resamples=RESAMPLES)
 
     def peer():
         for sample in samples:

@@ -9,7 +9,7 @@ import pytest
 
 from casebook.measures import agreement
 from casebook.measures.agreement import from_counts, from_table
-from casebook.measures.coefficients import WEIGHTS
+from casebook.measures.coefficients import PARTIAL_CREDIT
 
 NONE = {"n_resamples": 0}
 FUNCTIONS = {
@@ -55,7 +55,7 @@ def panel(folder, name):
 @pytest.mark.data
 def test_every_row_of_the_irrcac_table(folder):
     rows = pd.read_csv(folder / "expected_irrCAC_R_1.4.csv")
-    rows = rows[rows["weights"].isin(["unweighted", *WEIGHTS])]
+    rows = rows[rows["weights"].isin(["unweighted", *PARTIAL_CREDIT])]
     panels = {name: panel(folder, name) for name in rows["data"].unique()}
     for row in rows.itertuples():
         weights = "identity" if row.weights == "unweighted" else row.weights
@@ -75,7 +75,7 @@ def test_every_row_of_the_irrcac_table(folder):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("level", agreement.LEVELS)
+@pytest.mark.parametrize("level", agreement.MEASUREMENT_LEVELS)
 @pytest.mark.parametrize("name", ["krippendorff_gwet_raw4raters_12x4", "irr_anxiety_20x3"])
 def test_alpha_of_the_reference_tables(folder, expected, name, level):
     found, known = agreement.krippendorff_alpha(table(folder, name), level, **NONE), expected[name]

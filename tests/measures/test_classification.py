@@ -16,6 +16,7 @@ from casebook.measures.classification import (
     OFF_LABEL_POLICIES,
     at_prevalence,
     auroc,
+    auroc_difference,
     collapse,
     documented_metrics,
     score_predictions,
@@ -320,7 +321,7 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
     rng = np.random.default_rng(3)
     truth = rng.random(60) < 0.4
     one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth
-    found = auroc(truth, one, other)
+    found = auroc_difference(truth, one, other)
     x, y = (np.stack([one, other])[:, side] for side in (truth, ~truth))
     wins = (x[:, :, None] > y[:, None, :]) + 0.5 * (x[:, :, None] == y[:, None, :])
     covariance = np.cov(wins.mean(2)) / truth.sum() + np.cov(wins.mean(1)) / (~truth).sum()
@@ -333,18 +334,20 @@ def test_difference_of_two_auroc_has_the_variance_of_delong():
 
 def test_difference_of_auroc_knows_its_edges():
     truth, scores = [True, False] * 6, np.arange(12.0)
-    same = auroc(truth, scores, 2 * scores)
+    same = auroc_difference(truth, scores, 2 * scores)
     assert (same.estimate, same.low, same.high, same.reason) == (0, None, None, NO_UNIT_DIFFERS)
-    few = auroc(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
-    alone = auroc(truth, scores, -scores)
+    few = auroc_difference(truth, scores, -scores, clusters=[0, 0, 1, 1] * 3)
+    alone = auroc_difference(truth, scores, -scores)
     assert (few.low, few.high, few.reason) == (alone.low, alone.high, INTERVAL_BY_UNIT)
-    handful = auroc(truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1])
+    handful = auroc_difference(truth[:4], scores[:4], -scores[:4], clusters=[0, 0, 1, 1])
     assert (handful.low, handful.reason) == (None, "fewer_than_six_units")
     perfect = auroc([True, True, False, False], [3, 4, 1, 2])
     assert (perfect.estimate, perfect.low, perfect.reason) == (1.0, None, "no_variation")
     with pytest.raises(InputError, match="1 scores are not finite"):
         auroc([True, False], [0.1, np.nan])
-    assert auroc([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
+    assert auroc_difference([True] * 4, scores[:4], scores[:4]).reason == "class_without_gold"
     pairs = np.repeat(np.arange(6), 2)
-    forth, back = (auroc(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1))
+    forth, back = (
+        auroc_difference(truth, sign * scores, -sign * scores, clusters=pairs) for sign in (1, -1)
+    )
     assert (forth.estimate, forth.high) == pytest.approx((-back.estimate, -back.low))

@@ -22,7 +22,7 @@ def draw(seed, items=30, raters=5, missing=0.0):
     return ratings
 
 
-@pytest.mark.parametrize("level", agreement.LEVELS)
+@pytest.mark.parametrize("level", agreement.MEASUREMENT_LEVELS)
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_alpha_as_the_krippendorff_package(level, missing):
     for seed in range(10):
@@ -66,7 +66,7 @@ def test_intraclass_correlations_as_pingouin():
     table = pingouin.intraclass_corr(long, "index", "rater", "score")
     bounds = next(name for name in table if name.startswith("CI"))
     ratings = frame.drop(columns="index")
-    for form, row in zip(agreement.FORMS, table.to_dict("records"), strict=True):
+    for form, row in zip(agreement.ICC_FORMS, table.to_dict("records"), strict=True):
         ours = agreement.intraclass_correlation(ratings, form, **NONE)
         assert ours.estimate == pytest.approx(row["ICC"], abs=1e-10)
         assert ours.statistic[1] == pytest.approx(row["F"], abs=1e-10)

@@ -315,7 +315,7 @@ def test_comparison_holds_what_the_single_procedures_give(four):
     assert found.systems["system"].tolist() == means.index.tolist()
     assert found.systems["value"].to_numpy() == pytest.approx(means.to_numpy())
     for row in found.systems.itertuples():
-        alone = bootstrap_mean(four[row.system], n_resamples=1000, seed=3)
+        alone = bootstrap_mean(four[row.system], n_resamples=2000, seed=3)
         assert (row.low, row.high, row.n) == (
             pytest.approx(alone.low),
             pytest.approx(alone.high),

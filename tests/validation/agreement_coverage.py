@@ -8,7 +8,7 @@ import pandas as pd
 from severity_model import Design, pair_distribution, simulate, true_value
 
 from casebook.files import write_text
-from casebook.measures.agreement import TITLES, agreement_results
+from casebook.measures.agreement import COEFFICIENT_TITLES, agreement_results
 from casebook.paths import ROOT
 from casebook.stats.intervals import wilson
 from casebook.stats.samples import stream
@@ -89,7 +89,7 @@ def write_table(path=TABLE, n_studies=2000):
     designs = [Design(rater_sd=sd) for sd in (0.0, 0.5)] + [Design(50, 8, rater_sd=0.5)]
     table = pd.concat([coverage_study(design, n_studies) for design in designs])
     bounds = [f"{row.coverage:.3f} [{row.low:.3f}, {row.high:.3f}]" for row in table.itertuples()]
-    table = table.assign(coefficient=table["coefficient"].map(TITLES), coverage=bounds)
+    table = table.assign(coefficient=table["coefficient"].map(COEFFICIENT_TITLES), coverage=bounds)
     table = table[
         ["raters", "rater_sd", "coefficient", "interval", "truth", "coverage", "mean_width"]
     ]

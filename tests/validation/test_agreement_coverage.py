@@ -41,7 +41,7 @@ def test_study_is_reproducible_and_counts_everything():
 def test_table_of_the_book():
     table = pd.read_csv(TABLE)
     table["coverage"] = table["coverage"].str.split().str[0].astype(float)
-    assert set(table["coefficient"]) == {agreement.TITLES[c] for c in COEFFICIENTS}
+    assert set(table["coefficient"]) == {agreement.COEFFICIENT_TITLES[c] for c in COEFFICIENTS}
     same = table[table["interval"].eq("this panel") & table["truth"].eq("this panel")]
     assert same["coverage"].between(0.93, 0.97).all()
     new = table[table["interval"].eq("new panel")]

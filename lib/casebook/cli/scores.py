@@ -150,7 +150,7 @@ def agreement(
     Example: casebook agreement ratings.csv --level ordinal --json
     """
     from casebook.measures.agreement import (
-        LEVELS,
+        MEASUREMENT_LEVELS,
         agreement_results,
         as_panel,
         from_counts,
@@ -164,7 +164,7 @@ def agreement(
         raise InputError(
             f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none"
         )
-    check_choice("level", level or LEVELS[0], LEVELS)
+    check_choice("level", level or MEASUREMENT_LEVELS[0], MEASUREMENT_LEVELS)
     makers = {"ratings": None, "counts": from_counts, "table": from_table}
     check_choice("form", form, makers)
     if form != "ratings":

@@ -16,13 +16,12 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.measures.classification import auroc
+from casebook.measures.classification import auroc, auroc_difference
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
     RULES,
     THRESHOLD,
-    clustered_auroc,
     faithfulness,
     grounded_share,
     pair_sources,
@@ -689,7 +688,9 @@ def _with_scores(versions, detectors):
 
 def _detection(scored, detector):
     """AUROC of one detector on the copies of one defect, with its interval."""
-    area = clustered_auroc(scored["original"], scored["key"], scored["source"], scored[detector])
+    area = auroc(
+        scored["original"], scored[detector], clusters=scored["source"], units=scored["key"]
+    )
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
     if _is_blind(scored, detector):
         row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
@@ -732,8 +733,12 @@ def detection_contrasts(copies, margin=0.0):
 
 def _auroc_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    difference = clustered_auroc(
-        scored["original"], scored["key"], scored["source"], scored[system], scored[against]
+    difference = auroc_difference(
+        scored["original"],
+        scored[system],
+        scored[against],
+        clusters=scored["source"],
+        units=scored["key"],
     )
     level = auroc(scored["original"], scored[system]).estimate
     baseline = auroc(scored["original"], scored[against]).estimate

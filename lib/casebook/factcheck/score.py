@@ -15,7 +15,7 @@ from casebook.files import write_text
 from casebook.frames import contrasts
 from casebook.measures import classification
 from casebook.measures.calibration import Calibration, calibration
-from casebook.measures.classification import GOLD, Scores, documented_metrics, encode
+from casebook.measures.classification import GOLD_LABELS, Scores, documented_metrics, encode
 from casebook.readers import read_records
 from casebook.stats.intervals import bootstrap_mean, bounded, bounds_text
 from casebook.stats.samples import number_or_none
@@ -112,11 +112,11 @@ def score_files(
             raise InputError(f"{gold}: no column {name!r} to group by: it has {', '.join(columns)}")
         if frame[name].map(lambda value: isinstance(value, list | dict)).any():
             raise InputError(f"{gold}: column {name!r} holds lists or objects, which are no groups")
-    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD)]
+    wrong = frame[encode(frame["label"], labels)[0] >= len(GOLD_LABELS)]
     if len(wrong):
         problem = (
             f"{len(wrong)} of {len(frame)} gold labels are missing or unknown "
-            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD)}, or name the spelling's "
+            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD_LABELS)}, or name the spelling's "
             "meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
@@ -286,14 +286,15 @@ def is_right(gold, predicted, labels=None, policy=None):
     right_by_cell = np.trace(tables, axis1=1, axis2=2).astype(bool).astype(object)
     right_by_cell[~tables.any((1, 2))] = None
     index = gold.index if isinstance(gold, pd.Series) else None
-    cells = gold_codes * len(classification.OUTCOMES) + predicted_codes
+    cells = gold_codes * len(classification.PREDICTED_OUTCOMES) + predicted_codes
     return pd.Series(right_by_cell[cells], index=index, dtype=object)
 
 
 def majority(gold, labels=None, policy=None):
     """The label whose constant answer is right most often under the policies."""
     n_right = {
-        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum() for label in GOLD
+        label: is_right(gold, [label] * len(gold), labels, policy).eq(True).sum()
+        for label in GOLD_LABELS
     }
     return max(n_right, key=n_right.get)
 

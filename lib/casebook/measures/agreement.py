@@ -23,8 +23,9 @@ Input that is not such a table raises `casebook.errors.InputError`.
 """
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -32,8 +33,9 @@ from scipy import special
 
 from casebook.errors import InputError
 from casebook.measures.coefficients import (
-    FORMS,
-    LEVELS,
+    ICC_FORMS,
+    MEASUREMENT_LEVELS,
+    Coefficient,
     IntraclassCorrelation,
     Kappa,
     KendallW,
@@ -44,7 +46,7 @@ from casebook.sheets import names_items
 from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
-LABELS = {
+LANDIS_KOCH = {
     "almost perfect": 0.8,
     "substantial": 0.6,
     "moderate": 0.4,
@@ -57,7 +59,7 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """One coefficient with everything that belongs beside it."""
+    """One coefficient with its uncertainty, counts and reasons."""
 
     coefficient: str
     estimate: float | None
@@ -88,7 +90,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
 
     Parameters
     ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+    ratings : array_like, pandas.DataFrame or RatingPanel, shape [items, raters]
         Ratings, NaN where missing; an item with a single rating does not count.
     level : {"nominal", "ordinal", "interval", "ratio"}
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
@@ -169,7 +171,7 @@ def gwet_ac2(ratings, weights="quadratic", **options):
 
 def intraclass_correlation(ratings, form="2,1", **options):
     """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
-    check_choice("form", form, FORMS)
+    check_choice("form", form, ICC_FORMS)
     return _measure_one(f"icc_{form.replace(',', '_')}", ratings, **options)
 
 
@@ -192,22 +194,39 @@ def agreement_results(
 ):
     """Measure many coefficients at once, by name; they share the resamples."""
     panel = as_panel(ratings, categories, wide)
-    chosen = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
-    builders = {name: _builder(name, chosen.get(name, {})) for name in coefficients or DEFAULT}
-    return _measure(builders, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
+    settings = {"gwet_ac2": {"weights": weights}, "krippendorff_alpha": {"level": level}}
+    builds = {}
+    for name in coefficients or DEFAULT_COEFFICIENTS:
+        builds[name] = coefficient_build(name, settings.get(name, {}))
+    return _measure(builds, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
 
 
-def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
+def agreement_table(
+    ratings,
+    level="ordinal",
+    n_resamples=1000,
+    *,
+    weights="quadratic",
+    coefficients=None,
+    categories=None,
+    wide=False,
+    seed=0,
+    confidence=0.95,
+):
     """Tabulate the coefficients of one panel.
 
     Parameters
     ----------
-    ratings : array_like, pandas.DataFrame or Panel, shape [items, raters]
+    ratings : array_like, pandas.DataFrame or RatingPanel, shape [items, raters]
         Ratings, NaN where missing.
     level : {"nominal", "ordinal", "interval", "ratio"}
         Of Krippendorff's alpha.
-    n_resamples, **options
-        As of `agreement_results`; see the module.
+    n_resamples, categories, wide, seed, confidence
+        See the module.
+    weights : str or array_like
+        Of Gwet's AC2.
+    coefficients : sequence of str, optional
+        Names of coefficients; by default nineteen.
 
     Returns
     -------
@@ -228,34 +247,50 @@ def agreement_table(ratings, level="ordinal", n_resamples=1000, **options):
     >>> print(table[["coefficient", "n_items", "n_raters"]].to_string(header=False))
     0  krippendorff_alpha  4  3
     """
-    rows = []
-    for name, found in agreement_results(ratings, level, n_resamples, **options).items():
-        label, probability, _ = benchmark(found.estimate, found.se)
-        if name in ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k"):
-            label = probability = None
-        panel_low, panel_high = found.panel_ci or (None, None)
-        new_panel_low, new_panel_high = found.new_panel_ci or (None, None)
-        counts = ("expected", "percent_agreement", "n_items", "n_raters", "n_left_out")
-        rows.append(
-            {
-                "coefficient": name,
-                "estimate": found.estimate,
-                "se": found.se,
-                "panel_low": panel_low,
-                "panel_high": panel_high,
-                "new_panel_low": new_panel_low,
-                "new_panel_high": new_panel_high,
-                **{field: getattr(found, field) for field in counts},
-                "label": label,
-                "probability": probability,
-                "reason": found.reason,
-            }
-        )
+    results = agreement_results(
+        ratings,
+        level,
+        n_resamples,
+        weights=weights,
+        coefficients=coefficients,
+        categories=categories,
+        wide=wide,
+        seed=seed,
+        confidence=confidence,
+    )
+    rows = [_table_row(agreement) for agreement in results.values()]
     return pd.DataFrame(rows).astype({"label": object, "reason": object})
 
 
+def _table_row(agreement):
+    """Give a coefficient as a row of `agreement_table`."""
+    label, probability, _ = benchmark(agreement.estimate, agreement.se)
+    if agreement.coefficient in WITHOUT_BENCHMARK:
+        label = None
+        probability = None
+    panel_low, panel_high = agreement.panel_ci or (None, None)
+    new_panel_low, new_panel_high = agreement.new_panel_ci or (None, None)
+    return {
+        "coefficient": agreement.coefficient,
+        "estimate": agreement.estimate,
+        "se": agreement.se,
+        "panel_low": panel_low,
+        "panel_high": panel_high,
+        "new_panel_low": new_panel_low,
+        "new_panel_high": new_panel_high,
+        "expected": agreement.expected,
+        "percent_agreement": agreement.percent_agreement,
+        "n_items": agreement.n_items,
+        "n_raters": agreement.n_raters,
+        "n_left_out": agreement.n_left_out,
+        "label": label,
+        "probability": probability,
+        "reason": agreement.reason,
+    }
+
+
 def benchmark(estimate, se):
-    """Give the best word that a coefficient surely deserves, its probability, and those of all words."""
+    """Give the best word with a probability of 0.95, that probability, and those of all words."""
     if estimate is None or se is None:
         return None, None, {}
 
@@ -268,68 +303,91 @@ def benchmark(estimate, se):
         bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
 
-    shares = {word: share_above(bound) for word, bound in LABELS.items()}
+    shares = {word: share_above(bound) for word, bound in LANDIS_KOCH.items()}
     label = next(word for word, share in shares.items() if share >= 0.95)
     return label, shares[label], shares
 
 
-def leave_one_rater_out(ratings, coefficient="krippendorff_alpha", *, chosen=None, **options):
+def leave_one_rater_out(
+    ratings, coefficient="krippendorff_alpha", *, chosen=None, categories=None, wide=False
+):
     """Measure agreement without each rater in turn."""
-    panel = as_panel(ratings, **options)
-    build = _builder(coefficient, chosen or {})
-    whole, _ = build(panel).estimate()
+    panel = as_panel(ratings, categories, wide)
+    build = coefficient_build(coefficient, chosen or {})
+    with_all, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
-        rest = build(panel.without(column))
-        value, reason = rest.estimate()
-        change = None if whole is None or value is None else value - whole
-        rows.append((rater, value, change, rest.panel.n_items, rest.panel.n_raters, reason))
-    return pd.DataFrame(
-        rows, columns=["rater", "estimate", "change", "n_items", "n_raters", "reason"]
-    )
+        without_rater = build(panel.without(column))
+        value, reason = without_rater.estimate()
+        change = None if with_all is None or value is None else value - with_all
+        rows.append(
+            {
+                "rater": rater,
+                "estimate": value,
+                "change": change,
+                "n_items": without_rater.panel.n_items,
+                "n_raters": without_rater.panel.n_raters,
+                "reason": reason,
+            }
+        )
+    columns = ["rater", "estimate", "change", "n_items", "n_raters", "reason"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 # The coefficients by name.
 
-# name: title, coefficient, its options, the options that a caller may choose
+
+@dataclass(frozen=True)
+class CoefficientKind:
+    """What computes a coefficient, with which settings, and which of them a caller may choose."""
+
+    title: str
+    build: object
+    settings: dict = field(default_factory=dict)
+    choices: tuple = ()
+
+
 COEFFICIENTS = {
-    "percent_agreement": ("percent agreement", Kappa, {"chance": "none"}, ("weights",)),
-    "cohen_kappa": ("Cohen's kappa", Kappa, {"chance": "own", "two": True}, ("weights",)),
-    "scott_pi": ("Scott's pi", Kappa, {"chance": "pooled", "two": True}, ("weights",)),
-    "fleiss_kappa": ("Fleiss' kappa", Kappa, {"chance": "pooled"}, ("weights",)),
-    "conger_kappa": ("Conger's kappa", Kappa, {"chance": "own"}, ("weights",)),
-    "light_kappa": ("Light's kappa", LightKappa, {}, ("weights",)),
-    "brennan_prediger": ("Brennan-Prediger", Kappa, {"chance": "even"}, ("weights",)),
-    "gwet_ac1": ("Gwet's AC1", Kappa, {"chance": "gwet"}, ()),
-    "gwet_ac2": ("Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)),
-    "krippendorff_alpha": (
-        "Krippendorff's alpha",
-        alpha,
-        {"level": "ordinal"},
-        ("level", "weights"),
+    "percent_agreement": CoefficientKind(
+        "percent agreement", Kappa, {"chance": "none"}, ("weights",)
     ),
-    "kendall_w": ("Kendall's W", KendallW, {}, ()),
-    **{
-        f"cohen_kappa_{x}": (
-            f"Cohen's kappa, {x} weights",
-            Kappa,
-            {"chance": "own", "two": True, "weights": x},
-            (),
-        )
-        for x in ("linear", "quadratic")
-    },
-    **{
-        f"krippendorff_alpha_{x}": (f"Krippendorff's alpha, {x}", alpha, {"level": x}, ())
-        for x in LEVELS
-    },
-    **{
-        f"icc_{x.replace(',', '_')}": (f"ICC({x})", IntraclassCorrelation, {"form": x}, ())
-        for x in FORMS
-    },
+    "cohen_kappa": CoefficientKind(
+        "Cohen's kappa", Kappa, {"chance": "rater", "two": True}, ("weights",)
+    ),
+    "scott_pi": CoefficientKind(
+        "Scott's pi", Kappa, {"chance": "pooled", "two": True}, ("weights",)
+    ),
+    "fleiss_kappa": CoefficientKind("Fleiss' kappa", Kappa, {"chance": "pooled"}, ("weights",)),
+    "conger_kappa": CoefficientKind("Conger's kappa", Kappa, {"chance": "rater"}, ("weights",)),
+    "light_kappa": CoefficientKind("Light's kappa", LightKappa, {}, ("weights",)),
+    "brennan_prediger": CoefficientKind(
+        "Brennan-Prediger", Kappa, {"chance": "even"}, ("weights",)
+    ),
+    "gwet_ac1": CoefficientKind("Gwet's AC1", Kappa, {"chance": "gwet"}),
+    "gwet_ac2": CoefficientKind(
+        "Gwet's AC2", Kappa, {"chance": "gwet", "weights": "quadratic"}, ("weights",)
+    ),
+    "krippendorff_alpha": CoefficientKind(
+        "Krippendorff's alpha", alpha, {"level": "ordinal"}, ("level", "weights")
+    ),
+    "kendall_w": CoefficientKind("Kendall's W", KendallW),
 }
-NAMES = tuple(COEFFICIENTS)
-TITLES = {name: entry[0] for name, entry in COEFFICIENTS.items()}
-DEFAULT = (
+for weights in ["linear", "quadratic"]:
+    COEFFICIENTS[f"cohen_kappa_{weights}"] = CoefficientKind(
+        f"Cohen's kappa, {weights} weights",
+        Kappa,
+        {"chance": "rater", "two": True, "weights": weights},
+    )
+for level in MEASUREMENT_LEVELS:
+    COEFFICIENTS[f"krippendorff_alpha_{level}"] = CoefficientKind(
+        f"Krippendorff's alpha, {level}", alpha, {"level": level}
+    )
+for form in ICC_FORMS:
+    COEFFICIENTS[f"icc_{form.replace(',', '_')}"] = CoefficientKind(
+        f"ICC({form})", IntraclassCorrelation, {"form": form}
+    )
+COEFFICIENT_TITLES = {name: kind.title for name, kind in COEFFICIENTS.items()}
+DEFAULT_COEFFICIENTS = (
     "percent_agreement",
     "cohen_kappa",
     "cohen_kappa_linear",
@@ -350,179 +408,247 @@ DEFAULT = (
     "icc_3_k",
     "kendall_w",
 )
+WITHOUT_BENCHMARK = ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "icc_3_k")
+"""Coefficients on a scale for which Landis and Koch's words are not meant."""
 
 
 # From a coefficient and a panel to its estimate with both intervals.
 
 
-def _builder(name, chosen):
-    """Give the function that puts a coefficient on a panel."""
+def coefficient_build(name, chosen):
+    """Give the function that computes a coefficient on a panel, with the caller's settings."""
     check_choice("coefficient", name, COEFFICIENTS)
-    _, kind, options, allowed = COEFFICIENTS[name]
-    foreign = sorted(set(chosen) - set(allowed))
+    kind = COEFFICIENTS[name]
+    foreign = sorted(set(chosen) - set(kind.choices))
     if foreign:
         raise InputError(f"{name} has no option {', '.join(foreign)}")
-    return partial(kind, **options | dict(chosen))
+    settings = kind.settings | dict(chosen)
+
+    def build(panel):
+        return kind.build(panel, **settings)
+
+    return build
 
 
 def _measure_one(
     name, ratings, categories=None, wide=False, n_resamples=1000, seed=0, confidence=0.95, **chosen
 ):
     panel = as_panel(ratings, categories, wide)
-    return _measure({name: _builder(name, chosen)}, panel, n_resamples, seed, confidence)[name]
+    builds = {name: coefficient_build(name, chosen)}
+    return _measure(builds, panel, n_resamples, seed, confidence)[name]
 
 
-def _measure(builders, panel, n_resamples, seed, confidence, skipped=()):
+def _measure(builds, panel, n_resamples, seed, confidence, skipped=()):
     """Measure several coefficients on one panel; those of the same items share the resamples."""
     check_count("n_resamples", n_resamples, least=0)
     check_count("seed", seed, least=0)
     check_share("confidence", confidence)
-    built = {}
-    values = {}
-    groups = {}
-    draws = {}
-    found = {}
-    for name, build in builders.items():
+    measurements = {}
+    for name, build in builds.items():
         try:
-            built[name] = build(panel)
-            values[name] = built[name].estimate()
+            coefficient = build(panel)
+            estimate, reason = coefficient.estimate()
+            measurements[name] = _Measurement(name, build, panel, coefficient, estimate, reason)
         except skipped as problem:
-            values[name] = None, problem.code
-        if values[name][0] is not None and n_resamples and built[name].panel.n_items > 1:
-            groups.setdefault(built[name].kept.tobytes(), []).append(name)
-    for names in groups.values():
-        resamples = resample_counts(built[names[0]].panel.n_items, n_resamples, seed)
-        blocks = [
-            np.stack([built[name].values(weights) for name in names]) for weights in resamples
-        ]
-        draws |= dict(zip(names, np.concatenate(blocks, axis=1), strict=True))
-    for name, (estimate, reason) in values.items():
-        held = built[name].panel if name in built else panel
-        fields = {}
-        reasons = {"estimate": reason}
-        if reason is None:
-            tail = (1 + confidence) / 2
-            fields, reasons = _uncertainty(
-                builders[name], built[name], panel, estimate, draws.get(name), tail
+            measurements[name] = _Measurement(name, build, panel, reason=problem.code)
+    if n_resamples:
+        _resample(measurements.values(), n_resamples, seed)
+    return {name: m.agreement(confidence) for name, m in measurements.items()}
+
+
+def _resample(measurements, n_resamples, seed):
+    """Compute every defined coefficient on resamples of the items that it uses."""
+    by_items = defaultdict(list)
+    for measurement in measurements:
+        coefficient = measurement.coefficient
+        if measurement.reason is None and coefficient.panel.n_items > 1:
+            by_items[coefficient.used_items.tobytes()].append(measurement)
+    for group in by_items.values():
+        n_items = group[0].coefficient.panel.n_items
+        blocks = []
+        for weights in resample_counts(n_items, n_resamples, seed):
+            blocks.append([measurement.coefficient.values(weights) for measurement in group])
+        for measurement, draws in zip(group, np.concatenate(blocks, axis=1), strict=True):
+            measurement.draws = draws
+
+
+@dataclass
+class _Measurement:
+    """One coefficient on a panel, on the way to an `Agreement`."""
+
+    name: str
+    build: object
+    panel: "RatingPanel"
+    coefficient: Coefficient | None = None
+    estimate: float | None = None
+    reason: str | None = None
+    draws: np.ndarray | None = None
+
+    def agreement(self, confidence):
+        """Give the coefficient with its uncertainty, or with the reason why it is undefined."""
+        used = self.panel if self.coefficient is None else self.coefficient.panel
+        counts = {
+            "n_items": used.n_items,
+            "n_raters": used.n_raters,
+            "n_left_out": self.panel.n_rows - used.n_items,
+        }
+        if self.reason:
+            return Agreement(
+                self.name,
+                self.estimate,
+                percent_agreement=_observed_agreement(self.panel),
+                reasons={"estimate": self.reason},
+                **counts,
             )
-            fields["expected"] = built[name].expected()
-        shown = panel if reason else held
-        found[name] = Agreement(
-            name,
-            estimate,
-            n_items=held.n_items,
-            n_raters=held.n_raters,
-            n_left_out=panel.n_rows - held.n_items,
-            percent_agreement=None if shown.too_many else Kappa(shown, "none").estimate()[0],
-            reasons=reasons,
-            **fields,
+        return Agreement(
+            self.name,
+            self.estimate,
+            percent_agreement=_observed_agreement(used),
+            expected=self.coefficient.expected(),
+            **counts,
+            **self.uncertainty((1 + confidence) / 2),
         )
-    return found
+
+    def uncertainty(self, tail):
+        """Give standard error, test, intervals and reasons, as fields of an `Agreement`."""
+        coefficient = self.coefficient
+        influence = coefficient.influence() if coefficient.panel.n_items > 1 else None
+        se = self.standard_error(influence)
+        if influence is None:
+            fields = coefficient.formula(tail)
+        else:
+            fields = _student(self.estimate, se, coefficient.panel.n_rated - 1, tail)
+        fields["se"] = se
+        if coefficient.model:
+            intervals, reasons = _intervals_of_model(coefficient.model, fields.get("interval"))
+            if se is None:
+                reasons = {"se": "undefined_in_resamples"} | reasons
+        else:
+            intervals, reasons = self.resampled_intervals(influence, se, tail)
+        fields |= intervals
+        fields["reasons"] = {name: reason for name, reason in reasons.items() if reason}
+        return fields
+
+    def standard_error(self, influence):
+        """Give the standard error by linearisation, else by the resamples, else None."""
+        if influence is not None:
+            used = self.coefficient.panel
+            n = used.n_items
+            spread = np.sum((influence - influence.mean()) ** 2)
+            return math.sqrt(spread / (n * (n if used.large_sample else n - 1)))
+        if self.draws is not None and not np.isnan(self.draws).any():
+            return float(self.draws.std(ddof=1))
+        return None
+
+    def resampled_intervals(self, influence, se, tail):
+        """Give the intervals for this panel and for a new one, and why one of them is None."""
+        panel_ci, panel_reason = bootstrap_interval(
+            self.draws, self.estimate, self.coefficient.panel.n_items, tail, influence
+        )
+        bounds = panel_ci
+        if panel_reason == "not_asked" and se is not None:
+            z = float(special.ndtri(tail))
+            bounds = (self.estimate - z * se, self.estimate + z * se)
+        new_panel_ci, new_panel_reason = self.new_panel_interval(bounds, panel_reason, tail)
+        reasons = {"panel_ci": panel_reason}
+        if se is None:
+            reasons["se"] = panel_reason or "undefined_in_resamples"
+        reasons["new_panel_ci"] = new_panel_reason
+        return {"panel_ci": panel_ci, "new_panel_ci": new_panel_ci}, reasons
+
+    def new_panel_interval(self, bounds, panel_reason, tail):
+        """Give the interval for other raters and items, or why there is none.
+
+        The variance over raters, a delete-one-rater jackknife, is added to the squared
+        distances of the bounds over items (Zou & Donner 2008).
+        """
+        panel = self.panel
+        estimate = self.estimate
+        r = panel.n_raters
+        if panel.codes is None:
+            return None, "raters_unknown"
+        if r < 3:
+            return None, "fewer_than_three_raters"
+        if panel_reason == "fewer_than_six_items":
+            return None, "fewer_than_six_items"
+        if bounds is None:
+            return None, "undefined_in_resamples"
+        values = [self.build(panel.without(rater)).estimate()[0] for rater in range(r)]
+        if None in values:
+            return None, "undefined_without_a_rater"
+        deviations = np.array(values) - np.mean(values)
+        reach = float(special.ndtri(tail)) * math.sqrt((r - 1) / r * np.sum(deviations**2))
+        below = max(estimate - bounds[0], 0.0)
+        above = max(bounds[1] - estimate, 0.0)
+        low = max(self.coefficient.lowest, estimate - math.hypot(below, reach))
+        high = min(1.0, estimate + math.hypot(above, reach))
+        return (low, high), None
 
 
-def _uncertainty(build, coefficient, panel, estimate, draws, tail):
-    """Give standard error, formula interval, tests and the intervals for these and for new raters."""
-    n = coefficient.panel.n_items
-    model = coefficient.model
-    influence = coefficient.influence() if n > 1 else None
-    fields = coefficient.formula(tail)
-    reasons = {}
-    if not model:
-        fields["panel_ci"], reasons["panel_ci"] = bootstrap_interval(
-            draws, estimate, n, tail, influence
-        )
-    if influence is not None:
-        spread = np.sum((influence - influence.mean()) ** 2)
-        fields["se"] = math.sqrt(spread / (n * (n if coefficient.panel.large_sample else n - 1)))
-        fields |= _student(estimate, fields["se"], coefficient.panel.n_rated - 1, tail)
-    elif draws is not None and not np.isnan(draws).any():
-        fields["se"] = float(draws.std(ddof=1))
+def _observed_agreement(panel):
+    """Give the percent agreement of a panel, None where there are too many categories."""
+    return None if panel.too_many else Kappa(panel, "none").estimate()[0]
+
+
+def _intervals_of_model(model, interval):
+    """Give a model's F interval to the panel of which it speaks, and say why the other has none."""
+    if model == 2:  # the only model that draws its raters
+        intervals = {"panel_ci": None, "new_panel_ci": interval}
+        reasons = {"panel_ci": "raters_are_drawn"}
     else:
-        reasons["se"] = reasons.get("panel_ci") or "undefined_in_resamples"
-    if model:  # the F interval speaks of other raters only where the model draws them
-        own, other = ("new_panel_ci", "panel_ci") if model == 2 else ("panel_ci", "new_panel_ci")
-        fields[own] = fields.get("interval")
-        reasons[other] = {
-            1: "raters_nested_in_items",
-            2: "raters_are_drawn",
-            3: "raters_are_fixed",
-        }[model]
-        reasons[own] = None if fields[own] else "no_variation"
-    else:
-        found = _new_panel(build, coefficient, panel, estimate, fields, reasons, tail)
-        fields["new_panel_ci"], reasons["new_panel_ci"] = found
-    return fields, {name: why for name, why in reasons.items() if why}
+        intervals = {"panel_ci": interval, "new_panel_ci": None}
+        reason = "raters_nested_in_items" if model == 1 else "raters_are_fixed"
+        reasons = {"new_panel_ci": reason}
+    if not interval:
+        reasons["new_panel_ci" if model == 2 else "panel_ci"] = "no_variation"
+    return intervals, reasons
 
 
 def _student(estimate, se, df, tail):
-    """Give the t interval and the test against 0."""
+    """Give the t interval and the test against 0, as fields of an `Agreement`."""
     reach = float(special.stdtrit(df, tail)) * se
-    found = {"interval": (estimate - reach, min(1.0, estimate + reach))}
+    interval = (estimate - reach, min(1.0, estimate + reach))
+    fields = {"interval": interval}
     if se > 0:
         t = estimate / se
-        found |= {"statistic": ("t", t, (df,)), "p_greater": float(special.stdtr(df, -t))}
-        found["p_two_sided"] = float(2 * special.stdtr(df, -abs(t)))
-    return found
+        fields["statistic"] = ("t", t, (df,))
+        fields["p_greater"] = float(special.stdtr(df, -t))
+        fields["p_two_sided"] = float(2 * special.stdtr(df, -abs(t)))
+    return fields
 
 
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
-    """Give the interval of bootstrap draws, and why there is none: BCa with Student's quantiles (Hesterberg 2015).
+    """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
-    Undefined draws widen it, as if they lay outside on both sides.
+    Hesterberg (2015) gives the quantiles. Undefined draws widen the interval, as if they lay
+    outside on both sides.
     """
-    if n_items < FEWEST or draws is None:
-        return None, "fewer_than_six_items" if n_items < FEWEST else "not_asked"
+    if n_items < FEWEST:
+        return None, "fewer_than_six_items"
+    if draws is None:
+        return None, "not_asked"
     missing = np.isnan(draws)
-    known = draws[~missing]
-    quantiles = (
-        math.sqrt(n_items / (n_items - 1))
-        * special.stdtrit(n_items - 1, tail)
-        * np.array([-1.0, 1.0])
-    )
-    near = np.abs(known - estimate) <= 1e-12
-    below = np.mean((known < estimate) & ~near) + near.mean() / 2 if len(known) else 0.5
-    # With all draws on one side nothing is known about the bias.
-    bias = special.ndtri(below) if 0 < below < 1 else 0.0
-    skewed = influence is not None and np.ptp(influence) > 1e-12
-    tails = bca_tails(quantiles, bias, influence - influence.mean() if skewed else np.zeros(1))
+    student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail)
+    pull = np.zeros(1)
+    if influence is not None and np.ptp(influence) > 1e-12:
+        pull = influence - influence.mean()
+    bias = _bias_of_draws(draws[~missing], estimate)
+    low_share, high_share = bca_tails(np.array([-student, student]), bias, pull)
     with np.errstate(invalid="ignore"):
-        sides = zip((-np.inf, np.inf), tails, strict=True)
-        low, high = (
-            float(np.quantile(np.where(missing, end, draws), share)) for end, share in sides
-        )
+        low = float(np.quantile(np.where(missing, -np.inf, draws), low_share))
+        high = float(np.quantile(np.where(missing, np.inf, draws), high_share))
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _new_panel(build, coefficient, panel, estimate, fields, reasons, tail):
-    """Give the interval for other raters and items, or why there is none.
-
-    The variance over raters, a delete-one-rater jackknife, is added to the squared
-    distances of the bounds over items (Zou & Donner 2008).
-    """
-    z = float(special.ndtri(tail))
-    r = panel.n_raters
-    bounds = fields["panel_ci"]
-    if panel.codes is None:
-        return None, "raters_unknown"
-    if r < 3:
-        return None, "fewer_than_three_raters"
-    if reasons["panel_ci"] == "fewer_than_six_items":
-        return None, "fewer_than_six_items"
-    if reasons["panel_ci"] == "not_asked" and "se" in fields:
-        bounds = (estimate - z * fields["se"], estimate + z * fields["se"])
-    if bounds is None:
-        return None, "undefined_in_resamples"
-    values = [build(panel.without(rater)).estimate()[0] for rater in range(r)]
-    if None in values:
-        return None, "undefined_without_a_rater"
-    reach = z * math.sqrt((r - 1) / r * np.sum((np.array(values) - np.mean(values)) ** 2))
-    below = max(estimate - bounds[0], 0.0)
-    above = max(bounds[1] - estimate, 0.0)
-    low = estimate - math.hypot(below, reach)
-    high = estimate + math.hypot(above, reach)
-    return (max(coefficient.lowest, low), min(1.0, high)), None
+def _bias_of_draws(draws, estimate):
+    """Normal quantile of the share of draws below the estimate; 0 where all lie on one side."""
+    if not len(draws):
+        return 0.0
+    equal = np.abs(draws - estimate) <= 1e-12
+    below = np.mean((draws < estimate) & ~equal) + equal.mean() / 2
+    return special.ndtri(below) if 0 < below < 1 else 0.0
 
 
 # A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
@@ -541,8 +667,8 @@ class UnfitRatings(InputError):
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """Items rated by a panel: codes [items, raters] (-1 missing), or only a tally [items, categories]."""
+class RatingPanel:
+    """Items rated by a panel: codes [items, raters], -1 missing, or a tally [items, categories]."""
 
     categories: np.ndarray
     codes: np.ndarray | None
@@ -555,7 +681,7 @@ class Panel:
 
     @property
     def n_items(self):
-        """Number of items held."""
+        """Number of items."""
         return len(self.per_item)
 
     @property
@@ -570,38 +696,36 @@ class Panel:
         if self.tally is not None:
             return self.tally
         if self.too_many:
-            many = f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements"
             raise UnfitRatings(
-                "too_many_categories", f"{many}; use the intraclass correlation, or round them"
+                "too_many_categories",
+                f"{size} distinct ratings, at most {MOST_CATEGORIES}: these are measurements; "
+                "use the intraclass correlation, or round them",
             )
-        flat = (np.arange(self.n_items)[:, None] * size + self.codes)[self.codes >= 0]
-        return (
-            np.bincount(flat, minlength=self.n_items * size)
-            .astype(float)
-            .reshape(self.n_items, size)
-        )
+        cells = (np.arange(self.n_items)[:, None] * size + self.codes)[self.codes >= 0]
+        counts = np.bincount(cells, minlength=self.n_items * size)
+        return counts.astype(float).reshape(self.n_items, size)
 
     @property
     def n_raters(self):
         """Number of raters with a rating; the most per item if only counts are known."""
-        return int(self.per_item.max(initial=0)) if self.raters is None else len(self.raters)
+        if self.raters is None:
+            return int(self.per_item.max(initial=0))
+        return len(self.raters)
 
     @cached_property
     def per_item(self):
         """Ratings per item, shape [items]."""
-        return (
-            self.tally.sum(axis=1)
-            if self.codes is None
-            else (self.codes >= 0).sum(axis=1).astype(float)
-        )
+        if self.codes is None:
+            return self.tally.sum(axis=1)
+        return (self.codes >= 0).sum(axis=1).astype(float)
 
     @property
     def vary(self):
         """Whether the pairable ratings fall into more than one category."""
         pairable = self.per_item >= 2
         if self.too_many:
-            shown = self.codes[pairable]
-            return np.ptp(shown[shown >= 0]) > 0
+            codes = self.codes[pairable]
+            return np.ptp(codes[codes >= 0]) > 0
         return np.count_nonzero(self.counts[pairable].any(axis=0)) > 1
 
     @property
@@ -610,17 +734,20 @@ class Panel:
         if self.categories.dtype.kind == "f":
             return self.categories
         if not self.ordered:
-            what = f"labels such as {', '.join(self.categories[:4])} have no order"
-            remedy = "give categories in order, or treat the ratings as nominal"
-            raise UnfitRatings("labels_without_order", f"{what}: {remedy}")
+            raise UnfitRatings(
+                "labels_without_order",
+                f"labels such as {', '.join(self.categories[:4])} have no order: "
+                "give categories in order, or treat the ratings as nominal",
+            )
         return np.arange(1.0, len(self.categories) + 1)
 
     def keep(self, rows):
         """Keep some items."""
         if rows.all():
             return self
-        codes, tally = (None if part is None else part[rows] for part in (self.codes, self.tally))
-        return replace(self, codes=codes, tally=tally)
+        if self.codes is None:
+            return replace(self, tally=self.tally[rows])
+        return replace(self, codes=self.codes[rows])
 
     def only(self, columns):
         """Keep some raters, and every item."""
@@ -636,7 +763,7 @@ class Panel:
 
 def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     """Check a table of ratings."""
-    if isinstance(ratings, Panel):
+    if isinstance(ratings, RatingPanel):
         return ratings
     frame = ratings
     if not isinstance(frame, pd.DataFrame):
@@ -652,8 +779,14 @@ def as_panel(ratings, categories=None, wide=False, ids_allowed=False):
     raters = tuple(frame.columns[used])
     codes = codes[:, used]
     codes = codes[(codes >= 0).any(axis=1)]
-    return Panel(
-        scale, codes, None, raters, len(frame), len(codes), numeric or categories is not None
+    return RatingPanel(
+        categories=scale,
+        codes=codes,
+        tally=None,
+        raters=raters,
+        n_rows=len(frame),
+        n_rated=len(codes),
+        ordered=numeric or categories is not None,
     )
 
 
@@ -667,29 +800,36 @@ def from_counts(counts, categories=None):
             f"an item has at most {MOST_RATINGS:,} ratings: is this a table of counts?"
         )
     rated = table.sum(axis=1) > 0
-    return Panel(
-        _scale(categories, table.shape[1]), None, table[rated], None, len(table), int(rated.sum())
+    return RatingPanel(
+        categories=_scale(categories, table.shape[1]),
+        codes=None,
+        tally=table[rated],
+        raters=None,
+        n_rows=len(table),
+        n_rated=int(rated.sum()),
     )
 
 
 def from_table(table, categories=None):
     """Take the contingency table of two raters."""
     cells = np.asarray(table, dtype=float)
-    if (
-        cells.ndim != 2
-        or cells.shape[0] != cells.shape[1]
-        or (cells < 0).any()
-        or (cells % 1).any()
-    ):
+    square = cells.ndim == 2 and cells.shape[0] == cells.shape[1]
+    if not square or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
     if (cells > MOST_ITEMS).any() or cells.sum() > MOST_ITEMS:
         raise InputError(
             f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them"
         )
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
-    scale = _scale(categories, len(cells))
-    n = len(codes)
-    return Panel(scale, codes, None, ("row", "column"), n, n, large_sample=True)
+    return RatingPanel(
+        categories=_scale(categories, len(cells)),
+        codes=codes,
+        tally=None,
+        raters=("row", "column"),
+        n_rows=len(codes),
+        n_rated=len(codes),
+        large_sample=True,
+    )
 
 
 def _refuse_other_tables(frame, wide, ids_allowed):
@@ -699,15 +839,19 @@ def _refuse_other_tables(frame, wide, ids_allowed):
         raise InputError(f"raters named more than once: {', '.join(map(str, names))}")
     items, raters = frame.shape
     if raters > items and not wide:
-        size = f"{items} items (rows), {raters} raters (columns)"
         raise InputError(
-            f"{size}: more raters than items; transpose the table, or allow wide tables if that is meant"
+            f"{items} items (rows), {raters} raters (columns): more raters than items; "
+            "transpose the table, or allow wide tables if that is meant"
         )
-    columns = {} if ids_allowed else {name: frame[name].tolist() for name in frame}
+    if ids_allowed:
+        return
+    columns = {name: frame[name].tolist() for name in frame}
     for name, values in columns.items():
-        if names_items(name, values, [columns[other] for other in columns if other != name]):
+        other_columns = [columns[rater] for rater in columns if rater != name]
+        if names_items(name, values, other_columns):
             raise InputError(
-                f"column {name!r} looks like names of the items: ratings.set_index(...), or leave it out"
+                f"column {name!r} looks like names of the items: "
+                "ratings.set_index(...), or leave it out"
             )
 
 
@@ -727,22 +871,25 @@ def _matrix(frame):
 
 def _encode(scores, numeric, categories):
     """Give the number of each rating's category, -1 where missing, and the scale."""
-    flat = pd.Series(scores.ravel())
-    known = flat.dropna()
-    scale = (
-        np.unique(known.to_numpy(float if numeric else str))
-        if categories is None
-        else _scale(categories)
-    )
-    unknown = np.unique(known[~known.isin(scale)]).tolist()
+    ratings = pd.Series(scores.ravel())
+    present = ratings.dropna()
+    if categories is None:
+        scale = np.unique(present.to_numpy(float if numeric else str))
+    else:
+        scale = _scale(categories)
+    unknown = np.unique(present[~present.isin(scale)]).tolist()
     if unknown:
         raise InputError(f"ratings outside of the categories: {unknown[:5]}")
-    return pd.Categorical(flat, categories=scale).codes.astype(int).reshape(scores.shape), scale
+    codes = pd.Categorical(ratings, categories=scale).codes
+    return codes.astype(int).reshape(scores.shape), scale
 
 
 def _scale(categories, size=None):
     """Check categories that were given; by default 1 to the number of columns of a table."""
-    values = np.array(np.arange(1.0, size + 1) if categories is None else list(categories))
+    if categories is None:
+        values = np.arange(1.0, size + 1)
+    else:
+        values = np.array(list(categories))
     scale = values.astype(float if values.dtype.kind in "biuf" else str)
     if size not in (None, len(scale)):
         raise InputError(f"{len(scale)} categories for {size} columns")

@@ -50,10 +50,11 @@ class Calibration:
 def calibration(
     outcome, probability, *, n_bins=10, clusters=None, level=0.95, n_resamples=1000, seed=0
 ):
-    """Compare stated probabilities (None where none was stated) with what came true, in bins of equal mass.
+    """Compare stated probabilities with what came true, in bins of equal mass.
 
-    Gives intervals by measure, the values of a calibrated forecaster or of the base rate as controls, the bins, and
-    risk by coverage. Equal probabilities are never parted.
+    A probability is None where none was stated. Gives intervals by measure, the values of a
+    calibrated forecaster or of the base rate as controls, the bins, and risk by coverage. Equal
+    probabilities are never parted.
     """
     y = np.asarray(outcome, dtype=bool)
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
@@ -118,8 +119,8 @@ def _calibrated(statistics, p, n_resamples, seed):
     rows = max(1, BLOCK // len(p))
     for block, start in enumerate(range(0, n_resamples, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
-        drawn = rng.random((min(rows, n_resamples - start), len(p))) < p
-        parts.append(statistics.with_outcomes(drawn))
+        outcomes = rng.random((min(rows, n_resamples - start), len(p))) < p
+        parts.append(statistics.with_outcomes(outcomes))
     return _joined(parts)
 
 
@@ -129,7 +130,7 @@ def _joined(parts):
 
 
 def _interval(name, values, draws, chance, n, level):
-    """Basic bootstrap; for statistics that chance inflates the draws, shifted onto the debiased value."""
+    """Basic bootstrap; draws of statistics that chance inflates move onto the debiased value."""
     plain = name.removesuffix("_debiased")
     biased = plain in ("ece", "reliability")
     method = "shifted" if biased else "basic"
@@ -138,11 +139,11 @@ def _interval(name, values, draws, chance, n, level):
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
         return Interval(estimate, None, None, level, n, method, reason)
     centred = f"{plain}_debiased" if biased else name
-    found = draws[centred]
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    resampled = draws[centred]
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     if biased:
-        low = values[centred] + low - found.mean()
-        high = values[centred] + high - found.mean()
+        low = values[centred] + low - resampled.mean()
+        high = values[centred] + high - resampled.mean()
         if values[plain] <= np.quantile(chance[plain], level):
             low = 0.0
     else:
@@ -150,7 +151,7 @@ def _interval(name, values, draws, chance, n, level):
     if name != "within_bins":
         low = max(0.0, low)
         high = max(0.0, high)
-    reason = "no_variation" if np.ptp(found) == 0 else None
+    reason = "no_variation" if np.ptp(resampled) == 0 else None
     return Interval(estimate, float(low), float(high), level, n, method, reason)
 
 
@@ -192,7 +193,8 @@ class _Statistics:
     def __init__(self, y, p, bins):
         # Sorted by probability, bins and ties are runs, and sums over them are quick.
         self.order = np.argsort(-p, kind="stable")
-        self.p, self.y = p[self.order], y[self.order].astype(float)
+        self.p = p[self.order]
+        self.y = y[self.order].astype(float)
         self.bins = np.flatnonzero(np.diff(bins[self.order], prepend=-1))
         self.ties = np.flatnonzero(np.diff(-self.p, prepend=-2.0))
 

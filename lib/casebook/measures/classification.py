@@ -7,7 +7,6 @@ functions are what the tests compare with.)
 """
 
 import math
-from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,17 +25,20 @@ from casebook.stats.intervals import (
 from casebook.stats.samples import check_choice
 from casebook.verdicts import INTERVAL_BY_UNIT, NO_UNIT_DIFFERS
 
-SUPPORTED, NOT_SUPPORTED = "SUPPORTED", "NOT_SUPPORTED"
-INSUFFICIENT, CONFLICTING = "INSUFFICIENT", "CONFLICTING"
-OFF_LABEL, NO_VERDICT = "off_label", "no_verdict"
-GOLD = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING)
-OUTCOMES = (*GOLD, OFF_LABEL, NO_VERDICT)
-CELLS = len(GOLD) * len(OUTCOMES)
+SUPPORTED = "SUPPORTED"
+NOT_SUPPORTED = "NOT_SUPPORTED"
+INSUFFICIENT = "INSUFFICIENT"
+CONFLICTING = "CONFLICTING"
+OFF_LABEL = "off_label"
+NO_VERDICT = "no_verdict"
+GOLD_LABELS = (SUPPORTED, NOT_SUPPORTED, INSUFFICIENT, CONFLICTING)
+PREDICTED_OUTCOMES = (*GOLD_LABELS, OFF_LABEL, NO_VERDICT)
+CELLS = len(GOLD_LABELS) * len(PREDICTED_OUTCOMES)
 SYNONYMS = {"INSUFFICIENT_EVIDENCE": INSUFFICIENT}
 BEHAVIOURS = ("S", "L")
 OFF_LABEL_POLICIES = ("wrong", "drop", "negative")
 CLASS_POLICIES = ("exclude", "negative", "three_class")
-REASONS = {
+UNDEFINED_REASONS = {
     "accuracy": "no_units",
     "balanced_accuracy": "class_without_gold",
     "mcc": "no_variation",
@@ -53,7 +55,7 @@ REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What `score_predictions` found."""
+    """Measures of `score_predictions`, with counts, baselines and groups."""
 
     n: int
     policy: dict
@@ -73,9 +75,10 @@ class Scores:
 
     def numbers(self):
         """Give the primary measures for ``numbers.json``, the majority's beside them."""
+        majority = self.baselines["majority"]
         return {
-            name: found.number(self.baselines["majority"][name].estimate)
-            for name, found in self.measures.items()
+            name: interval.number(majority[name].estimate)
+            for name, interval in self.measures.items()
         }
 
 
@@ -138,39 +141,36 @@ def score_predictions(
     gold, predicted = paired_labels(gold, predicted)
     rows = _gold_codes(gold, labels)
     columns, foreign = encode(predicted, labels)
-    cells = rows * len(OUTCOMES) + columns
-    scorer = _Scorer(
-        None if clusters is None else cluster_codes(clusters, len(rows)),
-        policy,
-        level,
-        n_resamples,
-        seed,
-    )
-    counted = scorer.resampled(cells)
-    table = counted[0][0]
-    policies = {name: scorer.measured(*counted, off_label=name) for name in OFF_LABEL_POLICIES}
-    measured, documented = {}, {}
+    cells = rows * len(PREDICTED_OUTCOMES) + columns
+    codes = None if clusters is None else cluster_codes(clusters, len(rows))
+    scorer = _Scorer(codes, policy, level, n_resamples, seed)
+    sample = scorer.resampled(cells)
+    table = sample.tables[0]
+    policies = {name: scorer.measured(sample, off_label=name) for name in OFF_LABEL_POLICIES}
+    measured_groups = {}
+    documented_groups = {}
     for name, values in (groups or {}).items():
-        members = _members(values, len(gold))
-        measured[name] = {
-            group: scorer.measured(*scorer.resampled(cells, own)) for group, own in members
-        }
-        documented[name] = {
-            group: documented_metrics(gold[own], predicted[own]) for group, own in members
-        }
+        measured_groups[name] = {}
+        documented_groups[name] = {}
+        for group, members in _members(values, len(gold)):
+            documented = documented_metrics(gold[members], predicted[members])
+            documented_groups[name][group] = documented
+            measured_groups[name][group] = scorer.measured(scorer.resampled(cells, members))
+    parity = {name: documented_metrics(gold, predicted, name) for name in BEHAVIOURS}
+    parity["groups"] = documented_groups
     return Scores(
         n=len(rows),
         policy=policy,
-        counts=pd.DataFrame(table, index=list(GOLD), columns=list(OUTCOMES)),
+        counts=pd.DataFrame(table, index=list(GOLD_LABELS), columns=list(PREDICTED_OUTCOMES)),
         measures=policies[off_label],
         policies=policies,
         excluded=_excluded(table, policy),
-        parse_rate=wilson(int(table[:, : len(GOLD)].sum()), len(cells), level),
+        parse_rate=wilson(int(table[:, : len(GOLD_LABELS)].sum()), len(cells), level),
         foreign=foreign,
-        baselines=scorer.blind(*counted) | scorer.given(cells, rows, baselines, labels),
-        groups=measured,
-        parity={b: documented_metrics(gold, predicted, b) for b in BEHAVIOURS}
-        | {"groups": documented},
+        baselines=scorer.constant_answers(sample)
+        | scorer.further_baselines(cells, rows, baselines, labels),
+        groups=measured_groups,
+        parity=parity,
     )
 
 
@@ -179,70 +179,126 @@ def documented_metrics(gold, predicted, behaviour="S"):
     gold, predicted = paired_labels(gold, predicted)
     for labels in (gold, predicted):
         labels[pd.isna(labels) | (labels == "")] = NOT_SUPPORTED  # a missing verdict
-    gold_s, said_s = gold == SUPPORTED, predicted == SUPPORTED
-    gold_n, said_n = ~gold_s, ~said_s
-    right = gold == predicted
+    gold_positive = gold == SUPPORTED
+    predicted_positive = predicted == SUPPORTED
     if behaviour == "S":  # other labels stand in no cell
-        gold_n, said_n = gold == NOT_SUPPORTED, predicted == NOT_SUPPORTED
-        right = right & (gold_s | gold_n)
-    cells = {
-        "tp": gold_s & said_s,
-        "tn": gold_n & said_n,
-        "fp": gold_n & said_s,
-        "fn": gold_s & said_n,
+        gold_negative = gold == NOT_SUPPORTED
+        predicted_negative = predicted == NOT_SUPPORTED
+    else:
+        gold_negative = ~gold_positive
+        predicted_negative = ~predicted_positive
+    correct = (gold == predicted) & (gold_positive | gold_negative)
+    tp = int((gold_positive & predicted_positive).sum())
+    tn = int((gold_negative & predicted_negative).sum())
+    fp = int((gold_negative & predicted_positive).sum())
+    fn = int((gold_positive & predicted_negative).sum())
+    precision = _or_zero(tp, tp + fp)
+    recall = _or_zero(tp, tp + fn)
+    return {
+        "tp": tp,
+        "tn": tn,
+        "fp": fp,
+        "fn": fn,
+        "n": len(gold),
+        "accuracy": _or_zero(int(correct.sum()), len(gold)),
+        "precision": precision,
+        "recall": recall,
+        "f1": _or_zero(2 * precision * recall, precision + recall),
     }
-    found = {name: int(cell.sum()) for name, cell in cells.items()} | {"n": len(gold)}
-    precision = _or_zero(found["tp"], found["tp"] + found["fp"])
-    recall = _or_zero(found["tp"], found["tp"] + found["fn"])
-    f1 = _or_zero(2 * precision * recall, precision + recall)
-    accuracy = _or_zero(int(right.sum()), len(gold))
-    return found | {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
 
 
 def _or_zero(above, below):
     return above / below if below else 0.0
 
 
-def auroc(positive, scores, against=None, *, level=0.95, clusters=None):
-    """Probability that a positive scores above a negative, ties counting half; its interval is on the logit scale.
+# AUROC, and the difference of two.
 
-    With `against`, the AUROC of the scores minus that of others on the same units, with Student's interval.
+
+def auroc(positive, scores, *, level=0.95, clusters=None, units=None):
+    """Probability that a positive scores above a negative, ties counting half.
+
+    The interval is on the logit scale. Rows of one of the `units`, such as an explanation and its
+    copies, are resampled together where there are too few clusters of units.
     """
-    positive = np.asarray(positive, dtype=bool)
-    alone = against is None
-    scored = np.array([scores] if alone else [scores, against], dtype=float)
+    positive, [scores] = _checked_scores(positive, scores)
     n = len(positive)
-    if not np.isfinite(scored).all():
-        raise InputError(f"{(~np.isfinite(scored)).sum()} scores are not finite")
-    by_unit = clusters is None
-    clusters, why = resampled_clusters(clusters, n)
-    method = ("delong" if clusters is None else "obuchowski") + ("-logit" if alone else "-t")
+    codes, reason = _resampled_rows(n, clusters, units)
+    method = "delong-logit" if codes is None else "obuchowski-logit"
 
-    def interval(value, low=None, high=None, reason=None):
-        return Interval(value, low, high, level, n, method, reason)
+    def without_interval(area, why):
+        return Interval(area, None, None, level, n, method, why)
 
+    too_few = clusters is not None and reason not in (None, INTERVAL_BY_UNIT)
     if positive.all() or not positive.any():
-        return interval(None, reason="class_without_gold")
-    placed = [_placements(positive, scores) for scores in scored]
-    above, below = placed[0] if alone else (one - other for one, other in zip(*placed, strict=True))
-    value = float(above.mean())
-    if not alone and not above.any() and not below.any():
-        return interval(0.0, reason=NO_UNIT_DIFFERS)
-    if why == "fewer_than_six_units" and not (alone and by_unit):
-        return interval(value, reason=why)
-    codes = np.arange(n) if clusters is None else cluster_codes(clusters, n)
-    reason = why if why == INTERVAL_BY_UNIT else None
-    variance = _variance(value, above, below, codes[positive], codes[~positive])
+        return without_interval(
+            None, reason if units is not None and too_few else "class_without_gold"
+        )
+    above, below = _placements(positive, scores)
+    area = float(above.mean())
+    if too_few:
+        return without_interval(area, reason)
+    variance = _variance(positive, area, above, below, codes)
     if variance is None:
-        return interval(value, reason="fewer_than_two_clusters")
-    if not alone:
-        half = special.stdtrit(len(np.unique(codes)) - 1, (1 + level) / 2) * math.sqrt(variance)
-        return interval(value, max(value - half, -1.0), min(value + half, 1.0), reason)
-    if not variance or value in (0.0, 1.0):
-        return interval(value, reason="no_variation")
-    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (value * (1 - value))
-    low, high = special.expit(special.logit(value) + np.array([-half, half]))
-    return interval(value, float(low), float(high), reason)
+        return without_interval(area, "fewer_than_two_clusters")
+    if not variance or area in (0.0, 1.0):
+        return without_interval(area, "no_variation")
+    half = special.ndtri((1 + level) / 2) * math.sqrt(variance) / (area * (1 - area))
+    low, high = special.expit(special.logit(area) + np.array([-half, half]))
+    reason = reason if reason == INTERVAL_BY_UNIT else None
+    return Interval(area, float(low), float(high), level, n, method, reason)
+
+
+def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, units=None):
+    """AUROC of the scores minus that of others on the same rows, with Student's interval."""
+    positive, scores = _checked_scores(positive, scores, against)
+    n = len(positive)
+    codes, reason = _resampled_rows(n, clusters, units)
+    method = "delong-t" if codes is None else "obuchowski-t"
+
+    def without_interval(difference, why):
+        return Interval(difference, None, None, level, n, method, why)
+
+    too_few = reason not in (None, INTERVAL_BY_UNIT)
+    if positive.all() or not positive.any():
+        return without_interval(
+            None, reason if units is not None and too_few else "class_without_gold"
+        )
+    placements = [_placements(positive, column) for column in scores]
+    above = placements[0][0] - placements[1][0]
+    below = placements[0][1] - placements[1][1]
+    difference = float(above.mean())
+    if units is not None and too_few:
+        return without_interval(difference, reason)
+    if not above.any() and not below.any():
+        return without_interval(0.0, NO_UNIT_DIFFERS)
+    if too_few:
+        return without_interval(difference, reason)
+    variance = _variance(positive, difference, above, below, codes)
+    if variance is None:
+        return without_interval(difference, "fewer_than_two_clusters")
+    groups = n if codes is None else len(np.unique(codes))
+    half = special.stdtrit(groups - 1, (1 + level) / 2) * math.sqrt(variance)
+    low = max(difference - half, -1.0)
+    high = min(difference + half, 1.0)
+    return Interval(difference, low, high, level, n, method, reason)
+
+
+def _checked_scores(positive, *scores):
+    scores = np.array(scores, dtype=float)
+    if not np.isfinite(scores).all():
+        raise InputError(f"{(~np.isfinite(scores)).sum()} scores are not finite")
+    return np.asarray(positive, dtype=bool), scores
+
+
+def _resampled_rows(n, clusters, units):
+    """Cluster of each row, by number; None for single rows; and why not the given clusters."""
+    if units is None:
+        resampled, reason = resampled_clusters(clusters, n)
+    else:
+        cluster_of = dict(zip(units, clusters, strict=True))
+        enough, reason = resampled_clusters(list(cluster_of.values()), len(cluster_of))
+        resampled = units if enough is None else clusters
+    return None if resampled is None else cluster_codes(resampled, n), reason
 
 
 def _placements(positive, scores):
@@ -259,21 +315,21 @@ def mid_ranks(others, values):
     return (left + np.searchsorted(ordered, values, "right")) / 2
 
 
-def _variance(area, above, below, positive_codes, negative_codes):
+def _variance(positive, area, above, below, codes):
     """Obuchowski's variance; None if a class lies in fewer than two clusters."""
-    m = len(above)
-    n = len(below)
-    in_x = np.unique(positive_codes)
-    in_y = np.unique(negative_codes)
-    if len(in_x) < 2 or len(in_y) < 2:
+    if codes is None:
+        codes = np.arange(len(positive))
+    n_of_positives = len(np.unique(codes[positive]))
+    n_of_negatives = len(np.unique(codes[~positive]))
+    if n_of_positives < 2 or n_of_negatives < 2:
         return None
-    size = max(positive_codes.max(), negative_codes.max()) + 1
-    x = np.bincount(positive_codes, above - area, minlength=size) / m
-    y = np.bincount(negative_codes, below - area, minlength=size) / n
-    pairs = [(x, x, in_x), (y, y, in_y), (x, 2 * y, np.union1d(in_x, in_y))]
-    variance = sum(
-        one @ other * len(clusters) / (len(clusters) - 1) for one, other, clusters in pairs
-    )
+    n_clusters = len(np.unique(codes))
+    size = codes.max() + 1
+    x = np.bincount(codes[positive], above - area, minlength=size) / len(above)
+    y = np.bincount(codes[~positive], below - area, minlength=size) / len(below)
+    variance = x @ x * n_of_positives / (n_of_positives - 1)
+    variance += y @ y * n_of_negatives / (n_of_negatives - 1)
+    variance += x @ (2 * y) * n_clusters / (n_clusters - 1)
     # Shared clusters can cancel all variance; rounding then leaves less than nothing.
     return max(0.0, float(variance))
 
@@ -286,18 +342,19 @@ def collapse(table, *, off_label="wrong", nei="exclude", conflict="exclude"):
     check_policies(off_label, nei, conflict)
     k = 2 + ("three_class" in (nei, conflict))
     dropped = -1
-    place = {"exclude": dropped, "negative": 1, "three_class": 2}
-    gold = np.array([0, 1, place[nei], place[conflict]])
-    elsewhere = {"wrong": k, "negative": 1, "drop": dropped}[off_label]
-    answers = np.append(np.where(gold == dropped, elsewhere, gold), [elsewhere] * 2)
+    row_of = {"exclude": dropped, "negative": 1, "three_class": 2}
+    gold = np.array([0, 1, row_of[nei], row_of[conflict]])
+    no_class = {"wrong": k, "negative": 1, "drop": dropped}[off_label]
+    answers = np.append(np.where(gold == dropped, no_class, gold), [no_class, no_class])
     rows = np.arange(k)[:, None] == gold
     columns = answers[:, None] == np.arange(k + 1)
     return rows.astype(np.int64) @ np.asarray(table) @ columns.astype(np.int64)
 
 
-def collapse_cells(**policy):
+def collapse_cells(*, off_label="wrong", nei="exclude", conflict="exclude"):
     """Collapse, for every cell of the table of outcomes, the table that has one row there."""
-    return collapse(np.eye(CELLS, dtype=int).reshape(-1, len(GOLD), len(OUTCOMES)), **policy)
+    tables = np.eye(CELLS, dtype=int).reshape(-1, len(GOLD_LABELS), len(PREDICTED_OUTCOMES))
+    return collapse(tables, off_label=off_label, nei=nei, conflict=conflict)
 
 
 def check_policies(off_label, nei, conflict):
@@ -319,25 +376,27 @@ def formulas(table):
     f1 = _ratio(2 * hit, gold + predicted)
     spread = (n**2 - (columns**2).sum(-1)) * (n**2 - (gold**2).sum(-1))
     covariance = hit.sum(-1) * n - (predicted * gold).sum(-1)
-    found = {name: _ratio(*parts) for name, parts in _shares(T).items()}
-    names = ("f1_binary", "f1_not_supported", "f1_insufficient")
-    found |= dict(zip(names, np.moveaxis(f1, -1, 0), strict=False))
-    found["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
-    found["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
-    found["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
-    return {name: found[name] for name in REASONS if name in found}
+    measures = {name: _ratio(hits, rows) for name, (hits, rows) in _shares(T).items()}
+    for position, name in enumerate(["f1_binary", "f1_not_supported", "f1_insufficient"][:k]):
+        measures[name] = f1[..., position]
+    measures["balanced_accuracy"] = _ratio(hit, gold).mean(-1)
+    measures["mcc"] = _ratio(covariance, np.sqrt(np.maximum(spread, 0)))
+    measures["f1_macro"] = f1.mean(-1) * np.where((gold > 0).all(-1), 1.0, np.nan)
+    return {name: measures[name] for name in UNDEFINED_REASONS if name in measures}
 
 
 def _shares(T):
     """Numerator and denominator of the measures that are shares of rows."""
     hit = np.diagonal(T, axis1=-2, axis2=-1)
     gold = T.sum(-1)
-    columns = T.sum(-2)
-    found = {"accuracy": (hit.sum(-1), T.sum((-1, -2)))}
-    for place, label in enumerate(("", "_not_supported")):
-        found[f"precision{label}"] = hit[..., place], columns[..., place]
-        found[f"recall{label}"] = hit[..., place], gold[..., place]
-    return found
+    predicted = T.sum(-2)
+    return {
+        "accuracy": (hit.sum(-1), T.sum((-1, -2))),
+        "precision": (hit[..., 0], predicted[..., 0]),
+        "recall": (hit[..., 0], gold[..., 0]),
+        "precision_not_supported": (hit[..., 1], predicted[..., 1]),
+        "recall_not_supported": (hit[..., 1], gold[..., 1]),
+    }
 
 
 def _ratio(above, below):
@@ -361,26 +420,27 @@ def at_prevalence(sensitivity, specificity, prevalence):
 
 
 def encode(labels, vocabulary=None):
-    """Turn verdicts into outcome numbers by exact, case-sensitive comparison; count foreign spellings."""
-    known = dict(zip(GOLD, GOLD, strict=True)) | SYNONYMS | (vocabulary or {})
-    for spelling, name in known.items():
-        if name not in GOLD:
-            raise InputError(f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD)}")
+    """Turn verdicts into numbers of outcomes by exact comparison; also count foreign spellings."""
+    label_of = dict(zip(GOLD_LABELS, GOLD_LABELS, strict=True)) | SYNONYMS | (vocabulary or {})
+    for spelling, name in label_of.items():
+        if name not in GOLD_LABELS:
+            raise InputError(
+                f"label {spelling!r} is mapped to {name!r}: use {', '.join(GOLD_LABELS)}"
+            )
     codes, spellings = pd.factorize(as_objects(labels))
-    outcomes = [
-        NO_VERDICT
-        if isinstance(spelling, str) and not spelling.strip()
-        else known.get(spelling, OFF_LABEL)
-        for spelling in spellings
-    ]
     counts = np.bincount(codes[codes >= 0], minlength=len(spellings))
-    foreign = {
-        str(s): int(n)
-        for s, n, o in zip(spellings, counts, outcomes, strict=True)
-        if o == OFF_LABEL
-    }
-    numbers = [OUTCOMES.index(outcome) for outcome in (*outcomes, NO_VERDICT)]
-    return np.array(numbers, dtype=np.int64)[codes], foreign
+    outcomes = []
+    foreign = {}
+    for spelling, count in zip(spellings, counts, strict=True):
+        if isinstance(spelling, str) and not spelling.strip():
+            outcome = NO_VERDICT
+        else:
+            outcome = label_of.get(spelling, OFF_LABEL)
+        if outcome == OFF_LABEL:
+            foreign[str(spelling)] = int(count)
+        outcomes.append(PREDICTED_OUTCOMES.index(outcome))
+    outcomes.append(PREDICTED_OUTCOMES.index(NO_VERDICT))  # of code -1, a missing verdict
+    return np.array(outcomes, dtype=np.int64)[codes], foreign
 
 
 def as_objects(labels):
@@ -402,23 +462,25 @@ def paired_labels(gold, predicted):
 
 def _gold_codes(gold, labels):
     codes, _ = encode(gold, labels)
-    bad = np.flatnonzero(codes >= len(GOLD))
-    if len(bad):
-        first = f"first: {gold[bad[0]]!r} in row {bad[0]}"
+    unknown = np.flatnonzero(codes >= len(GOLD_LABELS))
+    if len(unknown):
         raise InputError(
-            f"{len(bad)} of {len(gold)} gold labels are missing or unknown ({first}): see labels"
+            f"{len(unknown)} of {len(gold)} gold labels are missing or unknown "
+            f"(first: {gold[unknown[0]]!r} in row {unknown[0]}): see labels"
         )
     return codes
 
 
 def _excluded(table, policy):
     """Count the rows that no primary measure sees."""
-    found = {
-        "gold_insufficient": int(table[2].sum()) if policy["nei"] == "exclude" else 0,
-        "gold_conflicting": int(table[3].sum()) if policy["conflict"] == "exclude" else 0,
-    }
+    insufficient = int(table[2].sum()) if policy["nei"] == "exclude" else 0
+    conflicting = int(table[3].sum()) if policy["conflict"] == "exclude" else 0
     used = int(collapse(table, **policy).sum())
-    return found | {"dropped_predictions": int(table.sum()) - used - sum(found.values())}
+    return {
+        "gold_insufficient": insufficient,
+        "gold_conflicting": conflicting,
+        "dropped_predictions": int(table.sum()) - used - insufficient - conflicting,
+    }
 
 
 def _members(values, n):
@@ -434,8 +496,14 @@ def _members(values, n):
 # Intervals: every resample is one draw of a table.
 
 
-#: What is resampled: how many rows or clusters, and why it is rows where there are clusters.
-_Units = namedtuple("_Units", "n clustered reason")
+@dataclass(frozen=True)
+class _Sample:
+    """Tables of outcomes, the sample's and then its resamples', of `units` rows or clusters."""
+
+    tables: np.ndarray
+    units: int
+    clustered: bool
+    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -449,62 +517,70 @@ class _Scorer:
     seed: int
 
     def resampled(self, cells, rows=slice(None)):
-        """Tables of outcomes of some rows, the sample's and then its resamples', and the units that were drawn."""
+        """Count the outcomes of some rows, and of their resamples."""
         cells = cells[rows]
-        clusters = reason = None
+        clusters = None
+        reason = None
         if self.clusters is not None:
             clusters, reason = resampled_clusters(self.clusters[rows], len(cells))
         tables, units = resampled_counts(
             cells, CELLS, clusters, n_resamples=self.n_resamples, seed=self.seed
         )
-        return tables.reshape(-1, len(GOLD), len(OUTCOMES)), _Units(
-            units, clusters is not None, reason
-        )
+        tables = tables.reshape(-1, len(GOLD_LABELS), len(PREDICTED_OUTCOMES))
+        return _Sample(tables, units, clusters is not None, reason)
 
-    def measured(self, tables, units, **changes):
-        """Give every measure of some rows with its interval, under the policies."""
-        return self.intervals(collapse(tables, **self.policy | changes), units)
+    def measured(self, sample, off_label=None):
+        """Give every measure with its interval, under the policies or another for off-label."""
+        policy = self.policy if off_label is None else self.policy | {"off_label": off_label}
+        return self.intervals(collapse(sample.tables, **policy), sample)
 
-    def intervals(self, tables, units):
+    def intervals(self, tables, sample):
         """Wilson's for shares of independent rows, the bootstrap's for all else."""
-        flat, found = tables[0], {}
+        table = tables[0]
         # Without the last digits, in which the resamples of a constant differ.
-        spread = {name: draws.round(12) for name, draws in formulas(tables[1:]).items()}
-        # Expected counts of a blind baseline are no whole numbers: no Wilson interval.
-        shares = _shares(flat) if flat.dtype.kind == "i" else {}
-        for name, value in formulas(flat).items():
+        draws = {name: values.round(12) for name, values in formulas(tables[1:]).items()}
+        # Expected counts of a constant answer are no whole numbers: no Wilson interval.
+        shares = _shares(table) if table.dtype.kind == "i" else {}
+        intervals = {}
+        for name, value in formulas(table).items():
             hits, n = map(int, shares.get(name, (0, 0)))
-            if n and not units.clustered:
+            if n and not sample.clustered:
                 interval = wilson(hits, n, self.level)
             elif n and hits in (0, n):
-                clusters = min(n, units.n)
+                clusters = min(n, sample.units)
                 interval = wilson(clusters if hits else 0, clusters, self.level)
                 interval = replace(interval, n=n, method="wilson-clusters")
             else:
-                n = n or round(flat.sum())
                 interval = percentile_interval(
-                    value, spread[name], n, level=self.level, reason=REASONS[name]
+                    value,
+                    draws[name],
+                    n or round(table.sum()),
+                    level=self.level,
+                    reason=UNDEFINED_REASONS[name],
                 )
-            found[name] = interval if interval.reason else replace(interval, reason=units.reason)
-        return found
+            if not interval.reason:
+                interval = replace(interval, reason=sample.reason)
+            intervals[name] = interval
+        return intervals
 
-    def blind(self, tables, units):
+    def constant_answers(self, sample):
         """Give, in expectation, the measures of answers drawn with fixed probabilities."""
-        gold = collapse(tables, **self.policy).sum(-1)
+        gold = collapse(sample.tables, **self.policy).sum(-1)
         share = gold[0] / max(gold[0].sum(), 1)
         answers = {"majority": np.eye(len(share))[np.argmax(share)], "prior": share}
         return {
-            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), units)
+            name: self.intervals(gold[:, :, None] * np.append(answer, 0.0), sample)
             for name, answer in answers.items()
         }
 
-    def given(self, cells, rows, predictions, labels):
+    def further_baselines(self, cells, rows, baselines, labels):
         """Give the measures of further baselines, on the rows that count for the system."""
-        counts = collapse_cells(**self.policy).any((1, 2))[cells]
+        scored = collapse_cells(**self.policy).any((1, 2))[cells]
         off_label = self.policy["off_label"].replace("drop", "wrong")
-        found = {}
-        for name, predicted in (predictions or {}).items():
+        measures = {}
+        for name, predicted in (baselines or {}).items():
             _, predicted = paired_labels(rows, predicted)
-            drawn = self.resampled(rows * len(OUTCOMES) + encode(predicted, labels)[0], counts)
-            found[name] = self.measured(*drawn, off_label=off_label)
-        return found
+            columns, _ = encode(predicted, labels)
+            sample = self.resampled(rows * len(PREDICTED_OUTCOMES) + columns, scored)
+            measures[name] = self.measured(sample, off_label=off_label)
+        return measures

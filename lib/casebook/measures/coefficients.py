@@ -12,24 +12,37 @@ from scipy import special
 from casebook.errors import InputError
 from casebook.stats.samples import check_choice, number_or_none
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
-FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
+MEASUREMENT_LEVELS = ("nominal", "ordinal", "interval", "ratio")
+ICC_FORMS = ("1,1", "2,1", "3,1", "1,k", "2,k", "3,k")
 
 
 # Partial credit, as Gwet (2014) defines it.
 
 
-def _ordinal(v):
+def _identity(values):
+    return np.eye(len(values))
+
+
+def _linear(values):
+    return 1 - np.abs(values[:, None] - values) / np.ptp(values)
+
+
+def _quadratic(values):
+    return 1 - ((values[:, None] - values) / np.ptp(values)) ** 2
+
+
+def _ordinal(values):
     """Count the pairs of categories between the two, both included."""
-    places = np.arange(len(v))
-    span = np.abs(places[:, None] - places) + 1
-    return 1 - span * (span - 1) / (len(v) * (len(v) - 1))
+    size = len(values)
+    positions = np.arange(size)
+    span = np.abs(positions[:, None] - positions) + 1
+    return 1 - span * (span - 1) / (size * (size - 1))
 
 
-WEIGHTS = {
-    "identity": lambda v: np.eye(len(v)),
-    "linear": lambda v: 1 - np.abs(v[:, None] - v) / np.ptp(v),
-    "quadratic": lambda v: 1 - ((v[:, None] - v) / np.ptp(v)) ** 2,
+PARTIAL_CREDIT = {
+    "identity": _identity,
+    "linear": _linear,
+    "quadratic": _quadratic,
     "ordinal": _ordinal,
 }
 
@@ -47,8 +60,10 @@ def _weight_matrix(weights, panel):
     """Give the agreement that a pair of ratings is worth."""
     size = len(panel.categories)
     if isinstance(weights, str):
-        check_choice("weights", weights, WEIGHTS)
-        return np.eye(size) if weights == "identity" or size < 2 else WEIGHTS[weights](panel.values)
+        check_choice("weights", weights, PARTIAL_CREDIT)
+        if weights == "identity" or size < 2:
+            return np.eye(size)
+        return PARTIAL_CREDIT[weights](panel.values)
     matrix = np.asarray(weights, dtype=float)
     if matrix.shape != (size, size) or (matrix != matrix.T).any() or (np.diag(matrix) != 1).any():
         raise InputError(
@@ -62,15 +77,16 @@ class Coefficient:
 
     lowest = -np.inf
     linear = True  # a smooth function of weighted sums of features, so that its slopes are known
-    by_rater = two = complete = constant = (
-        False  # what it needs of a panel; whether it stands all ratings alike
-    )
+    by_rater = False  # needs to know who rated what
+    two = False  # needs exactly two raters
+    complete = False  # uses items that all raters rated
+    constant = False  # is defined where all ratings are equal
     model = None
     undefined = "no_variation"
 
-    def __init__(self, panel, kept):
-        self.kept = kept
-        self.panel = panel.keep(kept)
+    def __init__(self, panel, used_items):
+        self.used_items = used_items
+        self.panel = panel.keep(used_items)
 
     def reason(self):
         """Say why the coefficient is undefined on this panel, or None."""
@@ -97,11 +113,11 @@ class Coefficient:
     def values(self, weights):
         """Give the coefficient under item weights [draws, items]; NaN where undefined."""
         with np.errstate(all="ignore"):
-            found = self.of(weights @ self.features)
-        return np.where(np.isfinite(found), found, np.nan)
+            values = self.of(weights @ self.features)
+        return np.where(np.isfinite(values), values, np.nan)
 
     def influence(self):
-        """Give the slope of the coefficient by each item's weight, by the complex step; None without theory."""
+        """Give the slope by each item's weight, by the complex step; None without theory."""
         if not self.linear:
             return None
         nudged = self.features.sum(axis=0) + 1e-20j * self.features
@@ -130,12 +146,13 @@ class Kappa(Coefficient):
     """
 
     def __init__(self, panel, chance, weights="identity", two=False):
-        super().__init__(panel, panel.per_item == 2 if two else panel.per_item > 0)
+        used_items = panel.per_item == 2 if two else panel.per_item > 0
+        super().__init__(panel, used_items)
         panel = self.panel
         self.chance_term = chance
         self.two = two
         self.weights = _weight_matrix(weights, panel)
-        self.by_rater = chance == "own"
+        self.by_rater = chance == "rater"
         self.constant = chance == "none"
         self.lowest = 0.0 if chance == "none" else -np.inf
         counts = panel.counts
@@ -155,29 +172,35 @@ class Kappa(Coefficient):
         return (totals[:, 2] / totals[:, 1] - chance) / (1 - chance)
 
     def smooth(self, totals):
-        """The same with the number of pairable items held fixed in the mean: Gwet's linearisation."""
+        """The same with the number of pairable items fixed in the mean: Gwet's linearisation."""
         chance = self.chance(totals)
         return (totals[:, 2] - chance * totals[:, 1]) / self.features[:, 1].sum() / (1 - chance)
 
     def chance(self, totals):
-        """Chance agreement: none, even, Gwet's, pooled (Fleiss, Scott), own (Conger, Cohen)."""
+        """Chance agreement: none, even, Gwet, pooled (Fleiss, Scott), by rater (Conger, Cohen)."""
         w = self.weights
-        q = len(self.weights)
-        r = self.panel.n_raters
+        q = len(w)
         if self.chance_term == "none":
             return np.zeros(len(totals))
         if self.chance_term == "even":
             return np.full(len(totals), w.mean())
-        if self.chance_term == "own":
-            own = totals[:, 3:].reshape(-1, r, q)
-            own = own / own.sum(axis=2, keepdims=True)
-            pooled = own.sum(axis=1)
-            same = ((own @ w) * own).sum(axis=(1, 2))
-            return (((pooled @ w) * pooled).sum(axis=1) - same) / (r * (r - 1))
+        if self.chance_term == "rater":
+            return self.chance_by_rater(totals)
         shares = totals[:, 3:] / totals[:, :1]
         if self.chance_term == "pooled":
             return ((shares @ w) * shares).sum(axis=1)
-        return (w.sum() / (q * (q - 1)) if q > 1 else np.nan) * (shares * (1 - shares)).sum(axis=1)
+        scale = w.sum() / (q * (q - 1)) if q > 1 else np.nan
+        return scale * (shares * (1 - shares)).sum(axis=1)
+
+    def chance_by_rater(self, totals):
+        """Mean over all pairs of raters of the chance agreement from their own distributions."""
+        w = self.weights
+        r = self.panel.n_raters
+        shares = totals[:, 3:].reshape(-1, r, len(w))
+        shares = shares / shares.sum(axis=2, keepdims=True)
+        pooled = shares.sum(axis=1)
+        with_themselves = ((shares @ w) * shares).sum(axis=(1, 2))
+        return (((pooled @ w) * pooled).sum(axis=1) - with_themselves) / (r * (r - 1))
 
     def expected(self):
         """Give the chance agreement."""
@@ -193,14 +216,16 @@ class LightKappa(Coefficient):
 
     def __init__(self, panel, weights="identity"):
         super().__init__(panel, panel.per_item >= 2)
-        pairs = () if panel.codes is None else combinations(range(panel.n_raters), 2)
-        self.pairs = [
-            Kappa(self.panel.only(list(pair)), "own", weights, two=True) for pair in pairs
-        ]
+        self.pairs = []
+        if panel.codes is None:
+            return
+        for pair in combinations(range(panel.n_raters), 2):
+            kappa = Kappa(self.panel.only(list(pair)), "rater", weights, two=True)
+            self.pairs.append(kappa)
 
     def values(self, weights):
         """Give the mean kappa under item weights."""
-        return np.mean([pair.values(weights[:, pair.kept]) for pair in self.pairs], axis=0)
+        return np.mean([pair.values(weights[:, pair.used_items]) for pair in self.pairs], axis=0)
 
 
 class Alpha(Coefficient):
@@ -212,11 +237,8 @@ class Alpha(Coefficient):
         if weights is None and level == "ratio":
             self.distance = _relative_distance(panel.values)
         else:
-            weights = (
-                {"nominal": "identity", "interval": "quadratic"}[level]
-                if weights is None
-                else weights
-            )
+            if weights is None:
+                weights = "identity" if level == "nominal" else "quadratic"
             self.distance = 1 - _weight_matrix(weights, panel)
         apart = (panel.counts * (panel.counts @ self.distance)).sum(axis=1)
         self.features = np.column_stack([apart / (panel.per_item - 1), panel.counts])
@@ -291,12 +313,10 @@ def _mid_ranks(marginals):
 
 def alpha(panel, level="ordinal", weights=None):
     """Krippendorff's alpha of a level, or of weights."""
-    check_choice("level", level, LEVELS)
-    return (
-        OrdinalAlpha(panel)
-        if level == "ordinal" and weights is None
-        else Alpha(panel, level, weights)
-    )
+    check_choice("level", level, MEASUREMENT_LEVELS)
+    if level == "ordinal" and weights is None:
+        return OrdinalAlpha(panel)
+    return Alpha(panel, level, weights)
 
 
 class OfCompleteItems(Coefficient):
@@ -307,12 +327,11 @@ class OfCompleteItems(Coefficient):
     complete = True
 
     def __init__(self, panel):
-        known = (
-            np.zeros(panel.n_items, dtype=bool)
-            if panel.codes is None
-            else (panel.codes >= 0).all(axis=1)
-        )
-        super().__init__(panel, known)
+        if panel.codes is None:
+            complete_items = np.zeros(panel.n_items, dtype=bool)
+        else:
+            complete_items = (panel.codes >= 0).all(axis=1)
+        super().__init__(panel, complete_items)
         _ = self.panel.values  # refuses labels without an order
 
 
@@ -324,10 +343,11 @@ class IntraclassCorrelation(OfCompleteItems):
         self.model = int(form[0])
         self.average = form[2] == "k"
         k = self.panel.n_raters
-        ratings = (
-            np.zeros((0, k)) if self.panel.codes is None else self.panel.values[self.panel.codes]
-        )
-        ratings = ratings - (ratings.mean() if len(ratings) else 0.0)
+        if self.panel.n_items:
+            ratings = self.panel.values[self.panel.codes]
+            ratings = ratings - ratings.mean()
+        else:
+            ratings = np.zeros((0, k))
         squares = (ratings**2).sum(axis=1)
         sums = ratings.sum(axis=1)
         self.features = np.column_stack([np.ones(len(ratings)), squares, sums**2, ratings])
@@ -340,12 +360,14 @@ class IntraclassCorrelation(OfCompleteItems):
         below = between + (0 if self.average else k - 1) * noise
         if self.model == 2:
             below = below + (raters - error) * (1 if self.average else k) / n
-        # Rounding may leave a trace of variance where there is none, as in a draw of one item only.
+        # Rounding may leave a trace of variance where there is none, as in a draw of one item.
         return np.where(below > 1e-12 * totals[:, 1] / n, (between - noise) / below, np.nan)
 
     def _mean_squares(self, totals):
         """Items, and mean squares between items, within, of raters and of error."""
-        k, (n, squares, sums), columns = self.panel.n_raters, totals[:, :3].T, totals[:, 3:]
+        k = self.panel.n_raters
+        n, squares, sums = totals[:, :3].T
+        columns = totals[:, 3:]
         centre = columns.sum(axis=1) ** 2 / (n * k)
         of_items = sums / k - centre
         of_raters = (columns**2).sum(axis=1) / n - centre
@@ -356,26 +378,36 @@ class IntraclassCorrelation(OfCompleteItems):
     def formula(self, tail):
         """Give the F test and interval."""
         squares = self._mean_squares(self.features.sum(axis=0, keepdims=True))
-        n, between, within, raters, error = (float(s[0]) for s in squares)
+        n, between, within, raters, error = (float(square[0]) for square in squares)
         k = self.panel.n_raters
-        noise = within if self.model == 1 else error
-        df = (n - 1, n * (k - 1) if self.model == 1 else (n - 1) * (k - 1))
+        if self.model == 1:
+            noise = within
+            df = (n - 1, n * (k - 1))
+        else:
+            noise = error
+            df = (n - 1, (n - 1) * (k - 1))
         if noise <= 1e-12 * between:
             return {}
         ratio = between / noise
         with np.errstate(all="ignore"):
             if self.model == 2:
-                ends = self._two_way_bounds(n, k, between, raters, error, tail)
+                bounds = self._two_way_bounds(n, k, between, raters, error, tail)
             else:
-                ends = ratio / special.fdtri(*df, tail), ratio * special.fdtri(*df[::-1], tail)
-                ends = [(f - 1) / (f + k - 1) for f in ends]
-            low, high = (float(k * x / (1 + (k - 1) * x) if self.average else x) for x in ends)
-        bounds = (low, high) if np.isfinite([low, high]).all() else None
+                bounds = self._bounds_of_ratio(ratio, df, tail)
+            if self.average:
+                bounds = [k * bound / (1 + (k - 1) * bound) for bound in bounds]
+        low, high = (float(bound) for bound in bounds)
         return {
-            "interval": bounds,
+            "interval": (low, high) if np.isfinite([low, high]).all() else None,
             "statistic": ("F", ratio, df),
             "p_greater": float(special.fdtrc(*df, ratio)),
         }
+
+    def _bounds_of_ratio(self, ratio, df, tail):
+        k = self.panel.n_raters
+        f_low = ratio / special.fdtri(*df, tail)
+        f_high = ratio * special.fdtri(df[1], df[0], tail)
+        return [(f - 1) / (f + k - 1) for f in (f_low, f_high)]
 
     def _two_way_bounds(self, n, k, between, raters, error, tail):
         icc = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)
@@ -410,7 +442,8 @@ class KendallW(OfCompleteItems):
         n = weights.sum(axis=1)
         most = r * (r * (n**3 - n) - ties) / 12
         with np.errstate(all="ignore"):
-            return np.where(most > 0, np.einsum("di,di,di->d", weights, sums, sums) / most, np.nan)
+            squares = np.einsum("di,di,di->d", weights, sums, sums)
+            return np.where(most > 0, squares / most, np.nan)
 
     def formula(self, tail):
         """Give the chi-squared test, ``r (n - 1) W``."""

@@ -18,10 +18,9 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.measures.classification import auroc
-from casebook.stats.intervals import bootstrap_mean, resampled_clusters
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import stream
 from casebook.text import STOP_LIST, content_words, passages, sentences
-from casebook.verdicts import INTERVAL_BY_UNIT
 
 THRESHOLD = 0.4
 PASSAGE_WORDS = 200
@@ -30,8 +29,9 @@ RULES = {
     "code": "COUNTERCASE's rule in its code",
     "corrected": "Standard",
 }
-"""Rules and their names; the document states content words, and its code counts function words too."""
-MATCHED, MISMATCHED = "matched", "mismatched"
+"""Rules and their names; the document states content words, its code counts function words too."""
+MATCHED = "matched"
+MISMATCHED = "mismatched"
 THRESHOLDS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
@@ -95,19 +95,18 @@ def faithfulness(
     vocabularies = [
         content_words(p) for source in source_texts(sources) for p in passages(source, max_words)
     ]
-    found = []
+    supports = []
     for start, end in sentences(explanation):
         words = content_words(explanation[start:end])
-        shares = [_share(words, known, weights) for known in vocabularies if words]
-        found.append(Support(explanation[start:end], len(words), max(shares, default=None)))
-    shares = [support.share for support in found if support.share is not None]
+        shares = [_share(words, vocabulary, weights) for vocabulary in vocabularies if words]
+        supports.append(Support(explanation[start:end], len(words), max(shares, default=None)))
+    shares = [support.share for support in supports if support.share is not None]
     if not shares:
-        reason = "no_source" if any(support.n_words for support in found) else "no_claim"
-        return Faithfulness(None, None, 0, reason, tuple(found))
+        reason = "no_source" if any(support.n_words for support in supports) else "no_claim"
+        return Faithfulness(None, None, 0, reason, tuple(supports))
     n = len(shares)
-    return Faithfulness(
-        grounded_share(shares, threshold), math.fsum(shares) / n, n, None, tuple(found)
-    )
+    grounded = grounded_share(shares, threshold)
+    return Faithfulness(grounded, math.fsum(shares) / n, n, None, tuple(supports))
 
 
 def inverse_frequency(texts):
@@ -129,13 +128,14 @@ def source_texts(sources):
     return texts
 
 
-def _share(words, known, weights):
+def _share(words, vocabulary, weights):
+    supported = words & vocabulary
     if weights is None:
-        return len(words & known) / len(words)
-    other = weights[None]
+        return len(supported) / len(words)
+    unseen = weights[None]
     # Summed in one order, so that equal sets give equal shares.
-    total = math.fsum(weights.get(word, other) for word in words)
-    return math.fsum(weights.get(word, other) for word in words & known) / total
+    total = math.fsum(weights.get(word, unseen) for word in words)
+    return math.fsum(weights.get(word, unseen) for word in supported) / total
 
 
 # The documented rule, and that of its code.
@@ -145,9 +145,10 @@ _DOCUMENTED_TOKEN = re.compile(r"[a-z][a-z0-9]+")
 
 
 def documented_faithfulness(explanation, sources, in_code=False):
-    """Share of sentences of which 40 % of the content words stand in one source; None without a content word.
+    """Share of sentences of which 40 % of the content words stand in one source.
 
-    In COUNTERCASE's code function words count too, and an explanation without a sentence has 1.0.
+    None without a content word. In COUNTERCASE's code function words count too, and an explanation
+    without a sentence has 1.0.
     """
     shares = [
         share for share, _ in documented_shares(explanation, sources, in_code) if share is not None
@@ -163,9 +164,9 @@ def grounded_share(shares, threshold=THRESHOLD):
 
 
 def documented_shares(explanation, sources, in_code=False):
-    """Give each sentence's best share of words under the documented rule, None without a content word.
+    """Give each sentence's best share of words under the documented rule.
 
-    In the code a sentence without a word is grounded.
+    None without a content word; in the code a sentence without a word is grounded.
     """
     vocabularies = [documented_words(source, in_code) for source in source_texts(sources)]
     shares = []
@@ -180,7 +181,7 @@ def documented_shares(explanation, sources, in_code=False):
 
 
 def documented_words(text, in_code=False):
-    """Give the content words of the documented rule; its code counts function words too, and neither numbers."""
+    """Give the content words of the documented rule, or all words as its code; never numbers."""
     words = frozenset(_DOCUMENTED_TOKEN.findall(text.lower()))
     return words if in_code else words - STOP_LIST
 
@@ -247,24 +248,12 @@ def separation(rows, rule):
     """AUROC of a sentence's share of words: own source against foreign ones."""
     part = _rows_of_rule(rows, rule)
     # A foreign row depends on its explanation, hence on the explanation's own source.
-    own = part["condition"] == MATCHED
-    return clustered_auroc(
-        own, part["explanation"], _source_clusters(rows, part["explanation"]), part["share"]
+    return auroc(
+        part["condition"] == MATCHED,
+        part["share"],
+        clusters=_source_clusters(rows, part["explanation"]),
+        units=part["explanation"].tolist(),
     )
-
-
-def clustered_auroc(positive, explanations, sources, *scores):
-    """AUROC, or difference of two, clustered by source; by explanation where the sources are too few."""
-    source_of = dict(zip(explanations, sources, strict=True))
-    clusters, reason = resampled_clusters(list(source_of.values()), len(source_of))
-    area = auroc(positive, *scores, clusters=list(explanations if clusters is None else sources))
-    if reason is None or (area.low is None and reason == INTERVAL_BY_UNIT):
-        return area
-    if (
-        reason != INTERVAL_BY_UNIT
-    ):  # an explanation and its copy are two rows, and no two explanations
-        return replace(area, low=None, high=None, reason=reason)
-    return replace(area, reason=reason)
 
 
 def _rows_of_rule(rows, rule):
@@ -283,32 +272,20 @@ def _source_clusters(rows, explanations):
 
 def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_resamples=10_000, seed=0):
     """Score of own and of foreign sources at several thresholds."""
-    found = []
+    scores = []
     for rule in RULES:
         part = _rows_of_rule(rows, rule)
         total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
         for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
             chosen = part[part["condition"] == condition]
-            grounded = (
-                chosen["share"]
-                .ge(threshold - 1e-12)
-                .groupby(chosen["explanation"], sort=False)
-                .mean()
-            )
-            means = grounded.rename("share").reset_index()
-            found.append(
-                (
-                    rule,
-                    threshold,
-                    condition,
-                    *_mean(rows, means, n_resamples, seed),
-                    total - len(means),
-                )
-            )
+            grounded = chosen["share"] >= threshold - 1e-12
+            means = grounded.groupby(chosen["explanation"], sort=False).mean()
+            means = means.rename("share").reset_index()
+            score, low, high, n = _mean(rows, means, n_resamples, seed)
+            scores.append((rule, threshold, condition, score, low, high, n, total - n))
     columns = ["rule", "threshold", "condition", "score", "low", "high", "n", "without_claim"]
-    return pd.DataFrame(found, columns=columns).astype(
-        dict.fromkeys(["score", "low", "high"], float)
-    )
+    numbers = dict.fromkeys(["score", "low", "high"], float)
+    return pd.DataFrame(scores, columns=columns).astype(numbers)
 
 
 def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
@@ -316,10 +293,10 @@ def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
     parts = []
     for length in lengths:
         cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
-        own = [len(cut[source].split()) for source in pairing.own.values()]
+        lengths_of_own = [len(cut[source].split()) for source in pairing.own.values()]
         rows = sentence_rows(replace(pairing, sources=cut))
-        found = threshold_sweep(rows, [THRESHOLD], n_resamples=n_resamples, seed=seed)
-        parts.append(found.assign(source_words=length, mean_words=np.mean(own)))
+        scores = threshold_sweep(rows, [THRESHOLD], n_resamples=n_resamples, seed=seed)
+        parts.append(scores.assign(source_words=length, mean_words=np.mean(lengths_of_own)))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -330,17 +307,16 @@ def by_sentence_length(rows, *, n_resamples=10_000, seed=0):
     bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
     claims = rows.assign(length=bins).dropna(subset=["share"])
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
-    found = [(*keys, *_mean(rows, part, n_resamples, seed)) for keys, part in groups]
+    means = [(*keys, *_mean(rows, part, n_resamples, seed)) for keys, part in groups]
     columns = ["rule", "condition", "words", "share", "low", "high", "n"]
-    return pd.DataFrame(found, columns=columns).astype(
-        dict.fromkeys(["share", "low", "high"], float)
-    )
+    numbers = dict.fromkeys(["share", "low", "high"], float)
+    return pd.DataFrame(means, columns=columns).astype(numbers)
 
 
 def _mean(rows, part, n_resamples, seed):
     """Mean share, its interval by sources, and n."""
     clusters = _source_clusters(rows, part["explanation"])
-    found = bootstrap_mean(
+    mean = bootstrap_mean(
         part["share"].to_numpy(), clusters=clusters, n_resamples=n_resamples, seed=seed
     )
-    return found.estimate, found.low, found.high, len(part)
+    return mean.estimate, mean.low, mean.high, len(part)

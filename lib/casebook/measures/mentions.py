@@ -36,8 +36,8 @@ _SCALES = {
     "billion": 10**9,
 }
 _SCALES |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
-_SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen twenty"""
+_SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty"""
 _SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
 _SPELLED |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 _NUMBER = re.compile(
@@ -50,7 +50,7 @@ _PARTIES = re.compile(rf"(?P<a>{PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{PARTY})")
 
 
 @dataclass(frozen=True)
-class Agreement:
+class NamedShare:
     """What an explanation names, and how much of it a source names too."""
 
     kind: str
@@ -81,16 +81,17 @@ def mentions(text):
 
 def _dates(plain):
     """Give the dates, and the text with spaces in their place."""
-    found, left = [], plain
+    dates = []
+    rest = plain
     for match in _DATES.finditer(plain):
         year, month, day = (
             next(v for k, v in match.groupdict().items() if k[0] == part and v) for part in "ymd"
         )
         number = _MONTHS.get(month.lower()) or int(month)
         if 1 <= number <= 12 and 1 <= int(day) <= 31:
-            found.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")
-            left = _blank(left, *match.span())
-    return found, left
+            dates.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")
+            rest = _blank(rest, *match.span())
+    return dates, rest
 
 
 def _blank(text, start, end):
@@ -109,21 +110,22 @@ def _value(match):
 
 def agreement(explanation, source):
     """Compare what an explanation names with what a source names."""
-    here, there = mentions(explanation), _remembered(source)
+    in_explanation = mentions(explanation)
+    in_source = _remembered(source)
     text = _spaced(source)
-    found = []
+    comparisons = []
     for kind in KINDS:
-        missing = sorted(here[kind] - there[kind])
+        missing = sorted(in_explanation[kind] - in_source[kind])
         if kind == "party":
             missing = [side for side in missing if _spaced(side) not in text]
-        n = len(here[kind])
+        n = len(in_explanation[kind])
         share = 1 - len(missing) / n if n else None
-        found.append(Agreement(kind, share, tuple(missing), n))
-    return found
+        comparisons.append(NamedShare(kind, share, tuple(missing), n))
+    return comparisons
 
 
 def share_named(explanation, source):
-    """Share of all that an explanation names that a source names too, None where it names nothing."""
+    """Share of what an explanation names that a source names too, None where it names nothing."""
     kinds = agreement(explanation, source)
     total = sum(kind.n for kind in kinds)
     return 1 - sum(len(kind.missing) for kind in kinds) / total if total else None
@@ -169,8 +171,10 @@ def find_flip(sentence, source_sentences):
     best = max(range(len(shares)), key=shares.__getitem__)
     if shares[best] < LEAST_OVERLAP:
         return None
-    ours, theirs = _negated(sentence), _negated(source_sentences[best])
-    turned = sorted(w for w in ours.keys() & theirs.keys() if ours[w] != theirs[w])
+    negated = _negated(sentence)
+    in_source = _negated(source_sentences[best])
+    shared = negated.keys() & in_source.keys()
+    turned = sorted(word for word in shared if negated[word] != in_source[word])
     pair = modality(sentence), modality(source_sentences[best])
     differ = None not in pair and pair[0] != pair[1]
     return Flip(tuple(turned), pair if differ else None, shares[best])
@@ -179,15 +183,15 @@ def find_flip(sentence, source_sentences):
 def _negated(sentence):
     """Give each content word and whether an odd number of negators precede it."""
     words = ["not" if word.endswith("n't") else word for word in tokens(sentence)]
-    found = {}
-    for place, word in enumerate(words):
+    negated = {}
+    for position, word in enumerate(words):
         if word not in STOP_LIST and word not in _NEGATORS:
-            before = words[max(0, place - SCOPE) : place]
-            found.setdefault(word, sum(w in _NEGATORS for w in before) % 2 == 1)
-    return found
+            before = words[max(0, position - SCOPE) : position]
+            negated.setdefault(word, sum(w in _NEGATORS for w in before) % 2 == 1)
+    return negated
 
 
 def modality(sentence):
     """Give the modality of the first modal phrase of a sentence."""
-    found = _MODAL.search(" ".join(re.sub("n't$", " not", word) for word in tokens(sentence)))
-    return found and found.lastgroup
+    match = _MODAL.search(" ".join(re.sub("n't$", " not", word) for word in tokens(sentence)))
+    return match and match.lastgroup

@@ -1,13 +1,16 @@
 """Quotations and citations of an explanation, and whether its sources hold them.
 
-States of a quotation: *verbatim*, the same characters up to typographic variants; *repaired*, the same words once
-editorial brackets, ellipses, case and punctuation are seen through; *misattributed*, one of these in a source other
-than the one cited beside it; *stitched*, every part stands somewhere, but not together; *absent*. States of a citation:
-*verbatim*, written as the source is; *repaired*, the same in another spelling; *misattributed*, a source other than the
-one expected; *stitched*, parts of several sources in one, or one case's name with another's citation; *absent*.
+States of a quotation: *verbatim*, the same characters up to typographic variants; *repaired*, the
+same words once editorial brackets, ellipses, case and punctuation are seen through;
+*misattributed*, one of these in a source other than the one cited beside it; *stitched*, every part
+stands somewhere, but not together; *absent*. States of a citation: *verbatim*, written as the
+source is; *repaired*, the same in another spelling; *misattributed*, a source other than the one
+expected; *stitched*, parts of several sources in one, or one case's name with another's citation;
+*absent*.
 
-Citations are neutral ones (``[2019] UKSC 41``), reports (``[1932] AC 562``, ``AIR 1973 SC 1461``, ``410 U.S. 113``),
-provisions with their Act where it stands beside them, and the pinpoint that follows (``at [50]-[52]``, ``para 42``).
+Citations are neutral ones (``[2019] UKSC 41``), reports (``[1932] AC 562``, ``AIR 1973 SC 1461``,
+``410 U.S. 113``), provisions with their Act where it stands beside them, and the pinpoint that
+follows (``at [50]-[52]``, ``para 42``).
 """
 
 import re
@@ -46,14 +49,14 @@ class Quote:
 
 def find_quotes(text, least_words=LEAST_WORDS):
     """Find the quotations of a text."""
-    found = []
+    spans = []
     for pattern in (_DOUBLE, _SINGLE):
         for match in pattern.finditer(text):
             start, end = match.span(match.lastgroup)
-            inside = any(a <= start and end <= b for a, b in found)
+            inside = any(a <= start and end <= b for a, b in spans)
             if not inside and len(_WORD.findall(fold(text[start:end]))) >= least_words:
-                found.append((start, end))
-    return sorted(found)
+                spans.append((start, end))
+    return sorted(spans)
 
 
 def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORDS):
@@ -74,8 +77,10 @@ def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORD
 
 def share_held(explanation, sources):
     """Share of the quotations of an explanation that the sources hold, None without a quotation."""
-    held = [quote.state in STATES[:2] for quote in quote_states(explanation, sources)]
-    return sum(held) / len(held) if held else None
+    states = [quote.state for quote in quote_states(explanation, sources)]
+    if not states:
+        return None
+    return sum(state in STATES[:2] for state in states) / len(states)
 
 
 def _cited(text, start, end, citations):
@@ -83,23 +88,24 @@ def _cited(text, start, end, citations):
     spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [
         (0, len(text))
     ]
-    left, right = spans[0][0], spans[-1][1]
+    left = spans[0][0]
+    right = spans[-1][1]
     cited = [c for c in find_citations(text[left:right]) if c.canonical in citations]
     after = [c for c in cited if c.start + left >= end]
     before = [c for c in cited if c.start + left < start]
-    found = after[:1] or before[-1:]
-    return citations[found[0].canonical] if found else None
+    nearest = after[:1] or before[-1:]
+    return citations[nearest[0].canonical] if nearest else None
 
 
-def _quote_state(quote, sources, cited, place):
+def _quote_state(quote, sources, cited, span):
     order = sorted(sources, key=lambda key: key != cited)  # the cited source first
     for state, holds in (("verbatim", _holds_verbatim), ("repaired", _holds_repaired)):
         holder = next((key for key in order if holds(quote, sources[key])), None)
         if holder is not None:
             moved = cited is not None and holder != cited
-            return Quote(quote, "misattributed" if moved else state, holder, cited, *place)
+            return Quote(quote, "misattributed" if moved else state, holder, cited, *span)
     state = "stitched" if _is_stitched(quote, sources.values()) else "absent"
-    return Quote(quote, state, None, cited, *place)
+    return Quote(quote, state, None, cited, *span)
 
 
 def _holds_verbatim(quote, source):
@@ -114,7 +120,7 @@ def _squeezed(text):
 
 
 def _holds_repaired(quote, source):
-    """Tell whether the words stand there in order, with marked changes only and short gaps at these."""
+    """Tell whether the words stand there in order, with marked changes and short gaps at these."""
     pieces = [re.escape(" ".join(words)) for words in map(_folded_words, _pieces(quote)) if words]
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
     return (
@@ -147,7 +153,8 @@ def _is_stitched(quote, sources):
         ):
             end -= 1
         if end - done >= LEAST_PIECE:
-            done, runs = end, runs + 1
+            done = end
+            runs += 1
         elif runs and words[done] in STOP_LIST:
             done += 1
         else:
@@ -212,17 +219,17 @@ class Citation:
 def find_citations(text):
     """Find the citations of a text."""
     plain = re.sub(r"\s", " ", fold(text))
-    found = [
-        _case(match, text)
-        for pattern in _CASES
-        for match in re.finditer(pattern + _PINPOINT, plain)
-    ]
-    found += [c for match in _SECTION.finditer(plain) for c in _provisions(match, text)]
-    kept = []
-    for citation in sorted(found, key=lambda c: (c.start, c.kind != "case", -c.end)):
-        if not kept or citation.start >= kept[-1].end:
-            kept.append(citation)
-    return kept
+    citations = []
+    for pattern in _CASES:
+        for match in re.finditer(pattern + _PINPOINT, plain):
+            citations.append(_case(match, text))
+    for match in _SECTION.finditer(plain):
+        citations += _provisions(match, text)
+    apart = []
+    for citation in sorted(citations, key=lambda c: (c.start, c.kind != "case", -c.end)):
+        if not apart or citation.start >= apart[-1].end:
+            apart.append(citation)
+    return apart
 
 
 def _case(match, text):
@@ -241,20 +248,22 @@ def _case(match, text):
 
 def _provisions(match, text):
     parts = match.groupdict()
-    act, name = re.sub("[. ]", "", parts["before"] or parts["after"] or ""), parts["unit"].lower()
+    act = re.sub("[. ]", "", parts["before"] or parts["after"] or "")
+    name = parts["unit"].lower()
     unit = "regulation" if name.startswith("reg") else _KINDS.get(name[0], "section")
     rule = f" rule {parts['rule'].replace(' ', '')}" if parts["rule"] else ""
     for number in re.finditer(_NUMBER, parts["numbers"]):
         value = number.group().replace(" ", "") + rule
-        start, end = (match.start("numbers") + place for place in number.span())
+        start = match.start("numbers") + number.start()
+        end = match.start("numbers") + number.end()
         written = f"{act} {unit} {value}".strip()
         yield Citation("provision", text[start:end], written, (act, unit, value), None, start, end)
 
 
 def canonical(text):
     """Write a single citation in the canonical way."""
-    found = find_citations(text)
-    return found[0].canonical if found else None
+    citations = find_citations(text)
+    return citations[0].canonical if citations else None
 
 
 # States of citations.
@@ -277,34 +286,36 @@ class CitationState:
 
 def citation_states(explanation, sources, *, names=None, expected=None):
     """Say of every citation of an explanation which source it names."""
-    known = _known(sources)
-    return [
-        CitationState(citation, *_citation_state(citation, explanation, known, names, expected))
-        for citation in find_citations(explanation)
-    ]
+    cited_sources = _cited_sources(sources)
+    states = []
+    for citation in find_citations(explanation):
+        state, source = _citation_state(citation, explanation, cited_sources, names, expected)
+        states.append(CitationState(citation, state, source))
+    return states
 
 
-def _known(sources):
+def _cited_sources(sources):
     """Give canonical citation to (key, ways it is written, parts)."""
-    known = {}
+    cited_sources = {}
     for written, key in sources.items():
-        found = find_citations(written)
-        if not found:
+        citations = find_citations(written)
+        if not citations:
             raise InputError(f"source {written!r} is not written as a citation")
-        other = known.get(found[0].canonical)
-        if other and other[0] != key:
-            raise InputError(f"{written!r} names both {other[0]!r} and {key!r}")
-        spellings = {fold(found[0].text)} | (other[1] if other else set())
-        known[found[0].canonical] = key, spellings, found[0].parts
-    return known
+        name = citations[0].canonical
+        earlier_key, spellings, _ = cited_sources.get(name, (key, set(), None))
+        if earlier_key != key:
+            raise InputError(f"{written!r} names both {earlier_key!r} and {key!r}")
+        spellings = spellings | {fold(citations[0].text)}
+        cited_sources[name] = key, spellings, citations[0].parts
+    return cited_sources
 
 
-def _citation_state(citation, text, known, names, expected):
-    if citation.canonical not in known:
-        return (
-            "stitched" if _mixed(citation, [parts for _, _, parts in known.values()]) else "absent"
-        ), None
-    key, spellings, _ = known[citation.canonical]
+def _citation_state(citation, text, cited_sources, names, expected):
+    """State of one citation, and the source that it names."""
+    if citation.canonical not in cited_sources:
+        parts_of_sources = [parts for _, _, parts in cited_sources.values()]
+        return ("stitched" if _mixed(citation, parts_of_sources) else "absent"), None
+    key, spellings, _ = cited_sources[citation.canonical]
     if _names_another(text[: citation.start], key, names or {}):
         return "stitched", None
     if expected is not None and key != expected:
@@ -312,12 +323,12 @@ def _citation_state(citation, text, known, names, expected):
     return ("verbatim" if fold(citation.text) in spellings else "repaired"), key
 
 
-def _mixed(citation, known):
+def _mixed(citation, parts_of_sources):
     """Whether each part of a case citation stands in some source, but not together."""
     if citation.kind != "case":
         return False
-    places = zip(*known, strict=True) if known else ()
-    return all(part in place for part, place in zip(citation.parts, places, strict=False))
+    columns = zip(*parts_of_sources, strict=True) if parts_of_sources else ()
+    return all(part in column for part, column in zip(citation.parts, columns, strict=False))
 
 
 def _names_another(before, key, names):

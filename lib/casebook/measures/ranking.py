@@ -27,7 +27,7 @@ from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, read_qrel
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
 
-DEFAULT = ("nDCG@10", "RR@10", "R@100", "AP")
+DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "AP")
 # Spellings of a document, or of trec_eval, under which another measure is found here.
 _NOTES = {
     "map@1": "AP@1; EmbeddingShift's map@1 is original:map@1, which is RR",
@@ -58,7 +58,7 @@ class Accounting:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Values of some measures for every query of one run; `matrix` has shape [queries, measures]."""
+    """Values of measures for every query of one run; `matrix` has shape [queries, measures]."""
 
     query_ids: list[str]
     measures: tuple
@@ -85,7 +85,7 @@ class Evaluation:
 
     @property
     def mean(self):
-        """Summary over the queries by measure name: a mean, a sum for counts, gm_map's geometric mean."""
+        """Summary over the queries by measure: a mean, a sum for counts, a geometric mean."""
         return {
             measure.name: measure.summarise(self.values(measure.name)) for measure in self.measures
         }
@@ -102,7 +102,7 @@ class Evaluation:
 
 
 def evaluate(
-    qrels, run, measures=DEFAULT, *, judged_only=False, missing="zero", no_relevant="zero"
+    qrels, run, measures=DEFAULT_MEASURES, *, judged_only=False, missing="zero", no_relevant="zero"
 ):
     """Evaluate a run, query by query.
 
@@ -156,7 +156,7 @@ def evaluate(
 
 
 def random_order(qrels, run, measures):
-    """Expected values of a random order of each query's documents, computed and not drawn; scores do not matter."""
+    """Expected values of a random order of each query's documents, computed and not drawn."""
     parsed = _parsed(measures)
     judged, accounting = _judged(qrels, run, judged_only=False, missing="zero", no_relevant="zero")
     expected = np.column_stack([measure.formula.at_random(judged) for measure in parsed])
@@ -170,11 +170,11 @@ def _parsed(measures):
         raise InputError("no measure requested")
     parsed = tuple(map(parse_measure, names))
     for name in names:
-        said = _NOTES.get(name.lower())
+        meaning = _NOTES.get(name.lower())
         if name.startswith("NDCG@"):
-            said = f"the graded nDCG; COUNTERCASE's binary one is original:{name}"
-        if said and name not in ("nDCG@3", "RBP"):
-            warnings.warn(f"{name} is {said}", MeasureNote, stacklevel=3)
+            meaning = f"the graded nDCG; COUNTERCASE's binary one is original:{name}"
+        if meaning and name not in ("nDCG@3", "RBP"):
+            warnings.warn(f"{name} is {meaning}", MeasureNote, stacklevel=3)
     return parsed
 
 
@@ -362,32 +362,35 @@ class JudgedRanks:
 
 def _ranked(qrels, run):
     """Look the judged documents up in a run and rank them."""
-    scores, offsets, place, wanted, items = (
-        _in_columns if isinstance(run, Columns) else _in_dicts
-    )(qrels, run)
+    look_up = _in_columns if isinstance(run, Columns) else _in_dicts
+    scores, offsets, query_number, judged_score, items = look_up(qrels, run)
     ordered = _descending(scores, offsets)
-    begin = np.where(place < 0, 0, offsets[place])
-    length = np.where(place < 0, 0, offsets[place + 1] - begin)
+    begin = np.where(query_number < 0, 0, offsets[query_number])
+    length = np.where(query_number < 0, 0, offsets[query_number + 1] - begin)
     row = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
-    present = np.flatnonzero(~np.isnan(wanted))
-    first, size, score = begin[row[present]], length[row[present]], wanted[present]
-    above = _count_higher(ordered, first, size, score)
-    follower = np.minimum(first + above + 1, len(ordered) - 1)
-    shared = (above + 1 < size) & (ordered[follower] == score)
-    rank = np.full(len(wanted), np.inf)
-    rank[present] = above + 1.0
-    entries = present[shared]
+    retrieved = np.flatnonzero(~np.isnan(judged_score))
+    start = begin[row[retrieved]]
+    size = length[row[retrieved]]
+    score = judged_score[retrieved]
+    above = _count_higher(ordered, start, size, score)
+    follower = np.minimum(start + above + 1, len(ordered) - 1)
+    tied = (above + 1 < size) & (ordered[follower] == score)
+    rank = np.full(len(judged_score), np.inf)
+    rank[retrieved] = above + 1.0
+    entries = retrieved[tied]
     if len(entries):
         ids = [str(name) for grades in qrels.values() for name in grades]
-        rank[entries] += _places_in_ties(
-            items, row[entries], wanted[entries], [ids[entry] for entry in entries]
-        )
+        names = [ids[entry] for entry in entries]
+        rank[entries] += _ranks_in_ties(items, row[entries], judged_score[entries], names)
     return JudgedRanks(list(qrels), row, _grades(qrels), rank, length).sorted_by_rank()
 
 
 def _in_dicts(qrels, run):
-    """Scores of a run end to end, their offsets, the place of each judged query among them (-1: absent),
-    the score of each judged document (NaN: not retrieved), and a function that lists a query's items.
+    """Look the judged documents up.
+
+    Gives the scores of a run end to end, their offsets, the number of each judged query among them
+    (-1: absent), the score of each judged document (NaN: not retrieved), and a function that lists
+    the items of a query.
     """
     rows = [run.get(query, {}) for query in qrels]
     sizes = np.array(
@@ -406,16 +409,14 @@ def _in_dicts(qrels, run):
     except (TypeError, ValueError) as error:
         raise _number_error(run, "run", "a finite number", math.isfinite) from error
     in_run = np.repeat(np.tile([True, False], len(rows)), sizes.ravel())
-    scores, wanted = numbers[in_run], numbers[~in_run]
+    scores = numbers[in_run]
     if not np.isfinite(scores).all():
         raise _number_error(run, "run", "a finite number", math.isfinite)
-    return (
-        scores,
-        _offsets(sizes[:, 0]),
-        np.arange(len(rows)),
-        wanted,
-        lambda row: rows[row].items(),
-    )
+
+    def items(row):
+        return rows[row].items()
+
+    return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), numbers[~in_run], items
 
 
 def _in_columns(qrels, run):
@@ -427,16 +428,16 @@ def _in_columns(qrels, run):
     if not np.isfinite(scores).all():
         raise _number_error(run.table(), "run", "a finite number", math.isfinite)
     number_of = {query: number for number, query in enumerate(run.query_ids)}
-    place = np.array([number_of.get(query, -1) for query in qrels])
-    query = np.repeat(place, [len(grades) for grades in qrels.values()])
+    query_number = np.array([number_of.get(query, -1) for query in qrels])
+    query = np.repeat(query_number, [len(grades) for grades in qrels.values()])
     rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
-    wanted = np.where(rows < 0, np.nan, scores[rows])
+    judged_score = np.where(rows < 0, np.nan, scores[rows])
 
     def items(row):
-        low, high = run.offsets[place[row] : place[row] + 2]
+        low, high = run.offsets[query_number[row] : query_number[row] + 2]
         return zip(run.document_ids(low, high), scores[low:high].tolist(), strict=True)
 
-    return scores, run.offsets, place, wanted, items
+    return scores, run.offsets, query_number, judged_score, items
 
 
 def _offsets(sizes):
@@ -456,7 +457,7 @@ def _descending(scores, offsets):
     return scores[order_in_rows(-scores, offsets)]
 
 
-def _count_higher(values, first, size, target):
+def _count_higher(values, start, size, target):
     """Count the elements of descending rows that are greater than a target, by bisection."""
     count = np.zeros(len(target), dtype=np.int64)
     if not len(target):
@@ -464,24 +465,24 @@ def _count_higher(values, first, size, target):
     step = 1 << int(size.max()).bit_length()
     while step := step >> 1:
         reach = count + step
-        probe = values[np.minimum(first + reach, len(values)) - 1]
+        probe = values[np.minimum(start + reach, len(values)) - 1]
         count += step * ((reach <= size) & (probe > target))
     return count
 
 
-def _places_in_ties(items, numbers, scores, names):
+def _ranks_in_ties(items, rows, scores, names):
     """Count the tied documents whose id is greater than that of each entry."""
-    places = np.zeros(len(numbers), dtype=np.int64)
-    for number in np.unique(numbers).tolist():
-        mine = slice(*np.searchsorted(numbers, [number, number + 1]))
-        wanted, groups = set(scores[mine].tolist()), defaultdict(list)
-        for name, score in items(number):
-            if score in wanted:
-                groups[score].append(str(name))
-        place = {
-            name: i
-            for group in groups.values()
-            for i, name in enumerate(sorted(group, reverse=True))
-        }
-        places[mine] = [place[name] for name in names[mine]]
-    return places
+    ranks = np.zeros(len(rows), dtype=np.int64)
+    for row in np.unique(rows).tolist():
+        entries = slice(*np.searchsorted(rows, [row, row + 1]))
+        tied_scores = set(scores[entries].tolist())
+        ties = defaultdict(list)
+        for name, score in items(row):
+            if score in tied_scores:
+                ties[score].append(str(name))
+        rank_of = {}
+        for tied_names in ties.values():
+            for rank, name in enumerate(sorted(tied_names, reverse=True)):
+                rank_of[name] = rank
+        ranks[entries] = [rank_of[name] for name in names[entries]]
+    return ranks

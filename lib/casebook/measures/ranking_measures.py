@@ -1,4 +1,4 @@
-"""The ranking measures: formulas, and the names that they go by; their words stand in ``data/ranking_measures.yml``."""
+"""The ranking measures: formulas and names; their words stand in ``data/ranking_measures.yml``."""
 
 import difflib
 import itertools
@@ -136,7 +136,7 @@ def _ndcg(k, dcg="log2", gain=None):
 
 
 def _hits(norm, k, rel=1, cutoff=None):
-    """Number of relevant documents among the first k over ``norm``, a function of the judged ranks, k and rel."""
+    """Relevant documents among the first k over ``norm``, a function of judged ranks, k and rel."""
     return GainSum(
         lambda grade: (grade >= rel).astype(np.float64),
         _one,
@@ -205,7 +205,10 @@ def _count(of):
 
 
 def _plugged(name):
-    """A measure of the user's own: ``(grades, judged) -> number``, from the grades by rank and those of all judged."""
+    """A measure of the user's own, ``(grades, judged) -> number``.
+
+    Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
+    """
     value = callable_plugin(name, "(grades, judged) -> number")
 
     def score(judged):
@@ -391,14 +394,18 @@ def parse_measure(name):
 
 def _parts(name):
     """Split a name into its family, what stands in parentheses, and the cutoff."""
-    documented, bare = name.startswith(ORIGINAL), name.removeprefix(ORIGINAL)
-    if trec := None if documented else _TREC_CUTOFF.fullmatch(bare):
+    documented = name.startswith(ORIGINAL)
+    bare = name.removeprefix(ORIGINAL)
+    trec = None if documented else _TREC_CUTOFF.fullmatch(bare)
+    if trec:
         family, cutoff = filter(None, trec.groups())
         return _TREC[family.lower()], None, cutoff
     match = _GRAMMAR.fullmatch(bare)
-    key = match and (
-        ORIGINAL + match["family"] if documented else _CASE.get(match["family"].lower())
-    )
+    key = None
+    if match and documented:
+        key = ORIGINAL + match["family"]
+    elif match:
+        key = _CASE.get(match["family"].lower())
     if key in FAMILIES:
         return key, match["inner"], match["k"]
     names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]

@@ -1,8 +1,9 @@
 """How far a ranked list has moved, and how far rankings of a few items agree.
 
-Lists of ids, such as the cases found before and after one fact of a query was changed: best first, each once. A value
-that does not exist is None; `undefined_reason` says why. Definitions: Fagin, Kumar and Sivakumar 2003 (top-k lists),
-Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall and Gibbons 1990 (rank correlation).
+Lists of ids, such as the cases found before and after one fact of a query was changed: best first,
+each once. A value that does not exist is None; `undefined_reason` says why. Definitions: Fagin,
+Kumar and Sivakumar 2003 (top-k lists), Webber, Moffat and Zobel 2010 (rank-biased overlap), Kendall
+and Gibbons 1990 (rank correlation).
 """
 
 import itertools
@@ -21,7 +22,7 @@ MOST_ITEMS = 7
 """Items of an exact null: 5,040 orders."""
 
 UNITS = 1000
-"""Steps of the tested correlation between 0 and 1; of 4 items without ties it has multiples of .2."""
+"""Steps of the tested correlation from 0 to 1; of 4 items without ties it has multiples of .2."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
 
     Notes
     -----
-    The sum is the footrule with location parameter k + 1 of Fagin et al. (2003); the mean divides by a
-    number of items that itself depends on the change. Short lists inflate it: with k = 10, replacing
-    the last item moves it by 0.18 in lists of 10 and by 6 in lists of 2.
+    The sum is the footrule with location parameter k + 1 of Fagin et al. (2003); the mean divides
+    by a number of items that itself depends on the change. Short lists inflate it: with k = 10,
+    replacing the last item moves it by 0.18 in lists of 10 and by 6 in lists of 2.
 
     Examples
     --------
@@ -258,7 +259,7 @@ def _overlaps(was, now, depth):
 
 
 def spearman(first, second):
-    """Correlate two rankings: Pearson's correlation of mid-ranks (Kendall and Gibbons 1990); None without variation."""
+    """Pearson's correlation of mid-ranks (Kendall and Gibbons 1990); None without variation."""
     from scipy.stats import spearmanr  # slow to import
 
     if len(set(first)) < 2 or len(set(second)) < 2:
@@ -267,7 +268,7 @@ def spearman(first, second):
 
 
 def spearman_null(first, second):
-    """Give the exact distribution of the correlation, in thousandths, over all orders of one side."""
+    """Exact distribution of the correlation, in thousandths, over all orders of one side."""
     from scipy.stats import rankdata
 
     if len(first) > MOST_ITEMS:
@@ -299,15 +300,17 @@ def mean_null(nulls):
 def mean_spearman_test(pairs):
     """Test the mean correlation over cases exactly."""
     values = [spearman(*pair) for pair in pairs]
-    known = [value for value in values if value is not None]
-    found = {"values": values, "defined": len(known), "undefined": len(values) - len(known)}
-    if not known:
-        return found | {"mean": None, "p": None}
-    null = mean_null(spearman_null(*p) for p, v in zip(pairs, values, strict=True) if v is not None)
-    sums = np.arange(len(null)) - UNITS * len(known)
-    observed = abs(sum(round(UNITS * value) for value in known))
+    defined = [value for value in values if value is not None]
+    test = {"values": values, "defined": len(defined), "undefined": len(values) - len(defined)}
+    if not defined:
+        return test | {"mean": None, "p": None}
+    null = mean_null(
+        spearman_null(*pair) for pair, value in zip(pairs, values, strict=True) if value is not None
+    )
+    sums = np.arange(len(null)) - UNITS * len(defined)
+    observed = abs(sum(round(UNITS * value) for value in defined))
     p = float(null[np.abs(sums) >= observed].sum())
-    return found | {"mean": float(np.mean(known)), "p": min(1.0, p)}
+    return test | {"mean": float(np.mean(defined)), "p": min(1.0, p)}
 
 
 def tilted(n_items, mean):
@@ -327,19 +330,19 @@ def tilted(n_items, mean):
 
 
 def cases_needed(true, null=0.0, *, n_items=4):
-    """Count the cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
-    base = tilted(n_items, null)
-    other = tilted(n_items, true)
-    under = np.ones(1)
-    against = np.ones(1)
+    """Cases with which the mean correlation is shown to exceed a value, at .05 with power .8."""
+    of_one_case = tilted(n_items, null)
+    of_one_true_case = tilted(n_items, true)
+    sum_under_null = np.ones(1)
+    sum_under_truth = np.ones(1)
     reached = []
     for count in range(1, 400 + 11):  # at most 400 cases, and the ten that follow, see below
-        under = _add(under, base)
-        against = _add(against, other)
-        tail = np.cumsum(under[::-1])
+        sum_under_null = _add(sum_under_null, of_one_case)
+        sum_under_truth = _add(sum_under_truth, of_one_true_case)
+        tail = np.cumsum(sum_under_null[::-1])
         critical = int(np.searchsorted(tail, 0.05 * (1 + 1e-9), side="right"))
         # The exact test is discrete: its power is not monotone in the number of cases.
-        reached.append(against[::-1][:critical].sum() >= 0.8)
+        reached.append(sum_under_truth[::-1][:critical].sum() >= 0.8)
         if len(reached) > 10 and all(reached[-11:]):
             return count - 10
     return None

@@ -15,10 +15,10 @@ from casebook.stats.intervals import (
     FEWEST,
     Interval,
     at_least,
+    bootstrap_mean,
     bootstrap_statistic,
     bounded,
     crossed_mean,
-    mean_intervals,
     newcombe,
     too_few,
     wilson,
@@ -278,9 +278,9 @@ def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000,
     if unit == "vote" or n == 0:
         return wilson(total, n, level)
     clusters = np.nonzero(scored)[1 if unit == "rater" else 0]
-    mean = mean_intervals(
-        scores[scored], clusters, level=level, n_resamples=n_resamples, seed=seed
-    )[0]
+    mean = bootstrap_mean(
+        scores[scored], clusters=clusters, level=level, n_resamples=n_resamples, seed=seed
+    )
     n_clusters = len(np.unique(clusters))
     if n_clusters < FEWEST:
         # An interval by vote speaks of new votes, not of new items or raters.

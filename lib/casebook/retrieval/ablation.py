@@ -23,7 +23,7 @@ from casebook.retrieval.settings import named
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
 from casebook.runs.outputs import MOST_BYTES, items_within, one_line
-from casebook.stats.intervals import bounds_text, mean_intervals, resampled_clusters
+from casebook.stats.intervals import bootstrap_mean, bounds_text, resampled_clusters
 from casebook.tables import reason_text
 from casebook.verdicts import (
     BETTER,
@@ -224,7 +224,7 @@ class ScoredSystems:
         options = {"clusters": self.clusters, **options}
         for measure, frame in self.scores.items():
             control = frame[self.control].mean() if self.control in frame else None
-            for system, interval in zip(frame, mean_intervals(frame, **options), strict=True):
+            for system, interval in zip(frame, bootstrap_mean(frame, **options), strict=True):
                 table[system][measure] = interval.number(control)
         return table
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import auroc, formulas
+from casebook.measures.classification import auroc, auroc_difference, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
@@ -341,7 +341,7 @@ def auroc_contrast(truth, score, baseline, clusters, level=0.95):
     """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
     truth = np.asarray(truth, bool)
     sides = [np.asarray(side, float) for side in (score, baseline)]
-    area = auroc(truth, *sides, level=level, clusters=list(clusters))
+    area = auroc_difference(truth, *sides, level=level, clusters=list(clusters))
     levels = [auroc(truth, side).estimate for side in sides]
     row = {
         "difference": area.estimate,

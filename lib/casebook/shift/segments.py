@@ -9,7 +9,7 @@ from casebook.errors import InputError
 from casebook.files import write_json
 from casebook.readers import parse_json
 from casebook.runs.record import query_groups, read_per_query
-from casebook.stats.intervals import mean_intervals
+from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.tests import difference_intervals
 
 SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
@@ -134,7 +134,7 @@ def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
 
 def means_and_gains(table, groups, n_resamples=10_000, seed=0):
     """Means of systems [queries, systems] and paired differences from the first, with intervals."""
-    means = mean_intervals(table, groups, n_resamples=n_resamples, seed=seed)
+    means = bootstrap_mean(table, clusters=groups, n_resamples=n_resamples, seed=seed)
     gains = difference_intervals(
         table[:, 1:] - table[:, :1], groups, n_resamples=n_resamples, seed=seed
     )

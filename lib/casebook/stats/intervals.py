@@ -54,7 +54,7 @@ class Interval:
 
 
 def bounds_text(low, high, spec="z.3f"):
-    """Write an interval's bounds as text, with further digits where it would look as if it had no width."""
+    """Write bounds as text, with further digits where the interval would seem to have no width."""
     if any(bound is None or math.isnan(bound) for bound in (low, high)):
         return "[no interval]"
     if low == high:  # a range of what is possible; no statistic has such an interval
@@ -122,51 +122,48 @@ def bootstrap_mean(values, *, level=0.95, clusters=None, n_resamples=10_000, see
 
     Examples
     --------
-    >>> found = bootstrap_mean([0, 0, 0, 0, 1, 1, 1, 1])
-    >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}], n = {found.n}"
+    >>> mean = bootstrap_mean([0, 0, 0, 0, 1, 1, 1, 1])
+    >>> f"{mean.estimate} [{mean.low:.3f}, {mean.high:.3f}], n = {mean.n}"
     '0.5 [0.053, 0.947], n = 8'
     """
-    intervals = mean_intervals(
-        values, clusters, level=level, n_resamples=n_resamples, seed=seed, shares=shares
-    )
-    return intervals[0] if np.ndim(values) == 1 else intervals
-
-
-def mean_intervals(values, clusters=None, *, level=0.95, n_resamples=10_000, seed=0, shares=True):
-    """Interval of the mean of every column, as `bootstrap_mean`."""
     check_share("level", level)
     check_count("n_resamples", n_resamples)
     X, _ = score_matrix(values)
-    if not len(X):
-        return [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
+    if len(X):
+        intervals = _intervals_of_columns(X, clusters, level, n_resamples, seed, shares)
+    else:
+        intervals = [Interval(None, None, None, level, 0, "hull", "no_units")] * X.shape[1]
+    return intervals[0] if np.ndim(values) == 1 else intervals
+
+
+def _intervals_of_columns(X, clusters, level, n_resamples, seed, shares):
+    """Interval of the mean of every column, as `bootstrap_mean`."""
     # Summing from the first row keeps the digits of scores with a common offset.
     origin = X[0]
-    clusters, reason = resampled_clusters(clusters, len(X))
+    clusters, reason_of_all = resampled_clusters(clusters, len(X))
     sums, sizes = cluster_sums(X - origin, clusters)
+    groups = len(sizes)
     means = sums.sum(axis=0) / sizes.sum()
     flat = np.ptp(X, axis=0) <= ROUNDING * np.abs(X).max(axis=0)
     bounds = np.full((2, X.shape[1]), np.nan)
-    if len(sizes) >= FEWEST and not flat.all():
+    if groups >= FEWEST and not flat.all():
         bounds = _mean_bounds(sums, sizes, means, level, n_resamples, seed)
         bounds = origin + np.clip(bounds, (X - origin).min(axis=0), (X - origin).max(axis=0))
     intervals = []
     for k, mean in enumerate(origin + means):
         low, high = bounds[:, k]
-        why = reason
+        reason = reason_of_all
         is_share = shares and np.isin(X[:, k], (0, 1)).all()
-        if is_share and len(sizes) >= FEWEST and (clusters is None or flat[k]):
-            share = float(np.clip(mean, 0, 1))
-            score = wilson(share * len(sizes), len(sizes), level)
+        if is_share and groups >= FEWEST and (clusters is None or flat[k]):
+            score = wilson(float(np.clip(mean, 0, 1)) * groups, groups, level)
             low = score.low if flat[k] else min(low, score.low)
             high = score.high if flat[k] else max(high, score.high)
         elif flat[k]:
             low = high = np.nan
-            why = too_few(len(sizes), clusters) or "no_variation"
-        intervals.append(
-            Interval(
-                float(mean), number_or_none(low), number_or_none(high), level, len(X), "hull", why
-            )
-        )
+            reason = too_few(groups, clusters) or "no_variation"
+        low = number_or_none(low)
+        high = number_or_none(high)
+        intervals.append(Interval(float(mean), low, high, level, len(X), "hull", reason))
     return intervals
 
 
@@ -176,20 +173,19 @@ def _mean_bounds(sums, sizes, means, level, n_resamples, seed):
     groups = len(sizes)
     without = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)[:, None]
     effective = sizes.sum() ** 2 / np.sum(sizes**2)
-    error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean(axis=0)) ** 2, axis=0))
+    spread = np.sum((without - without.mean(axis=0)) ** 2, axis=0)
+    error = np.sqrt((groups - 1) / groups * spread)
     low, high = means + special.stdtrit(effective - 1, tails)[:, None] * error
-    if groups >= ENOUGH:
-        draws = ratio_draws(sums, sizes, n_resamples, seed)
-        columns = zip(draws.T, means, without.T, strict=True)
-        quantiles = special.ndtri(tails)
-        bca = np.array(
-            [
-                np.quantile(d, bca_tails(quantiles, _bias(d - m), w.mean() - w))
-                for d, m, w in columns
-            ]
-        )
-        low = np.minimum(low, bca[:, 0])
-        high = np.maximum(high, bca[:, 1])
+    if groups < ENOUGH:
+        return np.stack([low, high])
+    draws = ratio_draws(sums, sizes, n_resamples, seed)
+    quantiles = special.ndtri(tails)
+    for k, mean in enumerate(means):
+        bias = _bias(draws[:, k] - mean)
+        pull = without[:, k].mean() - without[:, k]
+        bca = np.quantile(draws[:, k], bca_tails(quantiles, bias, pull))
+        low[k] = min(low[k], bca[0])
+        high[k] = max(high[k], bca[1])
     return np.stack([low, high])
 
 
@@ -201,7 +197,7 @@ def _bias(gaps):
 
 
 def bca_tails(quantiles, bias, pull):
-    """Shares of the draws at the bounds, by bias and by the skewness of each unit's pull (Efron 1987)."""
+    """Shares of the draws at BCa bounds, by bias and the skewness of the units' pull."""
     scale = np.sum(pull**2) ** 1.5
     acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
     z = bias + quantiles
@@ -251,7 +247,7 @@ def ratio_draws(sums, sizes, n_resamples, seed):
 
 
 def resampled_clusters(clusters, n):
-    """Clusters to resample, and the reason where none, or other than the given ones, are: too few of them."""
+    """Clusters to resample, None for single units, and the reason where there are too few."""
     if clusters is None:
         return None, too_few(n, None)
     groups = int(cluster_codes(clusters, n).max(initial=-1)) + 1
@@ -286,9 +282,10 @@ def bootstrap_statistic(data, statistic, *, level=0.95, n_resamples=2_000, seed=
 
 
 def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0):
-    """Count the cells of a table and of its bootstrap resamples, shape [1 + n_resamples, n_cells]; and the units drawn.
+    """Count the cells of a table and of its bootstrap resamples; also give the number of units.
 
-    Equal units (rows, or clusters of rows) are one kind: a resample is one multinomial draw of the kinds.
+    The counts have shape [1 + n_resamples, n_cells], the table's own first. Equal units (rows, or
+    clusters of rows) are one kind: a resample is one multinomial draw of the kinds.
     """
     cells = np.asarray(cells, dtype=np.int64)
     if clusters is None:
@@ -297,16 +294,15 @@ def resampled_counts(cells, n_cells, clusters=None, *, n_resamples=1000, seed=0)
     else:
         codes = cluster_codes(clusters, len(cells))
         size = int(codes.max(initial=-1)) + 1
-        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells).reshape(
-            size, n_cells
-        )
-        kinds, copies = np.unique(counts, axis=0, return_counts=True)
+        counts = np.bincount(codes * n_cells + cells, minlength=size * n_cells)
+        kinds, copies = np.unique(counts.reshape(size, n_cells), axis=0, return_counts=True)
     units = int(copies.sum())
-    drawn = copies[None]
+    samples = copies[None]
     if units >= FEWEST:
         rng = np.random.Generator(stream(seed, "counts"))
-        drawn = np.concatenate([drawn, rng.multinomial(units, copies / units, size=n_resamples)])
-    return drawn @ kinds, units
+        resamples = rng.multinomial(units, copies / units, size=n_resamples)
+        samples = np.concatenate([samples, resamples])
+    return samples @ kinds, units
 
 
 def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
@@ -358,8 +354,8 @@ def wilson(successes, n, level=0.95):
 
     Examples
     --------
-    >>> found = wilson(8, 10)
-    >>> f"{found.estimate} [{found.low:.3f}, {found.high:.3f}]"
+    >>> share = wilson(8, 10)
+    >>> f"{share.estimate} [{share.low:.3f}, {share.high:.3f}]"
     '0.8 [0.490, 0.943]'
     """
     check_share("level", level)
@@ -379,7 +375,7 @@ def wilson(successes, n, level=0.95):
 
 
 def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
-    """Interval of the difference of two independent shares, a minus b (Newcombe 1998, method 10)."""
+    """Interval of the difference of two independent shares (Newcombe 1998, method 10)."""
     a = wilson(successes_a, n_a, level)
     b = wilson(successes_b, n_b, level)
     if a.estimate is None or b.estimate is None:
@@ -392,6 +388,7 @@ def newcombe(successes_a, n_a, successes_b, n_b, level=0.95):
 
 def clustered_wilson(successes, sizes, level=0.95):
     """Wilson's interval of a share of units in clusters, at the effective sample size."""
+    method = "clustered wilson"
     wins = np.asarray(successes, float)
     units = np.asarray(sizes, float)
     wins = wins[units > 0]
@@ -399,18 +396,17 @@ def clustered_wilson(successes, sizes, level=0.95):
     n = int(units.sum())
     clusters = len(units)
     if not n:
-        return Interval(None, None, None, level, 0, "clustered wilson", "no_units")
+        return Interval(None, None, None, level, 0, method, "no_units")
     share = float(wins.sum() / n)
-    if reason := too_few(clusters, "clusters"):
-        return Interval(share, None, None, level, n, "clustered wilson", reason)
+    reason = too_few(clusters, "clusters")
+    if reason:
+        return Interval(share, None, None, level, n, method, reason)
     size = float(clusters)
     if 0 < share < 1:
         variance = clusters / (clusters - 1) * np.sum((wins - share * units) ** 2) / n**2
         size = float(n / max(1.0, variance / (share * (1 - share) / n)))
-    found = wilson(share * size, size, level)
-    return Interval(
-        share, min(found.low, share), max(found.high, share), level, n, "clustered wilson"
-    )
+    score = wilson(share * size, size, level)
+    return Interval(share, min(score.low, share), max(score.high, share), level, n, method)
 
 
 # Items and raters that are both drawn anew.
@@ -431,14 +427,22 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     values = np.asarray(table, dtype=float)
     values = values[np.isfinite(values).any(axis=1)]
     values = values[:, np.isfinite(values).any(axis=0)]
-    (n, raters), known = values.shape, np.isfinite(values)
+    n, raters = values.shape
     if not n:
         return Crossed(Interval(None, None, None, level, 0, method, "no_units"), None, None)
-    shares = known / (known.sum(axis=1, keepdims=True) if weights == "items" else 1.0)
+    rated = np.isfinite(values)
+    if weights == "items":
+        shares = rated / rated.sum(axis=1, keepdims=True)
+        mean = float(np.nanmean(values, axis=1).mean())
+    else:
+        shares = rated / 1.0
+        mean = float(values[rated].mean())
     shares = shares * values.size / shares.sum()
-    mean = float((np.nanmean(values, axis=1) if weights == "items" else values[known]).mean())
-    reason = "fewer_than_six_units" if n < FEWEST else None
-    reason = "fewer_than_three_raters" if raters < FEWEST_RATERS else reason
+    reason = None
+    if raters < FEWEST_RATERS:
+        reason = "fewer_than_three_raters"
+    elif n < FEWEST:
+        reason = "fewer_than_six_units"
     if reason:
         return Crossed(Interval(mean, None, None, level, n, method, reason), None, None)
     gaps = shares * (np.nan_to_num(values) - mean)
@@ -448,13 +452,14 @@ def crossed_mean(table, null=0.0, *, weights="items", level=0.95, limits=(-np.in
     errors = np.sqrt([spread, by_rater])
     dfs = np.array([df, raters - 1])
     reach = float((special.stdtrit(dfs, (1 + level) / 2) * errors).max())
-    low, high = (float(np.clip(x, *limits)) for x in (mean - reach, mean + reach))
+    low = float(np.clip(mean - reach, *limits))
+    high = float(np.clip(mean + reach, *limits))
     pvalue = float(crossed_pvalues(mean - null, spread, df, by_rater, raters))
     return Crossed(Interval(mean, low, high, level, n, method), pvalue, df)
 
 
 def at_least(crossed, items):
-    """Never surer of new raters than of these: the hull with the interval of items."""
+    """Hull of the interval over items and raters and the one over items alone."""
     wide = crossed.interval
     narrow = items.interval
     if wide.low is None or narrow.low is None or crossed.pvalue is None:
@@ -464,7 +469,7 @@ def at_least(crossed, items):
 
 
 def crossed_variance(tables):
-    """Variance of the mean of [..., items, raters], its df (Satterthwaite), the variance by raters."""
+    """Variance of the mean of [..., items, raters], its df (Satterthwaite), variance by raters."""
     items, raters = tables.shape[-2:]
     size = items * raters
     left = (items - 1) * (raters - 1)
@@ -483,8 +488,7 @@ def crossed_variance(tables):
 
 def crossed_pvalues(gap, spread, df, by_rater, raters):
     """Two-sided p of a mean: the larger of the crossed t and of the t over raters."""
-    found = [
-        2 * special.stdtr(d, -np.abs(gap) / np.sqrt(np.maximum(v, 1e-300)))
-        for v, d in ((spread, df), (by_rater, raters - 1))
-    ]
-    return np.maximum(*found)
+    distance = -np.abs(gap)
+    crossed = 2 * special.stdtr(df, distance / np.sqrt(np.maximum(spread, 1e-300)))
+    over_raters = 2 * special.stdtr(raters - 1, distance / np.sqrt(np.maximum(by_rater, 1e-300)))
+    return np.maximum(crossed, over_raters)

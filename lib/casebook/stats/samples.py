@@ -102,8 +102,7 @@ def check_share(name, value):
 def check_choice(name, value, choices):
     """Raise InputError unless `value` is one of `choices`."""
     if value not in choices:
-        known = ", ".join(map(str, choices))
-        raise InputError(f"unknown {name} {value!r}: choose from {known}")
+        raise InputError(f"unknown {name} {value!r}: choose from {', '.join(map(str, choices))}")
 
 
 def number_or_none(value):

@@ -1,4 +1,4 @@
-"""Tests of paired comparisons: sign flips over clusters, randomisation, McNemar, effect sizes, power.
+"""Tests of paired comparisons: sign flips, randomisation, McNemar, effect sizes, power.
 
 `sign_flips` is the test on which all verdicts of `casebook.frames` rest; the classical
 tests stand beside it for comparison.
@@ -45,9 +45,10 @@ class SignFlips:
 def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     """Test that mean differences are 0 by turning the signs of whole clusters.
 
-    The columns of `sums` are one family: p_adjusted is single-step max-T of Westfall and Young 1993 on
-    ``|sum| / sqrt(sum of squares)``. An interval holds the values that the same test does not reject when they
-    are subtracted from its column (Hartigan 1969); it is NaN where no value, or every value, is rejected.
+    The columns of `sums` are one family: p_adjusted is single-step max-T of Westfall and Young
+    1993 on ``|sum| / sqrt(sum of squares)``. An interval holds the values that the same test does
+    not reject when they are subtracted from its column (Hartigan 1969); it is NaN where no value,
+    or every value, is rejected.
     """
     subset, subset_sizes = _drawn_subsets(sums, sizes, n_resamples, seed)
     total = sums.sum(axis=0)
@@ -59,7 +60,8 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     norm = np.sqrt(np.sum(sums**2, axis=0))
     unit = np.where(norm > 0, norm, 1.0)
     statistic = np.abs(total) / unit
-    # A pattern turns one of two halves. Its |sum| reaches that of the data where 0 lies between the halves' means.
+    # A pattern turns one of two halves. Its |sum| reaches that of the data where 0 lies between
+    # the halves' means.
     extreme = subset * rest <= 0
     others = _largest_of_others(np.abs(rest - subset) / unit)
     extreme_in_family = extreme | (others >= statistic - slack / unit)
@@ -68,7 +70,8 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
     p_adjusted = (extreme_in_family.sum(axis=0) + 1) / n_patterns
     low = np.full(len(total), np.nan)
     high = np.full(len(total), np.nan)
-    # A value is rejected unless more than this many patterns, less that of the data, are as extreme as the data.
+    # A value is rejected unless more than this many patterns, less that of the data, are as
+    # extreme as the data.
     rank = int(np.floor((1 - level) * n_patterns + 1e-9))
     if rank > 0:
         for k in np.flatnonzero(norm > 0):
@@ -81,14 +84,14 @@ def sign_flips(sums, sizes, *, level=0.95, n_resamples=10_000, seed=0):
             low[k] = _kth_smallest(lows, rank)
             high[k] = -_kth_smallest(-highs, rank)
     # Rounding must not let an interval contradict its test.
-    kept = p_adjusted > 1 - level
-    low[kept] = np.minimum(low[kept], 0.0)
-    high[kept] = np.maximum(high[kept], 0.0)
+    not_rejected = p_adjusted > 1 - level
+    low[not_rejected] = np.minimum(low[not_rejected], 0.0)
+    high[not_rejected] = np.maximum(high[not_rejected], 0.0)
     return SignFlips(total / size, low, high, p, p_adjusted)
 
 
 def _drawn_subsets(sums, sizes, n_resamples, seed):
-    """Sums and sizes of the clusters whose sign stays, a row per pattern: all patterns where they are few."""
+    """Sums and sizes of the clusters whose sign stays, a row per pattern; all patterns if few."""
     groups, columns = sums.shape
     exact = groups <= MOST_EXACT_CLUSTERS and 2 ** (groups - 1) <= n_resamples
     # One cluster alone has no pattern besides the data and their mirror image.
@@ -101,7 +104,7 @@ def _drawn_subsets(sums, sizes, n_resamples, seed):
 
 
 def _largest_of_others(statistics):
-    """For every pattern and column the largest statistic of the other columns; -inf without others."""
+    """Largest statistic of the other columns, by pattern and column; -inf without others."""
     others = np.full_like(statistics, -np.inf)
     if statistics.shape[1] < 2 or not len(statistics):
         return others
@@ -116,26 +119,26 @@ def _half_means(subset, rest, subset_sizes, size):
     """Lower and higher mean of the two halves of each pattern; unbounded where a half is empty."""
     low = np.full(len(subset), -np.inf)
     high = np.full(len(subset), np.inf)
-    both = (subset_sizes > 0) & (subset_sizes < size)
-    first = subset[both] / subset_sizes[both]
-    second = rest[both] / (size - subset_sizes[both])
-    low[both] = np.minimum(first, second)
-    high[both] = np.maximum(first, second)
+    parted = (subset_sizes > 0) & (subset_sizes < size)
+    mean = subset[parted] / subset_sizes[parted]
+    mean_of_rest = rest[parted] / (size - subset_sizes[parted])
+    low[parted] = np.minimum(mean, mean_of_rest)
+    high[parted] = np.maximum(mean, mean_of_rest)
     return low, high
 
 
 def _family_reach(others, sums, sizes):
-    """How far from the mean, down and up, the statistic of a column is no larger than that of the others.
+    """Distance from the mean, down and up, within which no statistic exceeds the others'.
 
-    With a value g below the mean subtracted, the statistic is ``g N / sqrt(a + 2 b g + c g^2)``; it is solved for g.
+    With a value g below the mean subtracted, the statistic is
+    ``g N / sqrt(a + 2 b g + c g^2)``; it is solved for g.
     """
     deviations = sums - sizes * sums.sum() / sizes.sum()
     a = np.sum(deviations**2)
     b = np.sum(sizes * deviations)
     c = np.sum(sizes**2)
-    if a <= ROUNDING * np.sum(
-        sums**2
-    ):  # equal differences: the statistic is the same at every distance
+    if a <= ROUNDING * np.sum(sums**2):
+        # Equal differences: the statistic is the same at every distance.
         reach = np.where(np.square(others) * c * (1 + 1e-9) >= sizes.sum() ** 2, np.inf, 0.0)
         reach[np.isneginf(others)] = 0.0
         return reach, reach
@@ -315,24 +318,23 @@ def paired_randomization(
     hits_max = len(maxima) - np.searchsorted(maxima, threshold * scale, side="left")
     # The data are one of the enumerated sign vectors, but none of the random ones.
     data = 0 if exact else 1
-    numbers = [
-        differences.mean(axis=0),
-        *((x + data) / (len(maxima) + data) for x in (hits, hits_max)),
-    ]
+    statistic = differences.mean(axis=0)
+    pvalue = (hits + data) / (len(maxima) + data)
+    pvalue_max_t = (hits_max + data) / (len(maxima) + data)
     if np.ndim(a) == 1:
-        numbers = [float(values[0]) for values in numbers]
+        statistic = float(statistic[0])
+        pvalue = float(pvalue[0])
+        pvalue_max_t = float(pvalue_max_t[0])
         labels = None
-    return RandomisationResult(*numbers, labels, n, len(maxima), bool(exact))
+    return RandomisationResult(statistic, pvalue, pvalue_max_t, labels, n, len(maxima), bool(exact))
 
 
 def _all_pairs(X, systems):
-    """Scores relative to one system, and the pairs: columns, differences, what rounding may amount to, names."""
-    if not len(X) or X.shape[1] < 2:
-        raise InputError(
-            "there are no units to compare"
-            if not len(X)
-            else "a comparison needs at least two systems"
-        )
+    """Scores relative to one system, and the pairs: columns, differences, rounding, names."""
+    if not len(X):
+        raise InputError("there are no units to compare")
+    if X.shape[1] < 2:
+        raise InputError("a comparison needs at least two systems")
     # Differences from one system keep the digits of scores with a common offset.
     pairs = system_pairs(systems)
     relative = X - X[:, :1]
@@ -393,23 +395,19 @@ def paired_t(a, b=None, *, level=0.95):
     differences, resolution = paired_differences(a, b)
     n = len(differences)
     mean = float(differences.mean())
-    reason = (
-        "fewer_than_two_units"
-        if n < 2
-        else "no_variation"
-        if np.ptp(differences) <= resolution
-        else None
-    )
+    reason = None
+    if n < 2:
+        reason = "fewer_than_two_units"
+    elif np.ptp(differences) <= resolution:
+        reason = "no_variation"
     if reason:
-        return PairedTest(
-            None, None, n, Interval(mean, None, None, level, n, "t", reason), reason=reason
-        )
+        interval = Interval(mean, None, None, level, n, "t", reason)
+        return PairedTest(None, None, n, interval, reason=reason)
     error = float(differences.std(ddof=1)) / math.sqrt(n)
     half = special.stdtrit(n - 1, (1 + level) / 2) * error
     interval = Interval(mean, float(mean - half), float(mean + half), level, n, "t")
-    return PairedTest(
-        mean / error, positive(2 * special.stdtr(n - 1, -abs(mean / error))), n, interval
-    )
+    t = mean / error
+    return PairedTest(t, positive(2 * special.stdtr(n - 1, -abs(t))), n, interval)
 
 
 def wilcoxon_signed_rank(a, b=None, *, zero_method="wilcox"):
@@ -434,7 +432,10 @@ class EffectSizes:
 
 
 def effect_sizes(a, b=None, *, level=0.95):
-    """Mean difference, Cohen's dz (its interval inverts the noncentral t) and the rank-biserial correlation."""
+    """Mean difference, Cohen's dz and the rank-biserial correlation.
+
+    The interval of dz inverts the noncentral t.
+    """
     from scipy.stats import rankdata  # slow to import
 
     differences, resolution = paired_differences(a, b)
@@ -516,10 +517,13 @@ class McNemarTest:
     reason: str | None = None
 
 
-def mcnemar(first, second, *, level=0.95):
-    """Compare two systems that were right or wrong on the same independent units; of clusters see `sign_flips`."""
-    a = np.asarray(first, dtype=bool)
-    b = np.asarray(second, dtype=bool)
+def mcnemar(a, b, *, level=0.95):
+    """Compare two systems that were right or wrong on the same independent units.
+
+    For units in clusters see `sign_flips`.
+    """
+    a = np.asarray(a, dtype=bool)
+    b = np.asarray(b, dtype=bool)
     return mcnemar_counts(int((a & ~b).sum()), int((b & ~a).sum()), len(a), level=level)
 
 
@@ -557,7 +561,10 @@ def mcnemar_pvalues(low, total):
 
 
 def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
-    """Smallest true mean difference that the two-sided paired t test finds with given power; None for one unit."""
+    """Smallest true mean difference that the paired t test finds with this power.
+
+    The test is two-sided. None for one unit.
+    """
     from scipy import optimize  # slow to import
 
     if n < 2:
@@ -576,7 +583,10 @@ def minimal_detectable_effect(sd, n, *, alpha=0.05, power=0.8):
 
 
 def mcnemar_power(difference, discordant, n, *, alpha=0.05, mid_p=True):
-    """Power of McNemar's test for a true difference of two shares of which `discordant` units differ."""
+    """Power of McNemar's test for a true difference of two shares.
+
+    `discordant` is the share of the units on which the two differ.
+    """
     return _rejections(discordant, n, alpha, mid_p)(difference)
 
 
@@ -587,11 +597,14 @@ def minimal_detectable_difference(n, discordant, *, alpha=0.05, power=0.8, mid_p
         return None
     from scipy import optimize  # slow to import
 
-    return optimize.brentq(lambda d: power_of(d) - power, 0.0, discordant, xtol=1e-12)
+    def missing(difference):
+        return power_of(difference) - power
+
+    return optimize.brentq(missing, 0.0, discordant, xtol=1e-12)
 
 
 def _rejections(discordant, n, alpha, mid_p):
-    """Give the power as a function of the difference, over all likely numbers of discordant units."""
+    """Give power as a function of the difference, over all likely numbers of discordant units."""
     totals = np.arange(1, n + 1)
     log_binomial = -special.betaln(totals + 1, n - totals + 1) - math.log(n + 1)
     weights = np.exp(
