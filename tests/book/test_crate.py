@@ -6,6 +6,7 @@ import pytest
 import yaml
 from quick_book import copy_book
 
+import casebook
 from casebook.book import build, front
 from casebook.files import sha256_file
 
@@ -84,7 +85,10 @@ def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
         root["author"]["name"] == "The Casebook authors"
         and root["license"].id == "https://spdx.org/licenses/MIT"
     )
-    assert "an executable book of evidence" in root["description"] and root["version"] == "0.1.0"
+    assert (
+        "an executable book of evidence" in root["description"]
+        and root["version"] == casebook.__version__
+    )
     assert "identifier" not in root
     author = {
         "family-names": "Doe",
