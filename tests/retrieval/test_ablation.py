@@ -352,7 +352,7 @@ def collection(texts):
 def test_manifest_counts_passages_and_holds_no_text(tmp_path, hashing):
     data = collection(["water damage " * 100, "fire", "  "])
     passages = CorpusIndex(data.documents, hashing).passages((20, 5, None))
-    found = ablation.ingest(tmp_path, data, passages.vectors(), "toy", passages)
+    found = ablation.ingest(tmp_path, data, passages.vectors, "toy", passages)
     assert (found["totalDocuments"], found["totalChunks"]) == (2, len(passages) - 1)
     cut = {
         "loader": "beir",

@@ -236,7 +236,7 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
     system = retriever(index, question_tokens=8, agreement=(0.2, 0.9))
     result = system.retrieve_many(QUERIES[:2])
     passages = index.passages(system.config.cut)
-    trust = system.config.trust(index.encoder().count_tokens(QUERIES[:2]))
+    trust = system.config.semantic_weight(index.encoder().count_tokens(QUERIES[:2]))
     assert 0.3 < trust.min() < 1
     vectors = index.encoder().encode_queries(QUERIES[:2])
     for row in range(2):
@@ -246,8 +246,7 @@ def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(in
             for name in ("fused", "rerank")
         ]
         near = [
-            np.max(passages.vectors()[passages.owner == document] @ vectors[row])
-            for document in ids
+            np.max(passages.vectors[passages.owner == document] @ vectors[row]) for document in ids
         ]
         heard = np.clip((np.mean(z(np.array(near)) * z(own[1])) - 0.2) / 0.7, 0, 1)
         expected = z(own[0]) / 3 + 2 / 3 * trust[row] * heard * z(own[1])

@@ -133,10 +133,10 @@ def test_names_in_parameters_are_understood():
 
 
 def test_trust_falls_with_length_and_needs_bm25():
-    trust = PipelineConfig(question_tokens=64).trust([1, 64, 128, 640, 915])
+    trust = PipelineConfig(question_tokens=64).semantic_weight([1, 64, 128, 640, 915])
     assert trust.tolist() == [1, 1, 1 / 2, 1 / 10, 0]
-    assert (PipelineConfig(question_tokens=None).trust([9999]) == 1).all()
-    assert (PipelineConfig(lists=("dense",)).trust([9999]) == 1).all()
+    assert (PipelineConfig(question_tokens=None).semantic_weight([9999]) == 1).all()
+    assert (PipelineConfig(lists=("dense",)).semantic_weight([9999]) == 1).all()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Hybrid retrieval in six stages, each of which can be switched off.
 
-Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. The unit of every stage is the document;
-passages decide its scores. `HybridRetriever._ranked` reads from the first stage to the last.
+Filter, first-stage lists, fusion, marginal relevance, reranking, attribution. The unit of every
+stage is the document; passages decide its scores. `HybridRetriever._run` reads from the first stage
+to the last.
 """
 
 import contextlib
@@ -23,18 +24,15 @@ from casebook.retrieval.fuse import (
     weighted_sum,
 )
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.ranked import ABSENT, RankedLists, positive_depth
-from casebook.retrieval.rerank import rerank
+from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth
+from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
 DEPTH = 100
-# What is left of the settings for a query that only its words can find.
-WORDS_ALONE = {"lists": ("bm25",), "mmr": False, "reranker": None}
-# Lists that also match what is not the same word lose weight as queries grow: by this power of the trust in a query.
-LOOSE = {"bm25_stemmed": 1.0, "dense": 0.5}
-_OVERSAMPLING = (
-    4  # passages fetched for each document wanted; more are fetched when they are too few
-)
+# Lists that also match other words lose weight as queries grow: by this power of the semantic weight.
+_WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
+# Passages fetched for each document wanted; more are fetched when they are too few.
+_OVERSAMPLING = 4
 
 
 class HybridRetriever:
@@ -43,13 +41,14 @@ class HybridRetriever:
     Parameters
     ----------
     documents : pandas.DataFrame or CorpusIndex
-        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index can be shared by retrievers with
-        different settings.
+        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index can be shared by
+        retrievers with different settings.
     encoder : str or encoder, optional
         The packaged encoder by default.
     reranker : str or None, default "maxsim"
-        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``, ``pass-through``) or
-        ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that switches the reranker off wins.
+        A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
+        ``pass-through``) or ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that
+        switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
     **settings
@@ -94,8 +93,8 @@ class HybridRetriever:
         Returns
         -------
         list of Hit
-            Best first; as many as asked for if the filter leaves so many. BM25 alone returns only documents that
-            share a word with the query.
+            Best first; as many as asked for if the filter leaves so many. BM25 alone returns only
+            documents that share a word with the query.
 
         Raises
         ------
@@ -118,8 +117,8 @@ class HybridRetriever:
         candidates : sequence of Q sequences of str, optional
             Ids that each query may return, all of which are then ranked.
         depth : int, default 100
-            Documents to rank for evaluation. Below the reranked ones follow the other fused ones, then what the
-            first-stage lists hold below ``pool``, fused.
+            Documents to rank for evaluation. Below the reranked ones follow the other fused ones,
+            then what the first-stage lists hold below ``pool``, fused.
 
         Returns
         -------
@@ -131,133 +130,201 @@ class HybridRetriever:
         InputError
             If a query is blank, or an argument is not valid.
         """
-        queries, config = checked_texts(queries), self.config
-        for row, query in enumerate(queries):
-            if not query.strip():
-                raise InputError(f"query {row} is blank: give it text or leave it out")
+        queries = _checked_queries(queries)
+        config = self.config
         top_k = positive_depth(config.top_k if top_k is None else top_k)
-        costs = {}
         depth = max(top_k, positive_depth(depth), *map(len, candidates or [()]))
+        costs = {}
         with _timed(costs, "filter"):
             allowed = self._allowed(len(queries), filters, candidates)
         with _timed(costs, "encode queries"):
-            trust = np.ones(len(queries))
-            if config.question_tokens is not None and (
-                config.lists != ("bm25",) or config.reranker
-            ):
-                trust = config.trust(self.index.encoder().count_tokens(queries))
-        parts = []
-        for alone in (False, True):
-            rows = np.flatnonzero((trust == 0) == alone)
-            if rows.size or not (queries or alone):
-                used = config.model_copy(update=WORDS_ALONE) if alone else config
-                asked, mask = [queries[row] for row in rows], allowed
-                if allowed is not None and len(allowed) > 1:
-                    mask = allowed[rows]
-                # Fusion reads scores below the pool too.
-                batch = _Batch(
-                    asked, max(depth, 2 * config.pool), mask, trust[rows], candidates is not None
-                )
-                parts.append((rows, *self._ranked(costs, used, batch)))
-        order = np.argsort(np.concatenate([rows for rows, _, _ in parts]))
-        names = [*config.lists, "fused", *(["mmr"] if config.mmr else [])]
-        names += ["rerank", "reranked", "final"] if config.reranker else ["final"]
-        for (
-            rows,
-            stages,
-            _,
-        ) in parts:  # words alone have no other list, and go by the stages that they do not need
-            passed = stages["fused"].truncate(config.mmr_pool)
-            for name in names:
-                stages.setdefault(
-                    name, RankedLists.empty(len(rows)) if name in config.lists else passed
-                )
-        stages = {name: ranked.stack([own[name] for _, own, _ in parts], order) for name in names}
-        stages["final"] = final = stages["final"].truncate(depth)
-        passages = ranked.joined([decided for _, _, decided in parts], ABSENT)[
-            order, : final.shape[1]
-        ]
-        costs = pd.DataFrame.from_dict(
-            costs, orient="index", columns=["wall_s", "cpu_s"]
-        ).rename_axis("stage")
+            weights = self._semantic_weights(queries)
+        # Fusion reads scores below the pool too.
+        search_depth = max(depth, 2 * config.pool)
+        batch = _Batch(np.arange(len(queries)), queries, allowed, weights, search_depth)
+
+        stages, sources = self._run(batch, costs)
+        final = stages["final"]
+        if candidates is not None:
+            unranked = np.where(allowed, 0.0, -np.inf)
+            final = ranked.extend(final, ranked.from_scores(unranked, len(self.index)))
+        stages["final"] = final = final.truncate(depth)
+        columns = ["wall_s", "cpu_s"]
         return RetrievalResult(
-            queries, top_k, final, stages, passages, costs, self.index, self.config
+            queries=queries,
+            top_k=top_k,
+            final=final,
+            stages=stages,
+            passages=_deciding_passages(final, sources),
+            costs=pd.DataFrame.from_dict(costs, "index", columns=columns).rename_axis("stage"),
+            index=self.index,
+            config=config,
         )
 
-    def _ranked(self, costs, config, batch):
-        """Put queries through the six stages: every stage's lists, and the passages that decided the last."""
-        passages, reads = self.index.passages(config.cut), config.mmr or config.reranker is not None
+    def _run(self, batch, costs):
+        """Put queries through the stages: the lists of each, and passages that decide documents."""
+        config = self.config
+        # Queries of which more than their words counts: the others need no encoder.
+        semantic = batch.part(np.flatnonzero(batch.weights))
         with _timed(costs, "index"):
-            # The reranker first: its pass over the tokens gives the dense list's vectors for free.
-            reranker = None
-            if config.reranker:
-                reranker = passages.reranker(config.reranker, config.query_reading)
-            searches = {name: _search(self.index, passages, config, name) for name in config.lists}
-            if reads:
-                passages.vectors()
+            reranker, engines = self._prepared(semantic)
         with _timed(costs, "encode queries"):
-            vectors = None
-            if "dense" in config.lists or reads:
-                vectors = self.index.encoder(config.query_reading).encode_queries(batch.queries)
+            vectors = self._query_vectors(semantic)
 
-        # 1 filter: in batch.allowed. 2 first-stage lists.
-        stages, winners = {}, {}
-        for name, (engine, owner) in searches.items():
+        # 1 filter: in batch.allowed. 2 first-stage lists
+        stages = {name: RankedLists.empty(len(batch.queries)) for name in config.lists}
+        sources = []
+        for name, engine in engines.items():
+            searched = batch if name == "bm25" else semantic
             with _timed(costs, name):
-                if engine is None:
-                    stages[name] = _control_list(batch, len(self.index), name, config.seed)
-                    continue
-                asked = vectors if name == "dense" else batch.queries
-                stages[name], best = _documents(engine, owner, asked, batch, len(self.index))
-                if (
-                    owner is passages.owner
-                ):  # else whole documents were searched, which are no passages here
-                    winners[name] = best
+                lists, passages = self._first_stage(name, engine, searched, vectors)
+                stages[name] = stages[name].replace(searched.rows, lists)
+            if name == "dense":
+                sources.insert(0, (searched.rows, lists, passages))
+            elif passages is not None:
+                sources.append((searched.rows, lists, passages))
 
         # 3 fusion
         with _timed(costs, "fusion"):
-            lists = list(stages.values())
-            fused = _fused(config, lists, config.pool, batch.trust)
-            tails = [fused, _fused(config, lists, batch.depth, batch.trust)]
-            if batch.whole_pools:
-                tails.append(
-                    ranked.from_scores(np.where(batch.allowed, 0.0, -np.inf), len(self.index))
-                )
-        stages["fused"] = chosen = fused
-        decided = []
+            stages["fused"] = self._fused(stages, semantic, config.pool)
+            below_pool = self._fused(stages, semantic, batch.depth)
+        ranking = stages["fused"]
 
-        # 4 diversity: marginal relevance over the nearest passage of each document
+        # 4 diversity
         if config.mmr:
-            with _timed(costs, "mmr"):
-                nearest = passages.nearest(vectors, fused.ids)
-                order, values = maximal_marginal_relevance(
-                    fused.scores,
-                    passages.vectors(),
-                    config.mmr_lambda,
-                    min(config.mmr_pool, fused.shape[1]),
-                    candidates=nearest,
-                    scale_relevance=True,
-                )
-                stages["mmr"] = chosen = fused.reorder(order, values)
-            decided = [(fused, nearest)]
+            stages["mmr"] = ranking.truncate(config.mmr_pool)
+            if semantic.queries:
+                with _timed(costs, "mmr"):
+                    sources.insert(0, self._diversify(stages, semantic, vectors))
+            ranking = stages["mmr"]
 
         # 5 reranking
-        if reranker:
-            with _timed(costs, "rerank"):
-                given = chosen.truncate(config.mmr_pool)
-                nearest = passages.nearest(vectors, given.ids)
-                similarity = passages.similarity(vectors, nearest)
-                stages["rerank"], stages["reranked"], read = rerank(
-                    config, reranker, given, fused, nearest, batch.queries, batch.trust, similarity
-                )
-                chosen = stages["reranked"]
-            decided = [(given, read), *decided]
+        if config.reranker:
+            stages["rerank"] = stages["reranked"] = ranking.truncate(config.mmr_pool)
+            if semantic.queries:
+                with _timed(costs, "rerank"):
+                    sources.insert(0, self._rerank(stages, semantic, vectors, reranker))
+            ranking = stages["reranked"]
 
-        # 6 attribution: the reranker's passage, else marginal relevance's, else that of a list, dense ones first
-        stages["final"] = ranked.extend(chosen, *tails)
-        dense_first = sorted(winners, key=lambda name: name.startswith("bm25"))
-        decided += [(stages[name], winners[name]) for name in dense_first]
-        return stages, _deciding(stages["final"], decided)
+        # 6 attribution, by the caller: the first source that has a passage of a document decides
+        stages["final"] = ranked.extend(ranking, stages["fused"], below_pool)
+        return stages, sources
+
+    @property
+    def _passages(self):
+        return self.index.passages(self.config.cut)
+
+    @property
+    def _compares_vectors(self):
+        """Whether stages after fusion compare documents with the query by their vectors."""
+        return self.config.mmr or self.config.reranker is not None
+
+    def _semantic_weights(self, queries):
+        """Weight of semantic evidence in each query."""
+        config = self.config
+        if config.question_tokens is None or (config.lists == ("bm25",) and not config.reranker):
+            return np.ones(len(queries))
+        return config.semantic_weight(self.index.encoder().count_tokens(queries))
+
+    def _prepared(self, semantic):
+        """Build what the stages need: the reranker, and by list the passages and their index."""
+        config = self.config
+        if not semantic.queries:
+            return None, {name: self._engine(name) for name in config.lists if name == "bm25"}
+        reranker = None
+        if config.reranker:
+            # Before the dense list: its pass over the tokens gives the vectors for free.
+            reranker = self._passages.reranker(config.reranker, config.query_reading)
+        engines = {name: self._engine(name) for name in config.lists}
+        if self._compares_vectors:
+            _ = self._passages.vectors
+        return reranker, engines
+
+    def _engine(self, name):
+        """Passages that a list is searched in, and their index; nothing for a control."""
+        config = self.config
+        if name in ("random", "constant"):
+            return None
+        if name == "dense":
+            return self._passages, self._passages.dense
+        passages = self._passages if config.bm25_chunks else self.index.passages()
+        return passages, passages.bm25(config.bm25_preset if name == "bm25" else "leaderboard")
+
+    def _query_vectors(self, semantic):
+        if not semantic.queries or not ("dense" in self.config.lists or self._compares_vectors):
+            return None
+        return self.index.encoder(self.config.query_reading).encode_queries(semantic.queries)
+
+    def _first_stage(self, name, engine, batch, vectors):
+        """One list of each query, and the passages that decided; None where no passage did."""
+        if engine is None:
+            return _control_list(name, batch, len(self.index), self.config.seed), None
+        passages, index = engine
+        queries = vectors if name == "dense" else batch.queries
+        lists, winners = _documents(index, queries, passages.owner, batch, len(self.index))
+        # Whole documents, where the pipeline cuts them into passages, decide nothing.
+        return lists, winners if passages is self._passages else None
+
+    def _fused(self, stages, semantic, depth):
+        """Fuse first-stage lists cut at some depth; queries of words alone keep their BM25 list."""
+        config = self.config
+        lists = [stages[name].truncate(depth) for name in config.lists]
+        if len(lists) == 1:
+            return lists[0]
+        weights = np.array(
+            [
+                weight * semantic.weights ** _WEIGHT_POWERS.get(name, 0.0)
+                for name, weight in zip(config.lists, config.weights, strict=True)
+            ]
+        )
+        parts = [entry.take(semantic.rows) for entry in lists]
+        if config.fusion == "standardised":
+            uncut = [stages[name].take(semantic.rows) for name in config.lists]
+            fused = standardised_sum(uncut, weights, depth, max(depth, 2 * config.pool))
+        elif config.fusion == "weighted_sum":
+            fused = weighted_sum(parts, weights)
+        else:
+            fused = reciprocal_rank_fusion(parts, config.rrf_k, weights=weights)
+        return stages.get("bm25", lists[0]).truncate(depth).replace(semantic.rows, fused)
+
+    def _diversify(self, stages, semantic, vectors):
+        """Pick documents by marginal relevance over the passages nearest to the query."""
+        config = self.config
+        fused = stages["fused"].take(semantic.rows)
+        nearest = self._passages.nearest(vectors, fused.ids)
+        order, values = maximal_marginal_relevance(
+            fused.scores,
+            self._passages.vectors,
+            config.mmr_lambda,
+            min(config.mmr_pool, fused.shape[1]),
+            candidates=nearest,
+            scale_relevance=True,
+        )
+        diverse = fused.reorder(order, values)
+        stages["mmr"] = stages["mmr"].replace(semantic.rows, diverse)
+        return semantic.rows, fused, nearest
+
+    def _rerank(self, stages, semantic, vectors, reranker):
+        """Order documents by the reranker alone, and combined with the fused scores."""
+        config = self.config
+        candidates = stages["rerank"].take(semantic.rows)
+        fused = stages["fused"].take(semantic.rows)
+        nearest = self._passages.nearest(vectors, candidates.ids)
+        scores, passages = reranker(semantic.queries, candidates.ids, nearest)
+        reranked = best_first(candidates.ids, scores, fused.ranks_of(candidates.ids))
+        if config.reranker == "pass-through":
+            combined = reranked
+        else:
+            weights = semantic.weights
+            if config.reranker.startswith("maxsim") and config.agreement is not None:
+                similarity = self._passages.similarity(vectors, nearest)
+                weights = weights * agreement_weights(
+                    candidates, scores, similarity, config.agreement
+                )
+            combined = combine(candidates, scores, fused, weights, config.first_stage_weight)
+        stages["rerank"] = stages["rerank"].replace(semantic.rows, reranked)
+        stages["reranked"] = stages["reranked"].replace(semantic.rows, combined)
+        return semantic.rows, candidates, passages
 
     def _allowed(self, n_queries, filters, candidates):
         """Join filter and candidate pools into one mask [1 or Q, documents], or None."""
@@ -274,30 +341,46 @@ class HybridRetriever:
         return allowed
 
 
-# What is asked of every stage.
-_Batch = namedtuple("_Batch", "queries depth allowed trust whole_pools")
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some queries of a call: their rows in it, and what every stage has to know of them."""
+
+    rows: np.ndarray
+    queries: list
+    allowed: np.ndarray | None  # documents that may be returned [1 or Q, documents]
+    weights: np.ndarray  # of semantic evidence [Q]
+    depth: int
+
+    def part(self, rows):
+        """Some of these queries."""
+        allowed = self.allowed
+        if allowed is not None and len(allowed) > 1:
+            allowed = allowed[rows]
+        queries = [self.queries[row] for row in rows]
+        return _Batch(rows, queries, allowed, self.weights[rows], self.depth)
 
 
-def _search(index, passages, config, name):
-    """What searches for one list, and the document of each of its texts; nothing for a control."""
-    if name in ("random", "constant"):
-        return None, None
-    if not name.startswith("bm25"):
-        return passages.dense(), passages.owner
-    read = passages if config.bm25_chunks else index.passages()
-    return read.bm25(config.bm25_preset if name == "bm25" else "leaderboard"), read.owner
+def _checked_queries(queries):
+    queries = checked_texts(queries)
+    for row, query in enumerate(queries):
+        if not query.strip():
+            raise InputError(f"query {row} is blank: give it text or leave it out")
+    return queries
 
 
-def _documents(engine, owner, queries, batch, n_documents):
+def _documents(index, queries, owner, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
-    mask, available = None, n_documents
+    mask = None
+    available = n_documents
     if batch.allowed is not None:
         mask = batch.allowed[:, owner]
         available = batch.allowed.sum(axis=1)
     target = np.minimum(batch.depth, available)
-    fetch = batch.depth * (1 if len(owner) == n_documents else _OVERSAMPLING)
+    fetch = batch.depth
+    if len(owner) != n_documents:
+        fetch *= _OVERSAMPLING
     while True:
-        lists = engine.search(queries, min(fetch, len(owner)), mask)
+        lists = index.search(queries, min(fetch, len(owner)), mask)
         documents, winners = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
@@ -305,7 +388,7 @@ def _documents(engine, owner, queries, batch, n_documents):
         fetch *= 2
 
 
-def _control_list(batch, n_documents, name, seed):
+def _control_list(name, batch, n_documents, seed):
     """Rank without reading: in random order, or in that of the collection."""
     ids = np.full((len(batch.queries), min(batch.depth, n_documents)), ABSENT)
     for row, query in enumerate(batch.queries):
@@ -315,34 +398,20 @@ def _control_list(batch, n_documents, name, seed):
         if name == "random":
             digest = hashlib.sha256(query.encode()).digest()
             allowed = np.random.default_rng([seed, int.from_bytes(digest[:8])]).permutation(allowed)
-        kept = allowed[: ids.shape[1]]
-        ids[row, : len(kept)] = kept
-    value = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
-    return RankedLists(ids, np.where(ids >= 0, value, -np.inf))
+        allowed = allowed[: ids.shape[1]]
+        ids[row, : len(allowed)] = allowed
+    scores = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
+    return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
 
-def _fused(config, lists, depth, trust):
-    """Join first-stage lists cut at some depth."""
-    cut = [entry.truncate(depth) for entry in lists]
-    if len(cut) == 1:
-        return cut[0]
-    named = zip(config.lists, config.weights, strict=True)
-    weights = np.array([weight * trust ** LOOSE.get(name, 0.0) for name, weight in named])
-    if config.fusion == "standardised":
-        return standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
-    if config.fusion == "weighted_sum":
-        return weighted_sum(cut, weights)
-    return reciprocal_rank_fusion(cut, config.rrf_k, weights=weights)
-
-
-def _deciding(final, sources):
-    """Passage that decided each document of the final lists: that of the first source that knows one."""
+def _deciding_passages(final, sources):
+    """Passage that decided each document: that of the first source which has one."""
     passages = np.full(final.shape, ABSENT)
-    for documents, winners in sources:
-        columns = documents.columns_of(final.ids)
-        if winners.shape[1]:
-            found = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
-            passages = np.where((passages < 0) & (columns >= 0), found, passages)
+    for rows, documents, winners in sources:
+        columns = documents.columns_of(final.ids[rows])
+        candidates = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+        undecided = (passages[rows] < 0) & (columns >= 0)
+        passages[rows] = np.where(undecided, candidates, passages[rows])
     return passages
 
 
@@ -369,32 +438,41 @@ class RetrievalResult:
 
     def hits(self, row):
         """Documents returned for one query, best first."""
-        wanted = self.final.ids[row, : self.top_k]
-        wanted = wanted[wanted >= 0]
-        places = np.full((len(self.queries), len(wanted)), ABSENT)
-        places[row] = wanted
-        listed = {
-            stage: (each.scores_of(places)[row], each.ranks_of(places)[row])
-            for stage, each in self.stages.items()
-        }
+        documents = self.final.ids[row, : self.top_k]
+        documents = documents[documents >= 0]
+        lists = {stage: entry.take([row]) for stage, entry in self.stages.items()}
+        scores = {stage: entry.scores_of([documents])[0] for stage, entry in lists.items()}
+        ranks = {stage: entry.ranks_of([documents])[0] for stage, entry in lists.items()}
+        metadata = self.index.documents.drop(columns=["doc_id", "text"])
         hits = []
-        for place, document in enumerate(wanted):
-            text, passage = self.index.texts[document], self.passages[row, place]
-            start, end = 0, len(text)
+        for column, document in enumerate(documents):
+            text = self.index.texts[document]
+            start = 0
+            end = len(text)
+            passage = self.passages[row, column]
             if passage >= 0:
                 chunks = self.index.passages(self.config.cut).chunks
-                start, end = int(chunks.start[passage]), int(chunks.end[passage])
-            metadata = self.index.documents.iloc[document].drop(["doc_id", "text"]).to_dict()
-            scores = {stage: _known(each[place], float) for stage, (each, _) in listed.items()}
-            ranks = {stage: _known(each[place], int) for stage, (_, each) in listed.items()}
-            doc_id = self.index.doc_ids[document]
+                start = int(chunks.start[passage])
+                end = int(chunks.end[passage])
             hits.append(
-                Hit(place + 1, doc_id, text[start:end], start, end, metadata, scores, ranks)
+                Hit(
+                    rank=column + 1,
+                    doc_id=self.index.doc_ids[document],
+                    text=text[start:end],
+                    start=start,
+                    end=end,
+                    metadata=metadata.iloc[document].to_dict(),
+                    scores={
+                        stage: _listed(values[column], float) for stage, values in scores.items()
+                    },
+                    ranks={stage: _listed(values[column], int) for stage, values in ranks.items()},
+                )
             )
         return hits
 
 
-def _known(value, kind):
+def _listed(value, kind):
+    """Score or rank of a document; None where a stage does not list it."""
     return None if np.isnan(value) else kind(value)
 
 
@@ -403,6 +481,5 @@ def _timed(costs, stage):
     """Add the wall and processor time of a block to the costs of a stage."""
     start = np.array([time.perf_counter(), time.process_time()])
     yield
-    costs[stage] = (
-        costs.get(stage, 0.0) + np.array([time.perf_counter(), time.process_time()]) - start
-    )
+    spent = np.array([time.perf_counter(), time.process_time()]) - start
+    costs[stage] = costs.get(stage, 0.0) + spent

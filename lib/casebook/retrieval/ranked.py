@@ -1,7 +1,7 @@
 """Ranked lists of many queries as two arrays, how they are made, and what they may hold.
 
-One tie rule holds everywhere: higher score first, then lower position in the indexed collection, so that a list depends
-on its scores alone and never on a sort routine.
+One tie rule holds everywhere: higher score first, then lower position in the indexed collection,
+so that a list depends on its scores alone and never on a sort routine.
 """
 
 import operator
@@ -18,7 +18,7 @@ ABSENT = -1
 
 @dataclass(frozen=True, eq=False)
 class RankedLists:
-    """Positions and scores of Q queries [Q, K], best first; rows are padded at the end with -1 and -inf."""
+    """Positions and scores of Q queries [Q, K], best first, padded at the end with -1 and -inf."""
 
     ids: np.ndarray
     scores: np.ndarray
@@ -34,15 +34,21 @@ class RankedLists:
 
     @classmethod
     def of(cls, rows, ids, scores, n_queries, depth=None):
-        """Lists of entries in order, queries ascending; of each query the first `depth`."""
-        place = np.arange(rows.size) - np.searchsorted(rows, rows)
+        """Lists of entries that are in order, queries ascending; of each query the first `depth`."""
+        columns = np.arange(rows.size) - np.searchsorted(rows, rows)
         if depth is None:
-            depth = place.max(initial=0) + 1
+            depth = columns.max(initial=0) + 1
         else:
-            rows, ids, scores, place = (part[place < depth] for part in (rows, ids, scores, place))
-        padded = np.full((n_queries, depth), ABSENT), np.full((n_queries, depth), -np.inf)
-        padded[0][rows, place], padded[1][rows, place] = ids, scores
-        return cls(*padded)
+            keep = columns < depth
+            rows = rows[keep]
+            ids = ids[keep]
+            scores = scores[keep]
+            columns = columns[keep]
+        padded_ids = np.full((n_queries, depth), ABSENT)
+        padded_ids[rows, columns] = ids
+        padded_scores = np.full((n_queries, depth), -np.inf)
+        padded_scores[rows, columns] = scores
+        return cls(padded_ids, padded_scores)
 
     @property
     def shape(self):
@@ -66,19 +72,31 @@ class RankedLists:
         )
         return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
+    def take(self, rows):
+        """Lists of some queries."""
+        return RankedLists(self.ids[rows], self.scores[rows])
+
+    def replace(self, rows, lists):
+        """Exchange the lists of some queries."""
+        if len(rows) == len(self.ids):
+            return lists
+        width = max(self.shape[1], lists.shape[1])
+        ids = padded(self.ids, width, ABSENT)
+        ids[rows] = padded(lists.ids, width, ABSENT)
+        scores = padded(self.scores, width, -np.inf)
+        scores[rows] = padded(lists.scores, width, -np.inf)
+        return RankedLists(ids, scores)
+
     def columns_of(self, wanted):
         """Column of each wanted id in the list of its own query; -1 where it is not listed."""
         wanted = np.asarray(wanted, np.int64)
         # Ids of different queries become different numbers, so that one search finds them all.
         size = max(self.ids.max(initial=0), wanted.max(initial=0)) + 1
         rows, columns = np.nonzero(self.ids >= 0)
-        asked = np.arange(len(wanted))[:, None] * size + wanted
-        found = (
-            pd.Index(rows * size + self.ids[rows, columns])
-            .get_indexer(asked.ravel())
-            .reshape(wanted.shape)
-        )
-        return np.where(wanted >= 0, np.append(columns, ABSENT)[found], ABSENT)
+        listed = pd.Index(rows * size + self.ids[rows, columns])
+        keys = np.arange(len(wanted))[:, None] * size + wanted
+        entries = listed.get_indexer(keys.ravel()).reshape(wanted.shape)
+        return np.where(wanted >= 0, np.append(columns, ABSENT)[entries], ABSENT)
 
     def ranks_of(self, wanted):
         """Rank of each wanted id, from 1; NaN where it is not listed."""
@@ -105,47 +123,50 @@ def from_scores(scores, k):
     k = min(positive_depth(k), items)
     if np.isnan(scores).any():
         raise InputError("a retrieval score is NaN: check the vectors or the text")
-    # Everything at or above the k-th score competes, so that ties at the cut are settled by position and not by the
-    # order that a partition leaves behind.
+    # Everything at or above the k-th score competes, so that ties at the cut are settled by
+    # position and not by the order that a partition leaves behind.
     cut = np.partition(scores, items - k, axis=1)[:, [items - k]]
     rows, ids = np.nonzero((scores >= cut) & (scores > -np.inf))
-    values = scores[rows, ids]
-    order = np.lexsort((-values, rows))
-    return RankedLists.of(rows[order], ids[order], values[order], n_queries, k)
+    return rank_entries(rows, ids, scores[rows, ids], n_queries, depth=k)
 
 
-def stack(parts, order=slice(None)):
-    """Join the lists of blocks of queries, which then stand in another order if that is given."""
-    ids, scores = (
-        joined([part.ids for part in parts], ABSENT),
-        joined([part.scores for part in parts], -np.inf),
-    )
-    return RankedLists(ids[order], scores[order])
+def rank_entries(rows, ids, scores, n_queries, depth=None, ranks=None):
+    """Sort entries of many queries by score, equal ones by rank; they come with their ids ascending."""
+    keys = (-scores, rows) if ranks is None else (ranks, -scores, rows)
+    order = np.lexsort(keys)
+    return RankedLists.of(rows[order], ids[order], scores[order], n_queries, depth)
 
 
-def joined(blocks, fill):
-    """Put blocks of rows one below the other, padded to one width."""
-    width = max(block.shape[1] for block in blocks)
-    padded = [
-        np.pad(one, ((0, 0), (0, width - one.shape[1])), constant_values=fill) for one in blocks
-    ]
-    return np.concatenate(padded)
-
-
-def best_first(ids, scores, *ties):
-    """Sort each list by its scores, equal ones by `ties` in turn, then by position."""
-    order = np.lexsort((ids, *ties[::-1], -scores), axis=1)
+def best_first(ids, scores, ranks=None):
+    """Sort each list by score, equal ones by rank if there are ranks, then by position."""
+    keys = (ids, -scores) if ranks is None else (ids, ranks, -scores)
+    order = np.lexsort(keys, axis=1)
     return RankedLists(
         np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1)
     )
+
+
+def stack(parts):
+    """Join the lists of blocks of queries."""
+    width = max(part.shape[1] for part in parts)
+    return RankedLists(
+        np.concatenate([padded(part.ids, width, ABSENT) for part in parts]),
+        np.concatenate([padded(part.scores, width, -np.inf) for part in parts]),
+    )
+
+
+def padded(block, width, fill):
+    """Copy of rows that are filled up to a width."""
+    return np.pad(block, ((0, 0), (0, width - block.shape[1])), constant_values=fill)
 
 
 def collapse(lists, owner):
     """Turn lists of passages into lists of documents, each at its best passage; give those passages too."""
     owner = np.asarray(owner, np.int64)
     rows, columns = np.nonzero(lists.ids >= 0)
-    first = _first_of_each(rows, owner[lists.ids[rows, columns]])
-    rows, columns = rows[first], columns[first]
+    best = _without_repeats(rows, owner[lists.ids[rows, columns]])
+    rows = rows[best]
+    columns = columns[best]
     passages = RankedLists.of(
         rows, lists.ids[rows, columns], lists.scores[rows, columns], len(lists.ids)
     )
@@ -157,14 +178,14 @@ def extend(head, *tails):
     """Continue lists below their end by what other lists hold; scores become reciprocal ranks."""
     ids = np.concatenate([head.ids, *(tail.ids for tail in tails)], axis=1)
     rows, columns = np.nonzero(ids >= 0)
-    first = _first_of_each(rows, ids[rows, columns])
-    rows, columns = rows[first], columns[first]
+    best = _without_repeats(rows, ids[rows, columns])
+    rows = rows[best]
     ranks = np.arange(rows.size) - np.searchsorted(rows, rows) + 1.0
-    return RankedLists.of(rows, ids[rows, columns], 1 / ranks, len(ids))
+    return RankedLists.of(rows, ids[rows, columns[best]], 1 / ranks, len(ids))
 
 
-def _first_of_each(rows, ids):
-    """Places at which a query has an id for the first time."""
+def _without_repeats(rows, ids):
+    """Entries at which a query has an id for the first time."""
     return np.flatnonzero(~pd.DataFrame({"row": rows, "id": ids}).duplicated())
 
 
@@ -187,20 +208,21 @@ _OPERATORS = {
     "gte": operator.ge,
     "lte": operator.le,
     "in": pd.Series.isin,
-    "not_in": lambda values, known: ~values.isin(known),
+    "not_in": lambda values, excluded: ~values.isin(excluded),
 }
 
 
 def metadata_mask(documents, where):
-    """Which documents satisfy all conditions: column to value, list of values, or {operator: operand}.
+    """Mark the documents that satisfy all conditions.
 
-    Operators are eq, ne, gt, gte, lt, lte, in and not_in; a document without a value satisfies no condition on it.
+    A condition maps a column to a value, a list of values, or {operator: operand}. Operators are
+    eq, ne, gt, gte, lt, lte, in and not_in. A document without a value satisfies no condition on it.
     """
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
         if column not in documents.columns:
-            known = ", ".join(map(str, documents.columns)) or "none"
-            raise InputError(f"filter names no column {column!r}; columns: {known}")
+            columns = ", ".join(map(str, documents.columns)) or "none"
+            raise InputError(f"filter names no column {column!r}; columns: {columns}")
         if isinstance(condition, list | tuple | set | frozenset):
             condition = {"in": list(condition)}
         elif not isinstance(condition, dict):
@@ -208,9 +230,9 @@ def metadata_mask(documents, where):
         values = documents[column].reset_index(drop=True).dropna()
         for name, operand in condition.items():
             if name not in _OPERATORS:
-                known = ", ".join(_OPERATORS)
+                operators = ", ".join(_OPERATORS)
                 raise InputError(
-                    f"filter on {column!r} uses no operator {name!r}; operators: {known}"
+                    f"filter on {column!r} uses no operator {name!r}; operators: {operators}"
                 )
             try:
                 values = values[_OPERATORS[name](values, operand)]

@@ -1,9 +1,10 @@
 """Reranking of fused documents, and its combination with the first stage.
 
-A reranker is a function ``(queries, documents, nearest) -> scores, passages``: `documents` [Q, C] are positions in the
-collection and `nearest` [Q, C] the passage of each that is nearest to its query, -1 for padding; it gives a score of
-each document, -inf for padding, and the passage that decided it. To add one, put into `RERANKERS` what builds it from
-the collection's passages (`casebook.retrieval.index.Passages`) and the reading of long queries, and name it:
+A reranker is a function ``(queries, documents, nearest) -> scores, passages``: `documents` [Q, C]
+are positions in the collection and `nearest` [Q, C] the passage of each that is nearest to its
+query, -1 for padding. It gives a score of each document, -inf for padding, and the passage that
+decided it. To add one, put into `RERANKERS` what builds it from the collection's passages
+(`casebook.retrieval.index.Passages`) and the reading of long queries, and name it:
 ``HybridRetriever(..., reranker="mine")``.
 """
 
@@ -26,9 +27,10 @@ def _late_interaction(weighting):
         from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
         reranker = MaxSimReranker(
-            passages.encoder(query_reading), passages.texts, passages.owner, weighting
+            passages.index.encoder(query_reading), passages.texts, passages.owner, weighting
         )
-        reranker.prepare()  # one pass over a small collection gives tokens, and pooled vectors for the dense list
+        # One pass over a small collection gives tokens, and pooled vectors for the dense list.
+        reranker.prepare()
         if passages.index.remember_scores:
             reranker = RememberedScores(reranker)
         return lambda queries, documents, nearest: reranker.scores(queries, documents)
@@ -37,11 +39,13 @@ def _late_interaction(weighting):
 
 
 def _pass_through(passages, query_reading):
-    """Scores by position, which change nothing."""
-    return lambda queries, documents, nearest: (
-        np.where(documents >= 0, 1 / np.arange(1.0, documents.shape[1] + 1), -np.inf),
-        nearest,
-    )
+    """Scores by rank, which change nothing."""
+
+    def rerank(queries, documents, nearest):
+        scores = 1 / np.arange(1.0, documents.shape[1] + 1)
+        return np.where(documents >= 0, scores, -np.inf), nearest
+
+    return rerank
 
 
 #: What builds a reranker from passages, by name.
@@ -53,7 +57,7 @@ RERANKERS = {
 
 
 def build_reranker(name, passages, query_reading="truncated"):
-    """Build a reranker of `RERANKERS`, or a cross-encoder or a plugin that reads the nearest passages."""
+    """Build a reranker of `RERANKERS`, or a cross-encoder or plugin that reads nearest passages."""
     if is_plugin(name):
         return _plugged(name, passages.texts)
     if not name.startswith(CROSS_ENCODER):
@@ -66,55 +70,54 @@ def build_reranker(name, passages, query_reading="truncated"):
 
 def load_reranker(name):
     """Import a reranker of the user's own: ``(query, texts) -> scores``, or a class of such."""
-    found = callable_plugin(name, RERANKS)
-    return instance(name, found, RERANKS) if isinstance(found, type) else found
+    reranker = callable_plugin(name, RERANKS)
+    if isinstance(reranker, type):
+        return instance(name, reranker, RERANKS)
+    return reranker
 
 
 def _plugged(name, texts):
     score = load_reranker(name)
 
-    def scores(queries, documents, nearest):
-        found = np.full(nearest.shape, -np.inf)
+    def rerank(queries, documents, nearest):
+        scores = np.full(nearest.shape, -np.inf)
         for row, query in enumerate(queries):
-            places = np.flatnonzero(nearest[row] >= 0)
-            read = [texts[passage] for passage in nearest[row, places]]
-            values = array_of(called(name, score, query, read), float)
-            if values.shape != (len(read),) or not np.isfinite(values).all():
-                raise InputError(
-                    f"{name}: expected {len(read)} finite scores for {len(read)} texts"
-                )
-            found[row, places] = values
-        return found, nearest
+            columns = np.flatnonzero(nearest[row] >= 0)
+            passages = [texts[passage] for passage in nearest[row, columns]]
+            values = array_of(called(name, score, query, passages), float)
+            if values.shape != (len(passages),) or not np.isfinite(values).all():
+                n = len(passages)
+                raise InputError(f"{name}: expected {n} finite scores for {n} texts")
+            scores[row, columns] = values
+        return scores, nearest
 
-    return scores
+    return rerank
 
 
-def rerank(config, reranker, given, fused, nearest, queries, trust, similarity):
-    """Order documents by reranker and fused score: own list, combined list, deciding passages.
+def combine(candidates, scores, fused, weights, first_stage_weight):
+    """Order candidates by the weighted sum of their standardised fused and reranker scores.
 
-    `trust` [Q] weighs the reranker; `similarity` [Q, C] is the cosine of each document's nearest passage, by which
-    late interaction must agree with the encoder to be heard.
+    `weights` [Q] is the weight of the reranker in each query; ties go to the better fused rank.
     """
-    scores, passages = reranker(queries, given.ids, nearest)
-    ranks = fused.ranks_of(given.ids)
-    own = best_first(given.ids, scores, ranks)
-    if config.reranker == "pass-through":
-        return own, own, passages
-    second = z_scores(RankedLists(given.ids, scores))
-    if config.reranker.startswith("maxsim") and config.agreement is not None and given.shape[1]:
-        trust = trust * _agreement(config.agreement, given, second, similarity)
-    first = z_scores(RankedLists(given.ids, fused.scores_of(given.ids)))
-    share = config.first_stage_weight
-    mixed = (1 - share) * trust[:, None] * second + share * first
-    mixed = np.where(given.ids >= 0, np.round(mixed, _DECIMALS), -np.inf)
-    return own, best_first(given.ids, mixed, ranks), passages
+    fused_scores = fused.scores_of(candidates.ids)
+    first_stage = z_scores(RankedLists(candidates.ids, fused_scores))
+    second_stage = z_scores(RankedLists(candidates.ids, scores))
+    total = (1 - first_stage_weight) * weights[:, None] * second_stage
+    total = total + first_stage_weight * first_stage
+    total = np.where(candidates.ids >= 0, np.round(total, _DECIMALS), -np.inf)
+    return best_first(candidates.ids, total, fused.ranks_of(candidates.ids))
 
 
-def _agreement(bounds, given, second, similarity):
-    """How far late interaction is heard [Q], by its correlation with the encoder's own similarity."""
-    similarity = np.where(given.ids >= 0, np.round(similarity, 6), -np.inf)
-    first = z_scores(RankedLists(given.ids, similarity))
-    flat = ~(first.any(axis=1) & second.any(axis=1))
-    correlation = (first * second).sum(axis=1) / np.maximum(given.lengths, 1)
+def agreement_weights(candidates, scores, similarity, bounds):
+    """Weight of late interaction in each query, by its correlation with the encoder's similarity.
+
+    It is 0 up to the lower bound and 1 from the upper one; 1 where either is constant.
+    """
+    similarity = np.where(candidates.ids >= 0, np.round(similarity, 6), -np.inf)
+    dense = z_scores(RankedLists(candidates.ids, similarity))
+    late = z_scores(RankedLists(candidates.ids, scores))
+    correlation = (dense * late).sum(axis=1) / np.maximum(candidates.lengths, 1)
     low, high = bounds
-    return np.where(flat, 1.0, np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1))
+    weights = np.clip((np.round(correlation, 6) - low) / (high - low), 0, 1)
+    constant = ~(dense.any(axis=1) & late.any(axis=1))
+    return np.where(constant, 1.0, weights)

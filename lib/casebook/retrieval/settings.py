@@ -1,4 +1,7 @@
-"""Settings of the pipeline, checked once, and the named systems of the ablation (data/retrieval/systems.yml)."""
+"""Settings of the pipeline, checked once, and the named systems of the ablation.
+
+The systems stand in data/retrieval/systems.yml.
+"""
 
 from typing import Annotated, Literal
 
@@ -25,8 +28,8 @@ SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 _RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
-# Below this trust, encoding a collection would cost minutes and move next to nothing.
-LEAST_TRUST = 0.07
+# Below this weight, encoding a collection would cost minutes and move next to nothing.
+_SMALLEST_WEIGHT = 0.07
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -46,21 +49,19 @@ class PipelineConfig(pydantic.BaseModel):
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
     rrf_k: Above = 20
     question_tokens: Above | None = 64  # from which on a query counts as long
-    # How the encoder reads a query beyond its limit: cut at the limit, or in windows whose vectors are averaged.
+    # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
+    # vectors are averaged.
     query_reading: Literal["truncated", "windows"] = "truncated"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
     mmr_lambda: Share = 0.7
-    mmr_pool: PositiveInt = (
-        50  # documents that the reranker reads; marginal relevance keeps as many
-    )
-    reranker: str | None = (
-        "maxsim"  # or maxsim-mean, pass-through, cross-encoder:NAME, module:object
-    )
-    first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = (
-        1 / 3
-    )  # share of the fused score in the final one
-    # Correlations with the encoder: from where, and from where fully, the reranker is heard.
+    # Documents that the reranker reads; marginal relevance keeps as many.
+    mmr_pool: PositiveInt = 50
+    # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
+    reranker: str | None = "maxsim"
+    # Share of the fused score in the final one.
+    first_stage_weight: Annotated[float, Field(ge=0, lt=1)] = 1 / 3
+    # Correlations with the encoder at which the weight of the reranker begins to rise, and is full.
     agreement: tuple[Correlation, Correlation] | None = (0.5, 0.8)
     chunking: bool = True
     max_words: PositiveInt = 130
@@ -79,13 +80,11 @@ class PipelineConfig(pydantic.BaseModel):
     @pydantic.field_validator("lists", "agreement", mode="before")
     @classmethod
     def _tuple(cls, value):
-        return (
-            (value,)
-            if isinstance(value, str)
-            else tuple(value)
-            if isinstance(value, list)
-            else value
-        )
+        if isinstance(value, str):
+            return (value,)
+        if isinstance(value, list):
+            return tuple(value)
+        return value
 
     @pydantic.field_validator("reranker")
     @classmethod
@@ -117,22 +116,22 @@ class PipelineConfig(pydantic.BaseModel):
 
     @property
     def cut(self):
-        """How documents are cut into passages: (max_words, overlap, max_passages), or None for whole documents."""
+        """Passages as (max_words, overlap, max_passages); None for whole documents."""
         return (self.max_words, self.overlap, self.max_passages) if self.chunking else None
 
     @property
     def weights(self):
         """Weight of each list before the length of a query counts; BM25 lists share one."""
-        bm25 = [name.startswith("bm25") for name in self.lists]
-        return [1 / sum(bm25) if one else 1.0 for one in bm25]
+        n_bm25 = sum(name.startswith("bm25") for name in self.lists)
+        return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
 
-    def trust(self, tokens):
-        """How far anything but the very words of queries of so many tokens is believed, in [0, 1]."""
+    def semantic_weight(self, tokens):
+        """Weight of semantic evidence in queries of so many tokens, in [0, 1]; the words' is 1."""
         tokens = np.maximum(np.asarray(tokens), 1)
         if self.question_tokens is None or "bm25" not in self.lists:
             return np.ones(tokens.shape)
-        trust = np.minimum(1.0, self.question_tokens / tokens)
-        return np.where(trust < LEAST_TRUST, 0.0, trust)
+        weight = np.minimum(1.0, self.question_tokens / tokens)
+        return np.where(weight < _SMALLEST_WEIGHT, 0.0, weight)
 
 
 def named(system):
