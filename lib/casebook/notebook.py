@@ -64,6 +64,11 @@ class Chapter:
 
     # --- answers
 
+    @property
+    def headlines(self):
+        """The answers so far, in their order."""
+        return list(self._answers.values())
+
     def answer(self, question, row, **fields):
         """Answer a question by a row of `contrasts` or of `estimates`, or by the fields of a `Headline`.
 
@@ -82,12 +87,12 @@ class Chapter:
             }
             answer = Headline.of(row, question, **common | systems | fields)
         self._answers[question] = answer
-        self.outputs.headlines(*self._answers.values())
+        self.outputs.headlines(*self.headlines)
         return answer
 
     def answers(self, bullets=()):
         """Show all answers, the first one in bold, and below them what else a reader has to know."""
-        answers = self.outputs.headlines(*self._answers.values())
+        answers = self.outputs.headlines(*self.headlines)
         return Markdown("\n".join([*filter(None, [answers]), *(f"- {text}" for text in bullets)]))
 
     # --- figures and tables

@@ -47,9 +47,13 @@ def test_every_chapter_opens_with_question_answer_and_figure(path):
     assert "**Question.**" in book.cells[0].source
     assert book.cells[1].source.partition("\n")[0].lower().endswith("answer")
     code = [cell.source for cell in book.cells if cell.cell_type == "code"]
-    said = "outputs.headlines(" if any("outputs.headlines(" in s for s in code) else "Markdown("
+    marks = {
+        "answer": ["chapter.answers(", "Markdown("],
+        "figure": ["chapter.draw("],
+        "table": ["chapter.show(", "chapter.display("],
+    }
     answer, picture, table = (
-        next(n for n, s in enumerate(code) if mark in s)
-        for mark in (said, "outputs.figure(", "Table(")
+        next(n for mark in names for n, source in enumerate(code) if mark in source)
+        for names in marks.values()
     )
     assert answer <= picture <= table

@@ -19,7 +19,7 @@ REQUIRED = {
     "retrieval_ablation": "reciprocal_rank_fusion weighted_sum maximal_marginal_relevance MaxSimReranker BM25Index",
     "counterfactual_sensitivity": "rbo placebo_edits mean_displacement normalised_footrule explain_result explain_edge",
     "run_registry": "contrasts gate_verdict",
-    "embedding_shift": "learn_posneg learn_ridge cross_fit evaluate_shift oracle fit_tau judge",
+    "embedding_shift": "learn_posneg learn_ridge cross_fit evaluate_shift oracle fit_tau judge_shift",
     "explanation_quality": "faithfulness documented_faithfulness separation threshold_sweep quote_states",
     "inference": "bootstrap_mean wilson newcombe paired_randomization holm",
     "agreement": "fleiss_kappa krippendorff_alpha gwet_ac1 scott_pi cohen_kappa",

@@ -150,16 +150,16 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", reference="The landlord looks after it, by the agreement.")
     chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
-    assert not [each for each in chapter["headlines"] if "agree" in each.question]
+    assert not [each for each in chapter["chapter"].headlines if "agree" in each.question]
     assert [
         text
-        for text in chapter["bullets"]
+        for text in chapter["level_bullets"] + chapter["caution_bullets"]
         if text.startswith("Agreement with the references: token F1 0.")
     ]
     chapter = cells_of(
         "10_assistant.ipynb", run="t", log=str(path), n_resamples=200, agreement_level=0.8
     )
-    (each,) = [each for each in chapter["headlines"] if "agree" in each.question]
+    (each,) = [each for each in chapter["chapter"].headlines if "agree" in each.question]
     assert (each.answer, each.null, each.against) == ("No, less", 0.8, "the level wanted, 0.8")
     wrong = Cell("mine", "10_assistant.ipynb", {"log": str(path), "agreement_level": "high"})
     with pytest.raises(
@@ -171,9 +171,8 @@ def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path
 def test_answers_that_are_grounded_in_any_context_tell_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = own_log(tmp_path / "a.jsonl", answer="The landlord looks after it.")
-    (each, *_) = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)[
-        "headlines"
-    ]
+    chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)["chapter"]
+    each = chapter.headlines[0]
     assert each.sentence == "Cannot be measured here: no row differs (7 questions)."
 
 
@@ -181,8 +180,8 @@ def test_templates_have_no_headline(tmp_path, monkeypatch):
     """F1: the front page had answers of an assistant that there was not."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     chapter = cells_of("10_assistant.ipynb", run="t", dataset="smoke", n_resamples=200)
-    assert chapter["headlines"] == [] and not list(tmp_path.rglob("headlines/*"))
-    assert "A demonstration on templates" in chapter["answer"]
+    assert chapter["chapter"].headlines == [] and not list(tmp_path.rglob("headlines/*"))
+    assert "A demonstration on templates" in chapter["opening"]
 
 
 @pytest.mark.slow
@@ -270,8 +269,8 @@ def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, ro
     path = tmp_path / "log.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
     chapter = cells_of("10_assistant.ipynb", run="t", log=str(path), n_resamples=200)
-    assert not [each for each in chapter["headlines"] if each.verdict in ("helps", "hurts")]
-    assert chapter["numbers"]
+    assert not [each for each in chapter["chapter"].headlines if each.verdict in ("helps", "hurts")]
+    assert (tmp_path / "results/t/numbers/assistant.json").is_file()
 
 
 def cells_of(notebook, **parameters):

@@ -262,7 +262,7 @@ def test_help_is_quick():
     [
         ("run", "batch.run", "run_batch", "workers retries"),
         ("report", "batch.run", "run_batch", "workers retries"),
-        ("agreement", "measures.agreement", "krippendorff_alpha", "n_resamples=n_resamples"),
+        ("agreement", "measures.agreement", "krippendorff_alpha", "resamples=n_resamples"),
         (
             "answer",
             "assistant.answer",
@@ -270,8 +270,8 @@ def test_help_is_quick():
             "k timeout retries max_bytes max_tokens",
         ),
         ("explain score", "explain.study", "score_explanations", "foreign resamples=n_resamples"),
-        ("factcheck run", "factcheck.score", "as_report", "n_resamples=n_resamples"),
-        ("raters analyse", "raters.analysis", "analyse", "resamples permutations"),
+        ("factcheck run", "factcheck.score", "as_report", "resamples=n_resamples"),
+        ("raters analyse", "raters.analysis", "analyse", "resamples=n_resamples permutations"),
         ("raters audit", "raters.analysis", "validity", "permutations"),
         ("raters forms", "raters.forms", "Plan", "margin win_rate"),
         ("raters simulate", "raters.simulate", "Truth", "effect ties blank"),
