@@ -559,7 +559,8 @@ def answer_lines(analysis):
     ]
     if not analysis.votes.registered:
         lines.append(
-            "Nothing was registered: these votes came without a sealed key and its pre-registration."
+            "Nothing was registered: "
+            "these votes came without a sealed key and its pre-registration."
         )
     lines += _rating_lines(tables["rating_tests"])
     share = _bounds(side, "left_choice", "left_choice low", "left_choice high")

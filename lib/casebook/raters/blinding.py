@@ -131,7 +131,7 @@ def content_audit(panel, permutations=200, seed=0):
 
 
 def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
-    """Train a classifier to tell two systems by their texts; p by exchanging labels within items."""
+    """Train a classifier to tell two systems by their texts; p by swapping labels within items."""
     focus = list(focus)
     other = list(other)
     n = len(focus)

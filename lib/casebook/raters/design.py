@@ -1,6 +1,7 @@
 """Design of a blind study: which items are judged, by whom, in which order and on which side.
 
-Sides, order and ids follow from the secret of the study: from the public seed a rater could compute them.
+Sides, order and ids follow from the secret of the study: from the public seed a rater could compute
+them.
 """
 
 import hashlib
@@ -54,7 +55,7 @@ def seal(secret, content):
 
 
 def draw_items(items, count=None, strata=None, seed=0):
-    """Draw items at random, in proportion to the strata if there are any; one row per item, drawn or not."""
+    """Draw items at random, in proportion to the strata; one row per item, drawn or not."""
     count = len(items) if count is None else count
     check_count("items", count)
     if count > len(items):
@@ -73,7 +74,7 @@ def draw_items(items, count=None, strata=None, seed=0):
 
 
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters: a row per presentation, with its place in the form and the systems' sides."""
+    """Assign comparisons to raters: a row each, with its place and the systems' sides."""
     items = list(items)
     systems = list(systems)
     raters = list(raters)
@@ -184,14 +185,17 @@ def _unlinked(groups, size):
 
 
 def _apart(apart, size, kind, what):
-    return f"{apart} of {size} {kind} share no item with the others: raise the {what} per item or draw more items"
+    return (
+        f"{apart} of {size} {kind} share no item with the others: "
+        f"raise the {what} per item or draw more items"
+    )
 
 
 def balanced_sides(rows, columns, rng):
-    """Colour the cells of an incomplete table so that every row and every column has half of each colour.
+    """Colour the cells of an incomplete table: half of each colour in every row and column.
 
-    Cells are paired at random within rows and within columns, and the two of a pair get opposite colours: the pairs
-    form paths and even cycles, so this always succeeds (de Werra 1971).
+    Cells are paired at random within rows and within columns, and the two of a pair get opposite
+    colours: the pairs form paths and even cycles, so this always succeeds (de Werra 1971).
     """
     links = [_pairs(rows, rng), _pairs(columns, rng)]
     coins = rng.integers(0, 2, len(rows)).astype(bool).tolist()

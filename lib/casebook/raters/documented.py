@@ -1,7 +1,7 @@
 """The documented analysis, reproduced line by line for parity, and the study that it was made for.
 
-What it leaves out stands beside it in `casebook.raters.analysis`: votes of one item are dependent, ties carry
-information, and a mean or a kappa without an interval says little.
+What it leaves out stands beside it in `casebook.raters.analysis`: votes of one item are dependent,
+ties carry information, and a mean or a kappa without an interval says little.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ RECONSTRUCTION = "reconstruction"
 
 
 def documented_analysis(forms):
-    """Compute everything that the document prints, under its keys, from (name, rows) of each form."""
+    """Compute what the document prints, under its keys, from (name, rows) of each form."""
     every = [row for _, rows in forms for row in rows]
     return {
         PER_RATER: {name: documented_preference(_votes(rows)) for name, rows in forms},
@@ -107,7 +107,7 @@ def _stripped(value):
 
 
 def _votes(rows):
-    """Give 1 for RAG, -1 for BASE, 0 for a tie; NaN if key or preference is not spelt as documented."""
+    """Give 1 for RAG, -1 for BASE, 0 for a tie; NaN where a cell is not spelt as documented."""
     votes = []
     for row in rows:
         side = _stripped(row["side"])
@@ -211,7 +211,8 @@ def votes_of(dataset):
 
 
 DEALT = "dealt_at_random"
-# What depends on who cast which vote, on which side or in which place: published figures do not fix it.
+# What depends on who cast which vote, on which side or in which place: published figures do not fix
+# it.
 _DEALT = (
     "cohen_kappa",
     "leave_one_out",

@@ -95,7 +95,7 @@ class FormLayout:
         return [column for column in self.columns if column.kind in {"choice", "rating"}]
 
     def rubric_lines(self, kind, guess=None):
-        """Give the task and the points of each scale for such raters, in lines of one cell or two."""
+        """Give the task and the points of each scale for such raters, as lines of cells."""
         lines = [(text,) for text in self.task]
         if guess:
             lines.append((f"guess, after the ratings: {guess} S1, S2, or DK (do not know).",))
@@ -163,8 +163,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     Parameters
     ----------
     answers : pandas.DataFrame
-        One row per item: ``item_id``, ``prompt``, ``stratum``, and a column of answers per system, as `read_answers`
-        gives them.
+        One row per item: ``item_id``, ``prompt``, ``stratum``, and a column of answers per system,
+        as `read_answers` gives them.
     folder : path-like
         New folder. ``for_raters`` goes to the raters, ``sealed`` is kept back.
     plan : Plan
@@ -177,8 +177,8 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     Returns
     -------
     dict
-        The report: the draw, the balance of sides, texts that had to be changed, answers that name a system or are
-        identical, and the pre-registration with the power of the primary test.
+        The report: the draw, the balance of sides, texts that had to be changed, answers that name
+        a system or are identical, and the pre-registration with the power of the primary test.
 
     Raises
     ------
@@ -190,10 +190,12 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import pandas as pd
-    >>> answers = pd.DataFrame({"item_id": [f"q{n}" for n in range(8)], "prompt": "May I?", "stratum": "all"})
+    >>> answers = pd.DataFrame({"item_id": [f"q{n}" for n in range(8)], "prompt": "May I?"})
+    >>> answers["stratum"] = "all"
     >>> answers = answers.assign(new=[f"Yes, s. {n}." for n in range(8)], old="It depends.")
     >>> with TemporaryDirectory() as place:
-    ...     report = make_forms(answers, Path(place, "pilot"), Plan("pilot", {"r1": "lay", "r2": "expert"}))
+    ...     plan = Plan("pilot", {"r1": "lay", "r2": "expert"})
+    ...     report = make_forms(answers, Path(place, "pilot"), plan)
     ...     sorted(path.name for path in Path(place, "pilot").iterdir())
     ['for_raters', 'preregistration.json', 'sealed']
     >>> [(row["rater"], row["system"], row["left"]) for row in report["balance"]][:2]
@@ -248,7 +250,7 @@ def systems_of(answers):
 
 
 def _paired_rows(design, texts, secret):
-    """Give the rows of all forms, in the order of the design: ids, texts, and what will be sealed."""
+    """Give the rows of all forms, in the order of the design, with what will be sealed."""
     rows = design.rename(columns={"item_id": "item"}).drop(columns="place")
     ids = []
     left_texts = []
@@ -286,7 +288,7 @@ def _words_of_one_system(texts, systems):
 
 
 def check_plan(plan, systems):
-    """Refuse a plan that cannot be, and names of study and raters that are not safe, or that tell a system."""
+    """Refuse a plan that cannot be, and names that are not safe or that tell a system."""
     try:
         TypeAdapter(Plan).validate_python(vars(plan))
     except ValidationError as error:
@@ -473,7 +475,7 @@ def _write(folder, plan, layout, forms, key, registered, report):
 
 
 def _sealed_rows(rows, layout):
-    """Give what is sealed of a form: the id of each row, what raters do not see, hashes of texts."""
+    """Give what is sealed of a form: ids, what raters do not see, and hashes of texts."""
     hidden = [name for name in rows if name != "rater" and name not in layout.names]
     sealed = []
     for row in rows.to_dict("records"):
@@ -485,7 +487,7 @@ def _sealed_rows(rows, layout):
 
 
 def _write_rubrics(folder, plan, layout, digest):
-    """Write the rubric beside forms in CSV, which has no second sheet, once for each kind of rater."""
+    """Write the rubric beside forms in CSV, which has no second sheet, for each kind of rater."""
     for kind in sorted(set(plan.raters.values())):
         lines = layout.rubric_lines(kind, plan.guess)
         lines += [(), ("study", plan.study), *digest.items()]
@@ -572,7 +574,7 @@ class Fields:
 
 
 def read_answers(files, fields=None, *, common=False):
-    """Read the answers of several systems (name to file) and join them by item: the frame, and an account."""
+    """Read the answers of several systems (name to file), joined by item, and an account."""
     fields = fields or Fields()
     rows = []
     for system, path in files.items():
@@ -603,9 +605,10 @@ def _text(path, line, record, field):
 
 
 def answers_of_log(log, systems=None, *, common=False, stratum=None):
-    """Arrange a log (`casebook.assistant.log.read_log`) as `make_forms` takes it: the frame, and an account.
+    """Arrange a log (of `read_log`) as `make_forms` takes it: the frame, and an account.
 
-    ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names a column of it.
+    ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names
+    a column of it.
     """
     known = list(dict.fromkeys(log["system"]))
     unknown = [name for name in systems or () if name not in known]
@@ -631,7 +634,7 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
 
 
 def _joined_answers(table, files, common):
-    """Join answers (item, prompt, stratum, system, answer) by item; ``files`` says where those of a system stand."""
+    """Join answers by item; ``files`` says where those of each system stand."""
     systems = list(files)
     if len(systems) < 2:
         remedy = (
@@ -641,7 +644,8 @@ def _joined_answers(table, files, common):
             f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy
         )
     asked = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
-    wide = table.pivot(index="item", columns="system", values="answer").loc[asked.index, systems]  # noqa: PD010
+    wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
+    wide = wide.loc[asked.index, systems]
     missing = {
         name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()
     }

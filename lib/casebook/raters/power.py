@@ -36,7 +36,7 @@ def sign_test_power(n, win_rate, *, alpha=0.05):
 
 
 def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
-    """Number of votes from which on the sign test keeps a power, whatever larger number is taken."""
+    """Number of votes from which on the sign test keeps a power."""
     z = special.ndtri(1 - alpha / 2) + special.ndtri(power)
     guess = (z / max(abs(2 * win_rate - 1), 1e-9)) ** 2
     if guess > MOST_VOTES:
@@ -46,7 +46,7 @@ def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
 
 
 def power_table(win_rates=WIN_RATES, *, design_effect, alpha=0.05):
-    """Votes needed to find a preference, for several true win rates: independent ones, and clustered ones."""
+    """Votes needed to find a preference, independent and clustered, by true win rate."""
     votes = [sign_test_sample_size(rate, alpha=alpha) for rate in win_rates]
     reached = [
         float(sign_test_power(n, rate, alpha=alpha))
@@ -73,7 +73,7 @@ def log_odds_of(win_rate, sd):
 def simulate_votes(
     studies, items, raters, *, win_rate=0.5, tie_rate=0.0, item_sd=0.0, rater_sd=0.0, seed=0
 ):
-    """Draw the votes [studies, items, raters] of many panels; items and raters lean by normal log odds."""
+    """Draw the votes [studies, items, raters] of many panels; leanings are normal log odds."""
     for name, size in (("studies", studies), ("items", items), ("raters", raters)):
         check_count(name, size)
     rng = np.random.Generator(stream(seed, "simulated votes"))
@@ -155,8 +155,8 @@ def interval_coverage(
 ):
     """Share of simulated studies whose interval of the win rate holds the truth.
 
-    The truth for new items is the win rate of the raters of that study on all items that there could be; for new items
-    and raters it is `win_rate`.
+    The truth for new items is the win rate of the raters of that study on all items that there
+    could be; for new items and raters it is `win_rate`.
     """
     rng = np.random.Generator(stream(seed, "interval coverage"))
     mean = log_odds_of(win_rate, float(np.hypot(item_sd, rater_sd)))

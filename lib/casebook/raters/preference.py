@@ -1,7 +1,7 @@
 """Preference between two systems: counts and tests of votes, and the win rate with its intervals.
 
-A vote is 1 (the first system is preferred), 0 (tie), -1 or NaN; votes form a matrix of items x raters. Votes on one
-item depend on each other, and so do votes of one rater.
+A vote is 1 (the first system is preferred), 0 (tie), -1 or NaN; votes form a matrix of items x
+raters. Votes on one item depend on each other, and so do votes of one rater.
 """
 
 import math
@@ -92,7 +92,7 @@ def win_tie_loss_table(votes):
 
 @dataclass(frozen=True)
 class Flips:
-    """Mean of items with its sign-flip test, the interval that inverts it, and the p-value's Monte Carlo error."""
+    """Mean of items with its sign-flip test, the inverted interval, and the p-value's error."""
 
     interval: Interval
     pvalue: float | None
@@ -100,7 +100,7 @@ class Flips:
 
 
 def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
-    """Test and bound the mean of the items' means, for these raters and other items, by turning signs of items."""
+    """Test and bound the mean of the items' means by turning signs of items."""
     X = np.asarray(table, dtype=float)
     X = X[np.isfinite(X).any(axis=1)]
     known = np.isfinite(X).sum(axis=1)
@@ -108,7 +108,8 @@ def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     sums = np.nansum(X, axis=1)
     if not n:
         return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
-    # Means of items are whole numbers over a common denominator: all patterns can be counted by their sums.
+    # Means of items are whole numbers over a common denominator: all patterns can be counted by
+    # their sums.
     common = math.lcm(*(int(k) for k in known))
     values = sums * (common / known)
     mean = float(values.sum() / (n * common))
@@ -194,7 +195,7 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
 
 
 def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
-    """Win rate, ties as half: these raters (sign-flip of items), new ones (t of items and raters)."""
+    """Win rate, ties as half, for these raters (sign-flip) and for new ones (t)."""
     V = np.asarray(votes, dtype=float)
     flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
     crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
@@ -268,7 +269,7 @@ def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
 
 
 def win_rate(votes, *, unit="item", ties="drop", level=0.95, n_resamples=10_000, seed=0):
-    """Share of votes that the first system wins, for new votes, items, raters, or items and raters."""
+    """Share of votes that the first system wins, with an interval by what would be new."""
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     if ties == "drop":
         scores[scores == 0.5] = np.nan
@@ -315,7 +316,7 @@ def preference_intervals(votes, *, n_resamples=10_000, seed=0):
 
 
 def equivalence(votes, *, margin=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0):
-    """Compare the win rate with a range of no difference, by two one-sided t tests; ties as half."""
+    """Compare the win rate, ties as half, with a range of no difference: two one-sided tests."""
     low, high = margin
     rate = win_rate(
         votes, unit="item", ties="half", level=1 - alpha, n_resamples=n_resamples, seed=seed
@@ -358,7 +359,7 @@ class PositionEffect:
 
 
 def position_effect(votes, on_the_left):
-    """Measure what the side does; `on_the_left` says where the first system stood, where a vote was cast."""
+    """Measure what the side does; `on_the_left` says where the first system stood left."""
     V = np.asarray(votes, dtype=float)
     left = np.asarray(on_the_left)
     cast = ~np.isnan(V)
@@ -383,7 +384,7 @@ def position_effect(votes, on_the_left):
 
 
 def dependence(votes, *, n_resamples=2_000, seed=0):
-    """Say how far votes depend on each other: by item (ICC and what it costs), and as raters differ."""
+    """Measure how votes depend on each other: by item (ICC), and as raters differ."""
     scores = (np.asarray(votes, dtype=float) + 1) / 2
     scores = scores[~np.isnan(scores).all(axis=1)]
     sizes = (~np.isnan(scores)).sum(axis=1)

@@ -200,7 +200,8 @@ def likert_summary(ratings, *, n_resamples=10_000, seed=0):
     rows = []
     for scale in LIKERT_SCALES:
         for system, part in ratings.groupby("system", sort=False):
-            table = part.pivot(index=["item_id", "chunk"], columns="rater", values=scale)  # noqa: PD010
+            by_rater = part.set_index(["item_id", "chunk", "rater"])[scale]
+            table = by_rater.unstack("rater")  # noqa: PD010
             ratings_of_scale = part[scale].dropna()
             rows.append(
                 {

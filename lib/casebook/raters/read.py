@@ -1,4 +1,4 @@
-"""Returned forms: every cell read, every defect named, nothing left out unsaid; then joined with the key."""
+"""Returned forms: every cell read, every defect named; then joined with the key."""
 
 import hmac
 import os
@@ -72,7 +72,7 @@ def defect_table(defects):
 
 @dataclass(frozen=True, eq=False)
 class ReturnedForm:
-    """One rater's form as it came back: a row per judgement, NaN where a rating is missing, and its defects."""
+    """One rater's form as it came back: a row per judgement, NaN for no rating; and defects."""
 
     path: Path
     rater: str
@@ -85,10 +85,10 @@ class ReturnedForm:
 
 
 def read_forms(paths, columns=None):
-    """Read returned forms (.xlsx, .xlsm, .csv, or folders of them), ours or in the documented layout.
+    """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
-    ``columns`` maps documented columns to their names in the files. A form's rater is its file's base name, with its
-    folder where several have one name.
+    ``columns`` maps documented columns to their names in the files. A form's rater is its file's
+    base name, with its folder where several have one name.
     """
     files = expand(paths)
     # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
@@ -161,7 +161,8 @@ def renamed(path, sheets, columns):
     for given, documented in wanted.items():
         if not any(given in sheet.table for sheet in sheets):
             raise InputError(
-                f"{path}: no column {given!r}, which is to be read as {documented!r}; {_columns(sheets)}"
+                f"{path}: no column {given!r}, which is to be read as {documented!r}; "
+                f"{_columns(sheets)}"
             )
 
     def named(name, table):
@@ -250,7 +251,7 @@ def _rows(path, sheet, layout, report):
 
 
 def _read_cell(column, cell):
-    """Give what a cell says, and, if anything is wrong with it, kind, content and effect of the problem."""
+    """Give what a cell says, and kind, content and effect of a problem, if there is one."""
     if not column.choices:
         return ("" if cell is None else str(cell),)
     text = "" if cell is None else str(cell).strip()
@@ -363,11 +364,12 @@ class Votes:
 
 
 def open_forms(forms, key=None, side_column=None, last_column=False, force=False):
-    """Unblind forms of preferences with the sealed key, or with the key that they carry in a column.
+    """Unblind forms of preferences with the sealed key, or with their own key column.
 
-    ``key`` is a file or the folder of the study, by default the key that lies with the forms. ``side_column`` says on
-    which side, S1 or S2, the system under study stands; ``last_column`` takes the last one for it if there is none of
-    that name, and ``force`` unblinds although forms are missing.
+    ``key`` is a file or the folder of the study, by default the key that lies with the forms.
+    ``side_column`` says on which side, S1 or S2, the system under study stands; ``last_column``
+    takes the last one for it if there is none of that name, and ``force`` unblinds although forms
+    are missing.
     """
     for form in forms:
         if form.layout.name != "paired":
@@ -383,7 +385,8 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
         votes = unblind(forms, read_key(key), force=force)
     elif any(form.ours for form in forms) and not side_column:
         raise InputError(
-            f"{forms[0].path}: these forms are blind: give the sealed key, or the folder of the study"
+            f"{forms[0].path}: these forms are blind: "
+            "give the sealed key, or the folder of the study"
         )
     else:
         votes = read_votes(forms, side_column, last_column=last_column)
@@ -393,7 +396,7 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
 
 
 def key_beside(forms):
-    """Find the key of a study in the folder of its forms, or above it; forms that carry their key need none."""
+    """Find the key of a study in the folder of its forms, or above it, unless they carry it."""
     if any(SIDE_COLUMN in form.rows for form in forms):
         return None
     folders = dict.fromkeys(
@@ -404,10 +407,10 @@ def key_beside(forms):
 
 
 def read_key(path):
-    """Read the key of a study, a file or in its folder, with what was registered; one is not used without the other.
+    """Read the key of a study, a file or in its folder, together with what was registered.
 
-    The pre-registration lies beside the key, or in the folder above. It holds the SHA-256 of the key, and a seal that
-    only the secret in the key can make.
+    The pre-registration lies beside the key, or in the folder above. It holds the SHA-256 of the
+    key, and a seal that only the secret in the key can make.
     """
     path = Path(path)
     file = path / SEALED / KEY if path.is_dir() else path
@@ -433,7 +436,7 @@ def read_key(path):
 
 
 def _registration(key_file, secret):
-    """Read the pre-registration of a key, and refuse either if it was altered since the forms were made."""
+    """Read the pre-registration of a key, and refuse either if it was altered."""
     places = [folder / PREREGISTRATION for folder in (key_file.parent, key_file.parent.parent)]
     file = next((place for place in places if place.is_file()), None)
     if file is None:
@@ -480,13 +483,14 @@ def unblind_likert(forms, key, *, force=False):
 
 
 def _opened(forms, key, layout, force):
-    """Rows of all forms with what is sealed of them, the defects, and raters whose form is not in."""
+    """Rows of all forms with what is sealed of them, defects, and raters without a form."""
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
     for form in forms:
         if form.key_sha256 not in (None, key["key_sha256"]):
             raise InputError(
-                f"{form.path}: was made with another key: its sheet {ABOUT_SHEET!r} has another SHA-256"
+                f"{form.path}: was made with another key: "
+                f"its sheet {ABOUT_SHEET!r} has another SHA-256"
             )
     rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
     owners = {}
@@ -593,7 +597,10 @@ def key_column(path, columns, wanted=None, last_column=False):
     wanted = wanted or SIDE_COLUMN
     if wanted in columns or (last_column and columns):
         return wanted if wanted in columns else columns[-1]
-    remedy = "name it with --side-col, give the sealed key with --key, or allow the last column with --last-column"
+    remedy = (
+        "name it with --side-col, give the sealed key with --key, "
+        "or allow the last column with --last-column"
+    )
     what = f"no key column {wanted!r} (which side, S1 or S2, is the system under study)"
     raise InputError(f"{path}: has {what}; it has {', '.join(columns)}: {remedy}")
 
@@ -635,5 +642,8 @@ def _item_column(form):
     if "prompt_id" not in gone:
         return "prompt_id"
     names = ", ".join(name for name in form.rows if name not in {"row", *gone})
-    lacks = f"sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', which name the items; it has {names}"
+    lacks = (
+        f"sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', "
+        f"which name the items; it has {names}"
+    )
     raise InputError(f"{form.path}: {lacks}: name one with --map prompt_text=COLUMN")

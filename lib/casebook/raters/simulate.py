@@ -19,7 +19,7 @@ LIKERT_RATED = [column.name for column in LIKERT.answers]
 
 @dataclass(frozen=True)
 class Truth:
-    """How the simulated panel judges: log odds for the focus, spreads, the left side's bonus, shares."""
+    """How the simulated panel judges: log odds for the focus and left, spreads, shares."""
 
     effect: float = 0.7
     item_sd: float = 1.3
@@ -87,7 +87,7 @@ def fill_forms(study, folder, truth=None, *, seed=0):
 
 
 def _judge(odds, truth, rng):
-    """Judge one comparison, given the log odds that the left answer wins: preference and ratings."""
+    """Judge one comparison, given the log odds that the left answer wins."""
     preferred = "S1" if rng.random() < special.expit(odds) else "S2"
     if rng.random() < truth.ties:
         preferred = "Tie"
