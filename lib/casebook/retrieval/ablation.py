@@ -364,19 +364,22 @@ def by_unit(rows):
 def best_sentence(comparison, where):
     """Name the best system, whichever it is, and those that cannot be distinguished from it."""
     table = comparison.systems
-    best, classes = table.iloc[0], table["tie_class"].str.split(",").map(set)
+    best = table.iloc[0]
+    classes = table["tie_class"].str.split(",").map(set)
     tied = [
-        named(name)
-        for name, own in zip(table["system"][1:], classes[1:], strict=True)
-        if own & classes[0]
+        named(system)
+        for system, classes_of_system in zip(table["system"][1:], classes[1:], strict=True)
+        if classes_of_system & classes[0]
     ]
     interval = bounds_text(best["low"], best["high"])
     text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
-    text += f" (nDCG@10 {best['mean']:.3f} {interval})"
+    text += f" (nDCG@10 {best['value']:.3f} {interval})"
     if len(table) == 1:
         return f"{text}."
-    shown = "all others" if 1 < len(tied) == len(table) - 1 else ", ".join(tied) or "none"
-    return f"{text}. Not distinguishable from it: {shown}."
+    names = ", ".join(tied) or "none"
+    if 1 < len(tied) == len(table) - 1:
+        names = "all others"
+    return f"{text}. Not distinguishable from it: {names}."
 
 
 def halves(data):
