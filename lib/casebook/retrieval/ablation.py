@@ -372,7 +372,7 @@ def best_sentence(comparison, where):
     ]
     interval = bounds_text(best["low"], best["high"])
     text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
-    text += f" (nDCG@10 {best['mean']:.3f} {interval})"
+    text += f" (nDCG@10 {best['value']:.3f} {interval})"
     if len(table) == 1:
         return f"{text}."
     shown = "all others" if 1 < len(tied) == len(table) - 1 else ", ".join(tied) or "none"
