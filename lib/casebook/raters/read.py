@@ -537,12 +537,12 @@ def _joined(form, rater, sealed, defects):
     return rows.assign(place=np.arange(1, len(rows) + 1))
 
 
-TEXT_COLUMNS = {
+TEXT_COLUMN_OF_FORM = {
     "prompt_text": "prompt",
     "system1_output": "text_left",
     "system2_output": "text_right",
 }
-RATING_COLUMNS = {
+RATING_COLUMN_OF_FORM = {
     f"{scale}_{form_side}": f"{scale}_{side}"
     for form_side, side in FORM_SIDES.items()
     for scale in PAIRED_SCALES
@@ -556,10 +556,10 @@ JUDGEMENT_COLUMNS = [
     "right",
     "preferred",
     "choice",
-    *RATING_COLUMNS.values(),
+    *RATING_COLUMN_OF_FORM.values(),
     "comment",
     "guess",
-    *TEXT_COLUMNS.values(),
+    *TEXT_COLUMN_OF_FORM.values(),
     "stratum",
 ]
 
@@ -571,7 +571,7 @@ def decode_judgements(rows):
     preferred = rows["preferred"]
     choices = [preferred == "S1", preferred == "S2", (preferred == "Tie") & left.notna()]
     choice = np.select(choices, [left, right, "Tie"], None)
-    rows = rows.rename(columns=TEXT_COLUMNS | RATING_COLUMNS).assign(choice=choice)
+    rows = rows.rename(columns=TEXT_COLUMN_OF_FORM | RATING_COLUMN_OF_FORM).assign(choice=choice)
     return rows.reindex(columns=JUDGEMENT_COLUMNS)
 
 
