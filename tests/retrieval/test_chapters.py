@@ -54,7 +54,8 @@ def run_chapter(tmp_path, monkeypatch):
 
     def run(name, **parameters):
         page, variables = [], {}
-        monkeypatch.setattr(IPython.display, "display", lambda value: page.append(shown(value)))
+        for module in (IPython.display, casebook.notebook):
+            monkeypatch.setattr(module, "display", lambda value: page.append(shown(value)))
         cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
         for cell in [cell for cell in cells if cell["cell_type"] == "code"]:
             body = ast.parse("".join(cell["source"])).body
