@@ -178,7 +178,7 @@ Chunks = namedtuple("Chunks", "texts owner start end")
 
 
 def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
-    """Cut documents into windows of words that share `overlap` words, each read whole by an encoder."""
+    """Cut documents into overlapping windows of words, each read whole by an encoder."""
     assert 0 <= overlap < max_words
     spans = []
     for owner, text in enumerate(texts):
@@ -231,7 +231,7 @@ def _window_end(words, begin, end, fits):
 
 
 def most_central(chunks, limit):
-    """Limit each document to the chunks that score highest by BM25 for the document as the query."""
+    """Limit each document to the chunks with the highest BM25 for the document as the query."""
     sizes = np.bincount(chunks.owner)
     if limit is None or sizes.max(initial=0) <= limit:
         return chunks

@@ -29,7 +29,8 @@ from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
 DEPTH = 100
-# Lists that also match other words lose weight as queries grow: by this power of the semantic weight.
+# Lists that also match other words lose weight as queries grow: by this power of the semantic
+# weight.
 _WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
 # Passages fetched for each document wanted; more are fetched when they are too few.
 _OVERSAMPLING = 4

@@ -34,7 +34,7 @@ class RankedLists:
 
     @classmethod
     def of(cls, rows, ids, scores, n_queries, depth=None):
-        """Lists of entries that are in order, queries ascending; of each query the first `depth`."""
+        """Lists of sorted entries, queries ascending; of each query the first `depth`."""
         columns = np.arange(rows.size) - np.searchsorted(rows, rows)
         if depth is None:
             depth = columns.max(initial=0) + 1
@@ -131,7 +131,7 @@ def from_scores(scores, k):
 
 
 def rank_entries(rows, ids, scores, n_queries, depth=None, ranks=None):
-    """Sort entries of many queries by score, equal ones by rank; they come with their ids ascending."""
+    """Sort entries, whose ids ascend in each query, by score, equal ones by rank."""
     keys = (-scores, rows) if ranks is None else (ranks, -scores, rows)
     order = np.lexsort(keys)
     return RankedLists.of(rows[order], ids[order], scores[order], n_queries, depth)
@@ -161,7 +161,7 @@ def padded(block, width, fill):
 
 
 def collapse(lists, owner):
-    """Turn lists of passages into lists of documents, each at its best passage; give those passages too."""
+    """Turn lists of passages into lists of documents at their best passages, and these passages."""
     owner = np.asarray(owner, np.int64)
     rows, columns = np.nonzero(lists.ids >= 0)
     best = _without_repeats(rows, owner[lists.ids[rows, columns]])
@@ -216,7 +216,8 @@ def metadata_mask(documents, where):
     """Mark the documents that satisfy all conditions.
 
     A condition maps a column to a value, a list of values, or {operator: operand}. Operators are
-    eq, ne, gt, gte, lt, lte, in and not_in. A document without a value satisfies no condition on it.
+    eq, ne, gt, gte, lt, lte, in and not_in. A document without a value satisfies no condition on
+    it.
     """
     mask = np.ones(len(documents), dtype=bool)
     for column, condition in (where or {}).items():
