@@ -13,7 +13,6 @@ from casebook.readers import read_yaml
 from casebook.runs.headlines import Headline
 from casebook.runs.outputs import Markdown, RunOutputs
 from casebook.tables import Table, p_value, with_interval, with_intervals
-from casebook.verdicts import INTERVAL_BY_UNIT
 
 TITLES = Path(__file__).with_name("titles.yml")
 SYSTEM_COLUMNS = ("system", "against")
@@ -137,16 +136,16 @@ class Chapter:
         display(Table(self.for_readers(table, titles, digits), caption, digits, formats))
 
     def for_readers(self, frame, titles=None, digits=3):
-        """Give a frame under readers' names, its intervals joined to their values, without columns that are empty.
+        """Give a frame under readers' names, with its intervals joined to their values.
 
-        That an interval is by unit is left out of the reasons: the captions say it once.
+        A column ``reason`` that says nothing is left out.
         """
         table = frame.copy()
         for column in table.columns.intersection(SYSTEM_COLUMNS):
             table[column] = table[column].map(self.name)
         if "reason" in table:
-            table["reason"] = table["reason"].mask(table["reason"] == INTERVAL_BY_UNIT)
-            if table["reason"].isna().all():
+            reasons = table["reason"].mask(table["reason"] == "")
+            if reasons.isna().all():
                 table = table.drop(columns="reason")
         if {"low", "high"} <= set(table):
             value = table.columns[table.columns.get_loc("low") - 1]

@@ -7,6 +7,7 @@ import re
 import IPython.display
 import pytest
 
+import casebook.notebook
 from casebook import paths
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
