@@ -175,7 +175,7 @@ def test_the_held_out_half_leads_with_baselines_of_the_development_half(
     assert first["unit"] == "held-out questions" and first["n"] == len(halves["test"].queries)
     choosing = f"on the {len(halves['dev'].queries)} development questions"
     assert first["against"].endswith(f"the best simple search {choosing}")
-    means = variables["developed"].scores["nDCG@10"].mean()
+    means = variables["on_development"].scores["nDCG@10"].mean()
     assert variables["best"] == means[["bm25", "dense"]].idxmax()
     rows = written(tmp_path, "contrasts")["retrieval_ablation"][halves["test"].name]["nDCG@10"]
     assert first["value"] in [row["difference"] for row in rows]
