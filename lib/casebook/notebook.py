@@ -29,10 +29,11 @@ class Chapter:
     experiment : str
         First key of ``numbers.json`` and ``contrasts.json``.
     data : dataset or str
-        What `casebook.data.load` gives: its name is the second key of both, its key the data set of the answers, its
-        cluster what dependent units belong to. Or one name for both.
+        What `casebook.data.load` gives: its name is the second key of both, its key the data set of
+        the answers, its cluster what dependent units belong to. Or one name for both.
     cluster : str, optional
-        What a group of dependent units is, in the plural, such as "contracts"; by default that of the data.
+        What a group of dependent units is, in the plural, such as "contracts"; by default that of
+        the data.
     unit : str, default "questions"
         What a row of the scores is, in the plural.
     names : dict, optional
@@ -69,11 +70,12 @@ class Chapter:
         return list(self._answers.values())
 
     def answer(self, question, row, **fields):
-        """Answer a question by a row of `contrasts` or of `estimates`, or by the fields of a `Headline`.
+        """Answer a question by a row of `contrasts` or of `estimates`.
 
-        The row gives effect, interval, counts, verdict and the names of both systems; ``fields`` are those of
-        `casebook.runs.headlines.Headline` (``measure`` at least) and go before what the row and the chapter say.
-        Without a row (None), ``value`` is given as a field; None says that nothing could be measured.
+        The row gives effect, interval, counts, verdict and the names of both systems; ``fields``
+        are those of `casebook.runs.headlines.Headline` (``measure`` at least) and go before what
+        the row and the chapter say. Without a row (None), ``value`` is given as a field; None says
+        that nothing could be measured.
         """
         common = {"dataset": self.data_key, "cluster": self.cluster, "unit": self.unit}
         if row is None:
@@ -117,9 +119,10 @@ class Chapter:
     ):
         """Keep a frame as it is, and show it, or some of its columns, under readers' names.
 
-        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and ``<value> high``) is one
-        column. Names of systems and titles of columns are readers' names; ``titles`` adds to those of the chapters.
-        A frame of measured times (``timed``) is kept apart from what reruns must reproduce.
+        A value that is followed by its bounds (``low`` and ``high``, or ``<value> low`` and
+        ``<value> high``) is one column. Names of systems and titles of columns are readers' names;
+        ``titles`` adds to those of the chapters. A frame of measured times (``timed``) is kept
+        apart from what reruns must reproduce.
         """
         if timed:
             self.outputs.timing(name, frame)
