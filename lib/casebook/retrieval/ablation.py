@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from casebook.data.splits import halve
 from casebook.errors import InputError
 from casebook.frames import compare_systems, contrasts, estimates, tie_classes
 from casebook.measures.ranking import evaluate
-from casebook.paths import DATA
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
@@ -394,9 +394,9 @@ def halves(data):
 
 
 def published_figures(key, index, **draws):
-    """Figures that others published for a data set (data/retrieval/published.yml), beside ours under their settings."""
+    """Figures that others published for a data set (``published.yml``), beside ours under their settings."""
     rows = []
-    for figure in read_yaml(DATA / "retrieval" / "published.yml").get(key, []):
+    for figure in read_yaml(Path(__file__).with_name("published.yml")).get(key, []):
         dataset = load(key, figure["split"])
         systems = {"ours": HybridRetriever(index, **figure["settings"])}
         study = run_ablation(dataset, systems, list(figure["values"]))
