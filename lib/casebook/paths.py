@@ -1,5 +1,6 @@
 """Where things live, whatever the working directory, and which names are allowed."""
 
+import contextlib
 import errno
 import os
 import re
@@ -25,19 +26,79 @@ FOLDER_VARIABLES = (
 )
 """Environment: all folders."""
 
-ROOT = Path(os.path.realpath(os.environ.get(PROJECT_VARIABLE) or Path(__file__).parents[2]))
-NOTEBOOKS = ROOT / "notebooks"
-DATA = ROOT / "data"
-CARDS = DATA / "cards"
+_INSTALLED = Path(os.path.realpath(__file__)).parent / "project"
+GRID = "notebooks/experiments.yml"
+CONFIGURATION = "_config.yml"
+LOCK = "requirements.lock"
 
-_output_folders = [os.environ[name] for name in OUTPUT_VARIABLES if os.environ.get(name)]
-OUTPUT = Path(os.path.realpath(_output_folders[0] if _output_folders else ROOT))
+
+def _shipped():
+    """Give the folder of what comes with the library: the clone's, or the installed package's."""
+    clone = Path(__file__).parents[2]
+    return clone if (clone / GRID).is_file() else _INSTALLED
+
+
+def _project():
+    """Give the folder of the project: of the variable, around the working directory, or ours."""
+    if os.environ.get(PROJECT_VARIABLE):
+        return Path(os.environ[PROJECT_VARIABLE])
+    with contextlib.suppress(FileNotFoundError):  # the working directory was removed
+        here = Path.cwd()
+        for folder in (here, *here.parents):
+            if (folder / GRID).is_file() and (folder / CONFIGURATION).is_file():
+                return folder
+    return SHIPPED
+
+
+def _output():
+    """Give the folder of outputs: of a variable, the project, or where somebody works."""
+    for name in OUTPUT_VARIABLES:
+        if os.environ.get(name):
+            return Path(os.environ[name])
+    return Path.cwd() if ROOT == _INSTALLED else ROOT
+
+
+SHIPPED = Path(os.path.realpath(_shipped()))
+"""Notebooks, collections, cards and pages that come with the library."""
+
+ROOT = Path(os.path.realpath(_project()))
+"""The project: ours, or a user's (`casebook init`)."""
+
+NOTEBOOKS = ROOT / "notebooks"
+DATA = SHIPPED / "data"
+CARDS = ROOT / "data" / "cards"
+OUTPUT = Path(os.path.realpath(_output()))
 RESULTS = OUTPUT / "results"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _RESERVED = {"con", "prn", "aux", "nul"} | {
     f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)
 }
+
+
+def card_files():
+    """Give the data cards by key: those of the project before those that are shipped."""
+    folders = (DATA / "cards", CARDS)
+    cards = {path.stem: path for folder in folders for path in folder.glob("*.yml")}
+    return dict(sorted(cards.items()))
+
+
+def notebook_files():
+    """Give the numbered notebooks by name: those of the project before those that are shipped."""
+    folders = (SHIPPED / "notebooks", NOTEBOOKS)
+    return {path.name: path for folder in folders for path in folder.glob("[0-9]*_*.ipynb")}
+
+
+def notebook_file(name):
+    """Give the file of a notebook: of the project, or the shipped one of that name."""
+    path = NOTEBOOKS / name
+    return path if path.exists() else notebook_files().get(name, path)
+
+
+def collection_folder(name):
+    """Give the folder below ``data/`` that a card names: the project's, or a shipped one."""
+    folder = ROOT / "data" / name
+    return folder if folder.exists() else DATA / name
 
 
 def valid_name(name, kind="name"):
@@ -140,8 +201,11 @@ def check_folders():
                 f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, "
                 "or rename the folder"
             ) from None
-    if not CARDS.is_dir() and os.environ.get(PROJECT_VARIABLE):
-        raise InputError(f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has no data/cards")
+    if not (ROOT / GRID).is_file() and os.environ.get(PROJECT_VARIABLE):
+        raise InputError(
+            f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has no {GRID}; "
+            "'casebook init FOLDER' makes one"
+        )
     existing = next(path for path in (OUTPUT, *OUTPUT.parents) if path.exists())
     if not existing.is_dir() or (existing != OUTPUT and not os.access(existing, os.W_OK)):
         variable = next(filter(os.environ.get, OUTPUT_VARIABLES), "outputs")

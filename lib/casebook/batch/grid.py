@@ -42,7 +42,7 @@ class Cell:
     @property
     def source(self):
         """File of the notebook."""
-        return paths.NOTEBOOKS / self.notebook
+        return paths.notebook_file(self.notebook)
 
 
 # --- reading

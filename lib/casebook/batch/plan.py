@@ -23,7 +23,7 @@ from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
-from casebook.paths import CARDS, run_dir
+from casebook.paths import card_files, run_dir
 from casebook.plugins import is_plugin, source_of
 from casebook.runs import evidence
 from casebook.runs import record as records
@@ -160,7 +160,7 @@ def _data_hashes(cell, log):
         return {f"log {Path(path).name}": records.tree_digest(path) for path in log}
     values = defaults(cell.source) | cell.parameters
     if "datasets" in values and values["datasets"] is None:  # all that have a card
-        values["datasets"] = sorted(path.stem for path in CARDS.glob("*.yml"))
+        values["datasets"] = list(card_files())
     return {name: _data_hash(values[name]) for name in DATA_PARAMETERS if values.get(name)}
 
 

@@ -19,12 +19,11 @@ from casebook.book.chapters import for_readers
 from casebook.book.checksums import faults, write_checksums
 from casebook.book.concordance import concordance_page, documents
 from casebook.book.crate import write_crate
-from casebook.book.front import citation, completed
+from casebook.book.front import citation, completed, configuration
 from casebook.book.titles import data_title, experiment_title, short, titles
-from casebook.data.cards import cards
 from casebook.errors import CasebookError, InputError
 from casebook.files import exchange, locked, naming_file, sha256_file, write_text
-from casebook.paths import OUTPUT, ROOT, run_dir, valid_name
+from casebook.paths import CONFIGURATION, OUTPUT, ROOT, SHIPPED, run_dir, valid_name
 from casebook.runs.outputs import require_report
 from casebook.runs.record import digest, lock_digest, tree_digest
 
@@ -112,8 +111,11 @@ def _build(run, cells, compare, target, work, report):
 def _stage(run, stage, cells, compare):
     """Copy prose and results side by side, add the generated pages, hash it all."""
     book = stage / "book"
-    _copy_folder(ROOT / "book", book)
-    _copy_file(ROOT / "_config.yml", stage)
+    # The pages of a project come over those that are shipped: it has a front of its own.
+    for folder in dict.fromkeys((SHIPPED, ROOT)):
+        if (folder / "book").is_dir():
+            _copy_folder(folder / "book", book)
+    write_text(stage / CONFIGURATION, yaml.safe_dump(configuration(), sort_keys=False))
     _copy_folder(run_dir(run), book / "run")
     for cell, title in titles(run, cells).items():
         for_readers(book / "run" / "notebooks" / f"{cell}.ipynb", run, cell, title)
@@ -144,7 +146,8 @@ def _contents(run, cells, has_comparison):
             if has_comparison:
                 part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
         if part.pop("data_cards", False):
-            for key, card in cards().items():
+            part.setdefault("chapters", [])
+            for key, card in pages.cards_shown(run, cells).items():
                 title = card.title.partition(",")[0]
                 part["chapters"].append({"file": f"generated/cards/{key}", "title": title})
     return toc

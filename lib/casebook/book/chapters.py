@@ -16,7 +16,7 @@ from casebook.batch.parameters import defaults
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
-from casebook.paths import NOTEBOOKS, data_folder
+from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
 from casebook.runs.outputs import finished_cells, read_numbers
 from casebook.runs.record import digest
@@ -100,14 +100,14 @@ def _commands(record, run):
     experiment = user_notebook or record.workflow
     source = user_notebook
     if source is None:
-        name = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb")).name
+        name = _notebook_of(record).name
         source = f"notebooks/{name}"
     inputs = hashes(record) | {"content key": record.labels["ContentKey"][:HASH_DIGITS]}
     made_from = ", ".join(f"{name} `{digits}`" for name, digits in inputs.items() if digits)
     return [
         f"- Repeat: {code(command(record, run))}; with other settings: "
         f"`casebook run {experiment} -p name=value`.",
-        f"- Edit: `make lab`, then open `{source}`.",
+        f"- Edit: open `{source}` in JupyterLab.",
         f"- [Inputs](../../provenance.md): {made_from}.",
     ]
 
@@ -196,13 +196,20 @@ def command(record, run):
     return shlex.join([*words, "--force"])  # else an unchanged cell is not run
 
 
+def _notebook_of(record):
+    """Give the notebook of an experiment of the project; None if there is none."""
+    ending = f"_{record.workflow}.ipynb"
+    paths = notebook_files()
+    return next((path for name, path in paths.items() if name.endswith(ending)), None)
+
+
 def _default_data(record):
     """Give the data sets that the notebook of a cell reads if none are given; none for a log."""
     if user_logs(record):
         return {}
     source = record.labels.get("Notebook")
     if source is None:
-        source = next(NOTEBOOKS.glob(f"[0-9]*_{record.workflow}.ipynb"), None)
+        source = _notebook_of(record)
     values = defaults(source) if source else {}
     return {name: values[name] for name in ("dataset", "datasets") if name in values}
 

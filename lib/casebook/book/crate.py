@@ -9,11 +9,9 @@ from urllib.parse import quote
 from casebook import __version__
 from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import cards_of
-from casebook.book.front import citation, cite_as
+from casebook.book.front import citation, cite_as, configuration
 from casebook.book.titles import data_title, titles
 from casebook.files import sha256_file, write_json
-from casebook.paths import ROOT
-from casebook.readers import read_yaml
 from casebook.runs.outputs import finished_cells
 from casebook.runs.record import utc
 
@@ -101,7 +99,7 @@ def _citation(crate, run, n_chapters):
 
     By CITATION.cff, or else by the configuration of the book.
     """
-    book = read_yaml(ROOT / "_config.yml", "configuration")
+    book = configuration()
     cited = citation()
     authors = cited.get("authors", [{"name": book["author"]}])
     properties = {

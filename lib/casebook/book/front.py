@@ -13,7 +13,7 @@ from casebook.batch.run_folder import stored_record
 from casebook.book.chapters import reproduce_line
 from casebook.book.items import items_file
 from casebook.book.titles import dataset_name, experiment_of
-from casebook.paths import ROOT, run_dir
+from casebook.paths import CONFIGURATION, ROOT, SHIPPED, run_dir
 from casebook.readers import read_yaml
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, read_headlines
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
@@ -41,6 +41,12 @@ def completed(run, cells):
     records = filter(None, (stored_record(run, cell) for cell in cells))
     days = [record.completed for record in records if record.completed]
     return f"{max(days):%d %B %Y}".lstrip("0") if days else None
+
+
+def configuration():
+    """Read the settings of the book: those of a project complete what is shipped."""
+    settings = read_yaml(SHIPPED / CONFIGURATION, "configuration")
+    return settings | read_yaml(ROOT / CONFIGURATION, "configuration")
 
 
 def citation():
@@ -161,7 +167,7 @@ def method_page(experiment, page=None):
     """Give the address of the page on the method of an experiment, or of a page with an anchor."""
     name, _, anchor = (page or METHODS.get(experiment, experiment)).partition("#")
     name = name.removesuffix(".html").removesuffix(".md")
-    if not (ROOT / "book" / "methods" / f"{name}.md").is_file():
+    if not (SHIPPED / "book" / "methods" / f"{name}.md").is_file():
         name = "measures"
     return f"methods/{name}.html#{anchor}" if anchor else f"methods/{name}.html"
 

@@ -11,11 +11,12 @@ import html
 import json
 from functools import lru_cache
 from itertools import combinations, zip_longest
+from pathlib import Path
 
 from casebook.batch.run_folder import same_data
 from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
-from casebook.paths import ROOT, run_dir
+from casebook.paths import run_dir
 from casebook.readers import read_json, read_yaml
 from casebook.runs.outputs import item_page_address
 from casebook.tables import FACTS, reason_text
@@ -24,7 +25,7 @@ from casebook.tables import FACTS, reason_text
 @lru_cache(maxsize=1)
 def page_words():
     """Read the words of each kind of page."""
-    return read_yaml(ROOT / "book" / "items.yml", "file of items")
+    return read_yaml(Path(__file__).with_name("items.yml"), "file of items")
 
 
 def items_file(run, cell):

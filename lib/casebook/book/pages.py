@@ -30,7 +30,7 @@ from casebook.book.titles import (
 from casebook.data.cards import as_markdown, cards
 from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
-from casebook.paths import NOTEBOOKS, data_folder
+from casebook.paths import CARDS, ROOT, SHIPPED, data_folder, notebook_files
 from casebook.runs.headlines import read_headlines
 from casebook.tables import Markup, Table, to_html
 
@@ -54,7 +54,8 @@ def generated(run, cells, compare=None):
     """Write the pages that depend on the run."""
     chapter_titles = titles(run, cells)
     pages = {}
-    for key, card in cards().items():
+    shown = cards_shown(run, cells)
+    for key, card in shown.items():
         pages[f"cards/{key}.md"] = as_markdown(card) + _used(run, chapter_titles, key)
     if compare:
         pages["comparison.md"] = comparison(run, compare)
@@ -74,11 +75,23 @@ def generated(run, cells, compare=None):
         "stated.md": stated_section(run),
         "measures.md": raw(_measures()),
         "systems.md": raw(_systems()),
-        "licences.md": raw(_licences()),
+        "licences.md": raw(_licences(shown)),
         "changes.md": changes(run, cells),
         "grid.md": raw(grid_page(run, cells)),
         "provenance.md": provenance(run, cells),
     }
+
+
+def cards_shown(run, cells):
+    """Give the data cards of a site: all of ours; of a project its own and those of its data."""
+    if ROOT == SHIPPED:
+        return cards()
+    keys = {path.stem for path in CARDS.glob("*.yml")}
+    for cell in cells:
+        record = stored_record(run, cell)
+        if record:
+            keys |= cards_of(run, cell, record.labels["Inputs"]["parameters"]).keys()
+    return {key: card for key, card in cards().items() if key in keys}
 
 
 def by_experiment(run, cells):
@@ -106,7 +119,7 @@ def _used(run, chapter_titles, key):
     return f"\n## Chapters that use it\n\n{_chapter_links(chapter_titles, using)}"
 
 
-def _licences():
+def _licences(data_cards):
     rows = [
         {
             "Data set": Markup(
@@ -117,8 +130,10 @@ def _licences():
             "Non-commercial use only": card.licence.non_commercial,
             "Citation": " ".join(card.citation.split()),
         }
-        for key, card in cards().items()
+        for key, card in data_cards.items()
     ]
+    if not rows:
+        return "<p>No data set of this run has a data card.</p>"
     return to_html(pd.DataFrame(rows), "Licences of the data")
 
 
@@ -291,7 +306,7 @@ def provenance(run, cells):
 def _default_values():
     """Give the default parameters of each notebook of ours, by experiment."""
     values = {}
-    for path in NOTEBOOKS.glob("[0-9]*.ipynb"):
+    for path in notebook_files().values():
         try:
             values[path.stem.partition("_")[2]] = defaults(path)
         except InputError:

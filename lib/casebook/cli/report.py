@@ -171,7 +171,7 @@ def _plan(run, names, batch, overrides):
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
     from casebook.batch.run_folder import check_writable, data_folders
-    from casebook.paths import NOTEBOOKS, home_path
+    from casebook.paths import home_path, notebook_file
 
     refuse_secrets(overrides)
     check_writable(run)
@@ -180,7 +180,7 @@ def _plan(run, names, batch, overrides):
     notebooks |= dict.fromkeys(
         str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")
     )
-    paths = {notebook: path_parameters(NOTEBOOKS / notebook) for notebook in notebooks}
+    paths = {notebook: path_parameters(notebook_file(notebook)) for notebook in notebooks}
     # A parameter that is a path in one notebook may be a name in another: each cell decides for itself.
     either = {
         name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own

@@ -174,14 +174,12 @@ def first_problem(error):
     return f"field {where}: {first['msg']}" if where else first["msg"]
 
 
-@cache
-def _read(folder):
-    return {path.stem: load_card(path) for path in sorted(folder.glob("*.yml"))}
+_load_once = cache(load_card)
 
 
 def cards():
-    """All cards of the project, by key."""
-    return _read(paths.CARDS)
+    """All data cards, by key: those of the project and those that are shipped."""
+    return {key: _load_once(path) for key, path in paths.card_files().items()}
 
 
 def card_of(dataset):

@@ -159,7 +159,7 @@ def _file(card, name, download):
 def _folder(source):
     """Folder of this machine that a source is, or None."""
     if source.shipped:
-        return paths.DATA / source.shipped
+        return paths.collection_folder(source.shipped)
     mirror = os.environ.get(MIRROR_VARIABLE)
     return Path(mirror) / source.mirror if source.mirror and mirror else None
 

@@ -26,7 +26,15 @@ from pydantic import (
 
 from casebook.errors import InputError
 from casebook.files import sha256_file, write_json
-from casebook.paths import CARDS, DATA, ROOT, data_folder, valid_name
+from casebook.paths import (
+    LOCK,
+    ROOT,
+    SHIPPED,
+    card_files,
+    collection_folder,
+    data_folder,
+    valid_name,
+)
 from casebook.readers import parse_json
 
 # --- metric keys
@@ -298,7 +306,7 @@ def _check_scores(row, where):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "batch")
+_OUTSIDE = ("__main__.py", "cli", "book", "batch", "project")
 
 
 def digest(value):
@@ -328,8 +336,10 @@ def library_digest():
 
 def lock_digest():
     """Hash the lock file, which pins every package and packaged model weight."""
-    lock = ROOT / "requirements.lock"
-    return sha256_file(lock) if lock.is_file() else None
+    for folder in (ROOT, SHIPPED):
+        if (folder / LOCK).is_file():
+            return sha256_file(folder / LOCK)
+    return None
 
 
 def dataset_digest(name):
@@ -341,11 +351,12 @@ def dataset_digest(name):
             raise InputError(f"dataset {str(name)!r}: no such folder")
         return tree_digest(folder)
     # The longest card key that starts the name: "<key>_<split>" is an alias.
-    for card in sorted(CARDS.glob("*.yml"), key=lambda card: len(card.stem), reverse=True):
-        key = card.stem
+    cards = card_files()
+    for key in sorted(cards, key=len, reverse=True):
         if name == key or name.startswith(f"{key}_"):
-            tree = tree_digest(DATA / key) if (DATA / key).is_dir() else None
-            return digest([sha256_file(card), tree])
+            folder = collection_folder(key)
+            tree = tree_digest(folder) if folder.is_dir() else None
+            return digest([sha256_file(cards[key]), tree])
     raise InputError(
         f"dataset {name!r}: no card and no folder of that name; "
         "'casebook data list' shows the cards"

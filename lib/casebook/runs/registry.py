@@ -109,12 +109,8 @@ def current_tenant():
 
 
 def results_root():
-    """Give the folder of all results, the current folder's for a package without a project."""
-    folder = paths.RESULTS
-    by_user = any(name in os.environ for name in paths.OUTPUT_VARIABLES)
-    if by_user or folder.is_dir() or (folder.parent / "pyproject.toml").is_file():
-        return folder.resolve()
-    return Path.cwd() / folder.name
+    """Give the folder of all results."""
+    return paths.RESULTS.resolve()
 
 
 def followed(path):
