@@ -32,7 +32,7 @@ def write_project(folder):
     nbformat.write(notebook, folder / "notebooks" / "01_made.ipynb")
     row = {"name": "made", "notebook": "01_made.ipynb", "tags": ["default"]}
     (folder / "notebooks" / "experiments.yml").write_text(yaml.safe_dump([row]))
-    for name in ("assets", "_ext", "references.bib"):
+    for name in ("assets", "references.bib"):
         copy = shutil.copytree if (ROOT / "book" / name).is_dir() else shutil.copy
         copy(ROOT / "book" / name, folder / "book" / name)
     shutil.copy(ROOT / "_config.yml", folder)

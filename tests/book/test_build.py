@@ -107,7 +107,6 @@ def test_a_warning_fails_the_build_and_names_the_page(tmp_path):
     config = yaml.safe_load((ROOT / "_config.yml").read_text())
     del config["bibtex_bibfiles"]
     config["sphinx"]["config"]["extensions"].remove("sphinxcontrib.bibtex")
-    shutil.copytree(ROOT / "book" / "_ext", tmp_path / "stage" / "book" / "_ext")
     shutil.copytree(ROOT / "book" / "assets", tmp_path / "stage" / "book" / "assets")
     (tmp_path / "stage" / "_config.yml").write_text(yaml.safe_dump(config))
     (tmp_path / "stage" / "book" / "_toc.yml").write_text("format: jb-book\nroot: index\n")

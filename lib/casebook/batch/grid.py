@@ -55,6 +55,8 @@ def load_grid(path=DEFAULT_GRID):
     if not isinstance(rows, list):
         raise InputError(f"{path}: a grid is a list of rows, each with a name")
     cells = [_cell_of(row, f"{path}: row {number}") for number, row in enumerate(rows, 1)]
+    if path == DEFAULT_GRID:
+        cells = [replace(cell, parameters=_in_project(cell.parameters)) for cell in cells]
     names = Counter(cell.name for cell in cells)
     repeated = sorted(name for name, count in names.items() if count > 1)
     if repeated:
@@ -64,6 +66,17 @@ def load_grid(path=DEFAULT_GRID):
         if unknown:
             raise InputError(f"{path}: {cell.name} needs unknown {', '.join(unknown)}")
     return cells
+
+
+def _in_project(value):
+    """Give parameters whose paths begin at the folder of the project, wherever one works."""
+    if isinstance(value, dict):
+        return {name: _in_project(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_in_project(member) for member in value]
+    if isinstance(value, str) and value.startswith(("./", "../")):
+        return str(paths.ROOT / value)
+    return value
 
 
 def _cell_of(row, where):

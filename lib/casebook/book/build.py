@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
 import yaml
 
 from casebook import __version__
@@ -125,6 +126,8 @@ def _stage(run, stage, cells, compare):
     for name, text in generated.items():
         write_text(book / "generated" / name, text)
     toc = _contents(run, cells, has_comparison="comparison.md" in generated)
+    if ROOT != SHIPPED:
+        _unlink_absent_pages(book, toc)
     write_text(book / "_toc.yml", yaml.safe_dump(toc, sort_keys=False))
     made_from = [
         tree_digest(stage),
@@ -133,6 +136,30 @@ def _stage(run, stage, cells, compare):
         tree_digest(Path(__file__).parent, "**/*.py"),
     ]
     return digest(made_from)
+
+
+_PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)")
+
+
+def _unlink_absent_pages(book, toc):
+    """Make links to shipped pages that a project's book leaves out plain text."""
+    in_book = set(re.findall(r"(?:root|file): (\S+)", yaml.safe_dump(toc)))
+
+    def unlinked(text, folder):
+        def link_or_text(match):
+            target = os.path.relpath(folder / match[2], book).removesuffix(".md")
+            return match[0] if target in in_book else match[1]
+
+        return _PAGE_LINK.sub(link_or_text, text)
+
+    for path in (book / "methods").glob("*.md"):
+        write_text(path, unlinked(path.read_text(encoding="utf-8"), path.parent))
+    for path in (book / "run" / "notebooks").glob("*.ipynb"):
+        notebook = nbformat.read(path, 4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = unlinked(cell.source, path.parent)
+        nbformat.write(notebook, path)
 
 
 def _contents(run, cells, has_comparison):
@@ -258,8 +285,11 @@ def _disk_full(output, target):
     return None
 
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
 def _problems(output):
-    lines = output.splitlines()
+    lines = _COLOUR.sub("", output).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line]
     return "\n".join((problems or lines)[-20:])
 

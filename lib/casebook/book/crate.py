@@ -112,9 +112,10 @@ def _citation(crate, run, n_chapters):
         "version": str(cited.get("version", __version__)),
         "author": _single([_author(crate, author) for author in authors]),
     }
-    if cited:
+    if "license" in cited:
         licence = str(cited["license"])
         properties["license"] = _entity(crate, _SPDX + licence, "CreativeWork", {"name": licence})
+    if cited:
         properties["creditText"] = cite_as(cited)
     if "doi" in cited:
         properties["identifier"] = f"https://doi.org/{cited['doi']}"

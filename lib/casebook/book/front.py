@@ -46,7 +46,11 @@ def completed(run, cells):
 def configuration():
     """Read the settings of the book: those of a project complete what is shipped."""
     settings = read_yaml(SHIPPED / CONFIGURATION, "configuration")
-    return settings | read_yaml(ROOT / CONFIGURATION, "configuration")
+    for name, value in read_yaml(ROOT / CONFIGURATION, "configuration").items():
+        if isinstance(value, dict):
+            value = settings.get(name, {}) | value
+        settings[name] = value
+    return settings
 
 
 def citation():
@@ -74,15 +78,16 @@ def masthead(run, cells):
     origin = _git("remote", "get-url", "origin") or ""
     repository = cited.get("repository-code") or web_address(origin)
     title = f"Run {run}, completed {day}" if day else f"Run {run}"
-    parts = [html.escape(title), f"Version {__version__}"]
+    software = "Version" if ROOT == SHIPPED else "Casebook"
+    parts = [html.escape(title), f"{software} {__version__}"]
     if commit:
         parts.append(f"Commit {html.escape(commit)}")
     if repository:
         parts.append(f'<a href="{html.escape(repository)}">Repository</a>')
-    if cited:
-        licence = html.escape(str(cited["license"]))
-        parts.append(f"Licence {licence}<br>Cite as: {html.escape(cite_as(cited))}")
-    return f'<p class="masthead">{" · ".join(parts)}</p>'
+    if "license" in cited:
+        parts.append(f"Licence {html.escape(str(cited['license']))}")
+    citing = f"<br>Cite as: {html.escape(cite_as(cited))}" if cited else ""
+    return f'<p class="masthead">{" · ".join(parts)}{citing}</p>'
 
 
 def web_address(remote):

@@ -98,6 +98,22 @@ def run(
         echo(f"{item.status:7} {item.cell.name}{why}")
 
 
+def init(
+    folder: argument(Path, "Folder to make; it must not be there, or be empty."),
+    title: option(str, "Title of the book.") = "Evidence",
+    author: option(str, "Author of the book.") = "The authors",
+    licence: option(str | None, "Licence of the report, as SPDX names it: CC-BY-4.0.") = None,
+):
+    """Start a book of your own: notebooks, grid, example data, settings.
+
+    Example: casebook init my_book --title "Our assistant" --author "A. Lawyer"
+    """
+    from casebook.project import start_project
+
+    start_project(folder, title, author, licence)
+    echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+
+
 def build(run: RunName = "report", compare: Compare = None):
     """Render results/<run> as a self-contained site.
 
@@ -279,4 +295,4 @@ def _progress():
         yield line, show
 
 
-COMMANDS = (report, run, build, publish)
+COMMANDS = (init, report, run, build, publish)
