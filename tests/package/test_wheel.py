@@ -1,0 +1,131 @@
+"""The wheel, installed outside the repository: all commands, and a book of one's own."""
+
+import json
+import os
+import site
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from casebook.paths import FOLDER_VARIABLES, ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (path,) = folder.glob("casebook-*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Give a function that runs a command of the installed wheel in a folder.
+
+    The environment holds the wheel alone; what it depends on comes from the environment of the
+    tests, whose own installation of Casebook a plain path does not bring along.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
+    command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
+    subprocess.run([*command, "install", "--quiet", "--no-deps", wheel], check=True)
+    dropped = {*FOLDER_VARIABLES, "PYTHONPATH"}
+    environment = {name: value for name, value in os.environ.items() if name not in dropped}
+
+    def run(place, *words):
+        words = [str(word) for word in words]
+        program, *arguments = words
+        if program == "casebook":
+            program = folder / "bin" / "casebook"
+        else:
+            program, arguments = folder / "bin" / "python", words[1:]
+        return subprocess.run(
+            [program, *arguments],
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_the_wheel_holds_what_a_project_needs_and_no_result(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    inside = [name.removeprefix("casebook/project/") for name in names]
+    for name in (
+        "notebooks/10_assistant.ipynb",
+        "data/cards/smoke.yml",
+        "book/methods/measures.md",
+    ):
+        assert name in inside
+    assert "casebook/factcheck/words.yml" in names
+    assert not any(name.startswith(("results", "tests")) for name in inside)
+    assert wheel.stat().st_size < 4e6
+
+
+def test_the_library_is_the_installed_one(installed, tmp_path):
+    code = "import casebook, casebook.paths as p; print(casebook.__file__, p.ROOT, p.OUTPUT)"
+    done = installed(tmp_path, "python", "-c", code)
+    module, project, output = done.stdout.split()
+    assert str(ROOT) not in module and project == str(Path(module).parent / "project")
+    assert output == str(tmp_path.resolve())
+
+
+def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
+    log = ROOT / "data" / "assistant" / "answers.jsonl"
+    done = installed(tmp_path, "casebook", "gate", "--log", log, "--against", log)
+    assert done.returncode == 0, done.stderr
+    done = installed(tmp_path, "casebook", "data", "list")
+    assert "ok" in done.stdout and done.returncode == 0
+    done = installed(tmp_path, "casebook", "run", "assistant", "--run", "a", "-p", f"log={log}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "a" / "numbers.json").is_file()
+
+
+def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
+    title = 'Our: "assistant" é'
+    done = installed(tmp_path, "casebook", "init", "book", "--title", title, "--author", "A. B: C")
+    assert (done.returncode, done.stderr) == (0, "")
+    book = tmp_path / "book"
+    done = installed(book / "data", "casebook", "report", "--workers", "2")  # from below it, too
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads((book / "results" / "report" / "numbers.json").read_text())
+    assert "example" in numbers["retrieval_ablation"] and "smoke" not in str(numbers)
+    site_folder = book / "_build" / "report" / "html"
+    front = (site_folder / "index.html").read_text()
+    assert "A. B: C" in front and "Our: " in front and "COUNTERCASE" not in front
+    assert str(tmp_path) not in front
+    chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
+    assert chapters == {"retrieval_ablation-example", "assistant-example"}
+    assert not list((site_folder / "generated").glob("cards/*.html"))
+    build = "from jupyter_book.cli.main import main; main()"
+    done = installed(book, "python", "-c", build, "build", ".")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (book / "_build/html/results/report/notebooks/assistant-example.html").is_file()
+    plain = ["notebooks/09_query_length.ipynb", tmp_path / "out.ipynb"]
+    parameters = ["-p", "dataset", "./data/example", "-p", "n_resamples", "500"]
+    done = installed(book, "python", "-m", "papermill", *plain, *parameters)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(installed, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "a.txt").write_text("a")
+    done = installed(tmp_path, "casebook", "init", "mine")
+    assert done.returncode == 1 and "not empty: name a new folder" in done.stderr
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["a.txt"]
+    done = installed(tmp_path, "casebook", "init", "new", "--title", " ")
+    assert done.returncode == 1 and "--title" in done.stderr and not (tmp_path / "new").exists()
