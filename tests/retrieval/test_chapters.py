@@ -11,7 +11,7 @@ import casebook.notebook
 from casebook import paths
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
-from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
+from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -153,7 +153,7 @@ def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tm
     assert "- Full pipeline cannot be distinguished from Reranker's order alone" in page
     assert "Diversity (MMR), which the full pipeline leaves out: First stage with diversity" in page
     simple = max((name for name in SIMPLE if name in means), key=means.get)
-    assert f"{named(simple)}, the best simple search on these questions" in page
+    assert f"{system_name(simple)}, the best simple search on these questions" in page
 
 
 def test_the_held_out_half_leads_with_baselines_of_the_development_half(

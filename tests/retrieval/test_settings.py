@@ -10,7 +10,7 @@ from casebook.retrieval.settings import (
     UNRERANKED,
     PipelineConfig,
     config_for,
-    named,
+    system_name,
 )
 
 
@@ -148,4 +148,4 @@ def test_a_model_as_reranker_needs_no_prefix(name):
 
 def test_every_system_has_a_readers_name():
     assert {*MODES} <= {*NAMES} and len({*NAMES.values()}) == len(NAMES)
-    assert named("bm25") == "BM25" and named("my.module:search") == "my.module:search"
+    assert system_name("bm25") == "BM25" and system_name("my.module:search") == "my.module:search"

@@ -134,7 +134,7 @@ class PipelineConfig(pydantic.BaseModel):
         return np.where(weight < _SMALLEST_WEIGHT, 0.0, weight)
 
 
-def named(system):
+def system_name(system):
     """Give what readers call a system; one of the user's own keeps its name."""
     return NAMES.get(system, system)
 
