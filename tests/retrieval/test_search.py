@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from casebook.data import load
 from casebook.errors import InputError
 from casebook.retrieval.ranked import from_scores, to_run
-from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, stemmer_named
+from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex, load_stemmer
 
 TEXTS = [
     "The tenant shall return the keys at the end of the tenancy.",
@@ -79,7 +79,7 @@ def test_pools_differ_by_query_and_survive_blocks(monkeypatch):
     assert lists.ids[:, :2].tolist() == [[0, 2], [1, -1]]
     mask = np.array([True, True, False, False, False])
     shared = index.search(queries, 5, mask)
-    monkeypatch.setattr("casebook.retrieval.search._BLOCK_VALUES", 5)
+    monkeypatch.setattr("casebook.retrieval.search._SCORES_AT_ONCE", 5)
     np.testing.assert_array_equal(lists.ids, index.search(queries, 5, pools).ids)
     np.testing.assert_array_equal(shared.ids, index.search(queries, 5, mask).ids)
 
@@ -225,11 +225,11 @@ DEPARTURES = dict(pair.split(":") for pair in _DEPARTURES.split())
 
 def test_published_stems():
     expected = PAPER | DEPARTURES
-    assert stemmer_named("porter_extended")([*expected]) == [*expected.values()]
+    assert load_stemmer("porter_extended")([*expected]) == [*expected.values()]
 
 
 def test_the_paper_and_snowball_agree():
-    assert stemmer_named("porter")([*PAPER]) == stemmer_named("porter_extended")([*PAPER])
+    assert load_stemmer("porter")([*PAPER]) == load_stemmer("porter_extended")([*PAPER])
 
 
 @pytest.mark.parametrize("vectors", [np.zeros((0, 3)), np.zeros(3), np.full((2, 3), np.nan)])
