@@ -5,8 +5,8 @@ import pytest
 from casebook.errors import InputError
 from casebook.retrieval.settings import (
     MODES,
-    NAMES,
     SIMPLE,
+    SYSTEM_NAMES,
     UNRERANKED,
     PipelineConfig,
     config_for,
@@ -147,5 +147,5 @@ def test_a_model_as_reranker_needs_no_prefix(name):
 
 
 def test_every_system_has_a_readers_name():
-    assert {*MODES} <= {*NAMES} and len({*NAMES.values()}) == len(NAMES)
+    assert {*MODES} <= {*SYSTEM_NAMES} and len({*SYSTEM_NAMES.values()}) == len(SYSTEM_NAMES)
     assert system_name("bm25") == "BM25" and system_name("my.module:search") == "my.module:search"

@@ -17,7 +17,7 @@ from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
+from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
 from casebook.retrieval.settings import system_name
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
@@ -103,7 +103,7 @@ def retrieve(dataset, system):
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    rows = scores_by_callable(system, texts, DEPTH, set(dataset.documents["doc_id"]))
+    rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
     if pools is not None:
         rows = [_restricted(row, set(pool)) for row, pool in zip(rows, pools, strict=True)]
     return CallableResult(rows)
@@ -191,8 +191,8 @@ class ScoredSystems:
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        columns = {measure: frame.unstack() for measure, frame in self.scores.items()}  # noqa: PD010
-        rows = pd.DataFrame(columns).rename_axis(["system", "query_id"]).reset_index()
+        rows = pd.DataFrame({name: frame.unstack() for name, frame in self.scores.items()})  # noqa: PD010
+        rows = rows.rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]
@@ -234,7 +234,7 @@ class ScoredSystems:
         return replace(comparison, systems=systems, pairs=pairs)
 
     def numbers(self, *, n_resamples=10_000, seed=0):
-        """Every mean with interval, n and control, as in ``numbers.json``: by system and measure."""
+        """Give every mean as in ``numbers.json``, with interval, n and control."""
         numbers = {system: {} for system in next(iter(self.scores.values()))}
         for measure, frame in self.scores.items():
             control = frame[self.control].mean() if self.control in frame else None

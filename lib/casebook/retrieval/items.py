@@ -1,4 +1,4 @@
-"""Single questions, to be inspected one by one: what was relevant, and what each system returned."""
+"""Single questions, to be inspected one by one: what is relevant, and what systems returned."""
 
 from casebook.data.cards import may_show
 from casebook.runs.outputs import MOST_BYTES, items_within, one_line

@@ -1,4 +1,4 @@
-"""Ranked lists of many queries as two arrays, how they are made, and what they may hold.
+"""Ranked lists of many queries as two arrays, and filters on the documents that they may hold.
 
 One tie rule holds everywhere: higher score first, then lower position in the indexed collection,
 so that a list depends on its scores alone and never on a sort routine.
