@@ -191,8 +191,10 @@ class ScoredSystems:
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        rows = pd.DataFrame({name: frame.unstack() for name, frame in self.scores.items()})  # noqa: PD010
-        rows = rows.rename_axis(["system", "query_id"]).reset_index()
+        columns = {}
+        for measure, frame in self.scores.items():
+            columns[measure] = frame.unstack()  # noqa: PD010
+        rows = pd.DataFrame(columns).rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]

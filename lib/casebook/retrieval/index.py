@@ -226,8 +226,11 @@ def _window_end(words, begin, end, fits):
         end = begin + 1
     longer = range(begin + 1, end)
     start = words[begin][0]
-    n_fitting = bisect.bisect_left(longer, True, key=lambda word: not fits(start, words[word][1]))
-    return begin + 1 + n_fitting
+
+    def is_too_long(last_word):
+        return not fits(start, words[last_word][1])
+
+    return begin + 1 + bisect.bisect_left(longer, True, key=is_too_long)
 
 
 def most_central(chunks, limit):

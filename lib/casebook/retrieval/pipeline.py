@@ -264,9 +264,11 @@ class HybridRetriever:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
         queries = vectors if name == "dense" else batch.queries
-        lists, winners = _search_documents(index, queries, passages.owner, batch, len(self.index))
+        lists, best_passages = _search_documents(
+            index, queries, passages.owner, batch, len(self.index)
+        )
         # A search of whole documents says nothing about their passages.
-        return lists, winners if passages is self._passages else None
+        return lists, best_passages if passages is self._passages else None
 
     def _fused(self, stages, semantic, depth):
         """Fuse first-stage lists; queries without semantic evidence keep their BM25 list."""
@@ -384,10 +386,10 @@ def _search_documents(index, queries, owner, batch, n_documents):
         fetch *= _OVERSAMPLING
     while True:
         lists = index.search(queries, min(fetch, len(owner)), mask)
-        documents, winners = ranked.collapse(lists, owner)
+        documents, best_passages = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
-            return documents.truncate(batch.depth), winners[:, : batch.depth]
+            return documents.truncate(batch.depth), best_passages[:, : batch.depth]
         fetch *= 2
 
 
@@ -395,14 +397,16 @@ def _control_list(name, batch, n_documents, seed):
     """Rank without reading: in random order, or in that of the collection."""
     ids = np.full((len(batch.queries), min(batch.depth, n_documents)), ABSENT)
     for row, query in enumerate(batch.queries):
-        allowed = np.arange(n_documents)
+        documents = np.arange(n_documents)
         if batch.allowed is not None:
-            allowed = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
+            # One mask of all queries, or one of each.
+            documents = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
         if name == "random":
             digest = hashlib.sha256(query.encode()).digest()
-            allowed = np.random.default_rng([seed, int.from_bytes(digest[:8])]).permutation(allowed)
-        allowed = allowed[: ids.shape[1]]
-        ids[row, : len(allowed)] = allowed
+            rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
+            documents = rng.permutation(documents)
+        documents = documents[: ids.shape[1]]
+        ids[row, : len(documents)] = documents
     scores = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
     return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
@@ -410,9 +414,9 @@ def _control_list(name, batch, n_documents, seed):
 def _deciding_passages(final, sources):
     """Passage that decided each document: that of the first source which has one."""
     passages = np.full(final.shape, ABSENT)
-    for rows, documents, winners in sources:
+    for rows, documents, best_passages in sources:
         columns = documents.columns_of(final.ids[rows])
-        candidates = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+        candidates = np.take_along_axis(best_passages, np.maximum(columns, 0), axis=1)
         undecided = (passages[rows] < 0) & (columns >= 0)
         passages[rows] = np.where(undecided, candidates, passages[rows])
     return passages

@@ -22,9 +22,8 @@ _SYSTEMS = read_yaml(DATA / "retrieval" / "systems.yml")
 #: Systems by key: what each changes in the settings, and what it is.
 MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.items()}
 #: What readers call the systems.
-SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()} | {
-    "full_tuned": "Full pipeline, tuned"
-}
+SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
+SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
@@ -128,7 +127,7 @@ class PipelineConfig(pydantic.BaseModel):
         return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
 
     def semantic_weight(self, tokens):
-        """Weight of semantic evidence, in [0, 1], in queries of so many tokens; of words it is 1."""
+        """Weight of semantic evidence by length of the query, in [0, 1]; that of words is 1."""
         tokens = np.maximum(np.asarray(tokens), 1)
         if self.question_tokens is None or "bm25" not in self.lists:
             return np.ones(tokens.shape)
