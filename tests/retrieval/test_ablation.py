@@ -1,4 +1,4 @@
-"""The ablation: scores, comparisons, tuning, published figures, what readers get; it cannot contradict itself."""
+"""The ablation: scores, comparisons, tuning, published figures, items, manifests."""
 
 import json
 import re

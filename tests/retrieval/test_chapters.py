@@ -1,4 +1,4 @@
-"""The chapters on retrieval and on query length, run whole: what they say is what their tables hold."""
+"""The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
 import ast
 import json
@@ -29,8 +29,12 @@ import numpy as np
 
 class Encoder:
     def encode_documents(self, texts):
-        words = [[int(hashlib.sha256(w.lower().encode()).hexdigest(), 16) % 64 for w in t.split()] for t in texts]
-        return np.array([np.bincount(row, minlength=64) + 0.01 for row in words], dtype=np.float32)
+        counts = [np.bincount(self.numbers(text), minlength=64) + 0.01 for text in texts]
+        return np.array(counts, dtype=np.float32)
+
+    def numbers(self, text):
+        words = text.lower().split()
+        return [int(hashlib.sha256(w.encode()).hexdigest(), 16) % 64 for w in words]
 
     encode_queries = encode_documents
 """
@@ -136,7 +140,7 @@ def smoke_page(run_chapter):
 
 
 def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tmp_path):
-    """On the smoke set that is the dense list; the page says how many questions get better and worse."""
+    """On the smoke set that is the dense list; the page counts better and worse questions."""
     page, _ = smoke_page(
         dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"]
     )

@@ -87,7 +87,7 @@ def test_defaults_are_the_documented_ones():
 
 
 def test_the_documented_combination_has_its_own_name():
-    """COUNTERCASE: rank fusion with k = 20 of BM25 and passages, marginal relevance of 0.7, reranker."""
+    """COUNTERCASE: rank fusion (k = 20) of BM25 and passages, diversity (0.7), reranker."""
     config = config_for("documented")
     assert (config.lists, config.fusion, config.rrf_k) == (("bm25", "dense"), "rrf", 20)
     assert (config.mmr, config.mmr_lambda, config.reranker, config.chunking) == (
