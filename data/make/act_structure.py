@@ -1,4 +1,6 @@
-"""Write ``data/counterfactual/act_structure.json`` again: chapters and section numbers of acts, no text.
+"""Write ``lib/casebook/sensitivity/act_structure.json`` again.
+
+It holds chapters and section numbers of acts, no text.
 
     CASEBOOK_DATA_MIRROR=/path python data/make/act_structure.py
 
@@ -11,7 +13,7 @@ import os
 import re
 from pathlib import Path
 
-from casebook.sensitivity.citations import FOLDER, section_key
+from casebook.sensitivity.citations import STRUCTURE, section_key
 
 ACTS = {
     "IPC-": "ipc",
@@ -97,4 +99,4 @@ if __name__ == "__main__":
     lines = ",\n".join(
         f"  {json.dumps(prefix)}: {json.dumps(chapters)}" for prefix, chapters in made.items()
     )
-    (FOLDER / "act_structure.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    STRUCTURE.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")

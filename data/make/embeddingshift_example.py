@@ -1,6 +1,6 @@
 """Run EmbeddingShift's commands on our insurance collection: the example of its concordance.
 
-``python data/make/embeddingshift_example.py`` writes data/concordance/embeddingshift_example.json.
+``python data/make/embeddingshift_example.py`` writes lib/casebook/book/concordances/embeddingshift_example.json.
 """
 
 import json
@@ -10,7 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-EXAMPLE = Path(__file__).parents[1] / "concordance" / "embeddingshift_example.json"
+from casebook.book.concordance import CONCORDANCES
+
+EXAMPLE = CONCORDANCES / "embeddingshift_example.json"
 DIGITS = 6
 TRAIN = ("shift", "train", "insurance")
 RUN = ("shift", "run", "insurance", "--latest")

@@ -1,4 +1,4 @@
-"""Learn the weights of the default judge, and write ``data/factcheck/judge.yml`` again.
+"""Learn the weights of the default judge, and write ``lib/casebook/factcheck/judge.yml`` again.
 
     python data/make/factcheck_judge.py            # prints what it would write
     python data/make/factcheck_judge.py --write    # writes it
@@ -19,8 +19,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from casebook.data import load
-from casebook.factcheck.claims import FACTCHECK_DATA, read_claims, sentence_spans
-from casebook.factcheck.stance import SIGNS, joint_features, judge_table
+from casebook.factcheck.claims import read_claims, sentence_spans
+from casebook.factcheck.stance import JUDGE, SIGNS, joint_features, judge_table
 from casebook.factcheck.transfer import OWN_CLAIMS, gold_claims
 
 SIZE, PULL = 0.3, 0.3  # common size of standardised weights, strength towards it
@@ -157,9 +157,8 @@ def main():
     pairs = judge_table()["opposites"]
     text = as_text(*learnt(pairs))
     if "--write" in sys.argv:
-        path = FACTCHECK_DATA / "judge.yml"
-        path.write_text(
-            path.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8"
+        JUDGE.write_text(
+            JUDGE.read_text(encoding="utf-8").partition("sets:\n")[0] + text, encoding="utf-8"
         )
     else:
         print(text, end="")

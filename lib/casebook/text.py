@@ -2,14 +2,14 @@
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
-from casebook.paths import DATA
 from casebook.readers import read_yaml
 from casebook.stats.samples import check_count
 
 _WORDS = {
     name: frozenset(words.split())
-    for name, words in read_yaml(DATA / "text.yml", "word lists").items()
+    for name, words in read_yaml(Path(__file__).with_name("text.yml"), "word lists").items()
 }
 STOP_LIST = _WORDS["stop_list"]
 """Function words that are no content."""

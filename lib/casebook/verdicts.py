@@ -11,7 +11,7 @@ What is judged decides on the words:
   *undecided*, *incomparable*, *same*, by `gate_verdict`. Each has an exit code of its own. A
   decision on a pass is the documented action *Promote*, on anything else *KeepActive*.
 - A **statement of a document** (the book's page of statements): *confirmed*, *contradicted*,
-  *not contradicted*, *reproduced*, *by construction*, by the rules of ``data/stated.yml``
+  *not contradicted*, *reproduced*, *by construction*, by the rules of ``book/stated.yml``
   (`casebook.book.stated`).
 - A **preference** of raters: *preferred*, *not preferred*; *equivalent*, *different*
   (`casebook.raters.preference`).

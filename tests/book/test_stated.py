@@ -8,10 +8,10 @@ from bs4 import BeautifulSoup
 from toy_records import seal
 
 from casebook import paths
-from casebook.book import stated
+from casebook.book import concordance, stated
 from casebook.book.stated import measured, read_stated, stated_section, verdict
 from casebook.errors import InputError
-from casebook.paths import DATA, run_dir
+from casebook.paths import run_dir
 from casebook.readers import read_yaml
 
 CELL = "factcheck_confusion-smoke"
@@ -148,7 +148,7 @@ def test_a_run_without_the_systems_has_no_section(run):
 
 
 def test_statements_name_documents_and_no_number_stands_in_an_explanation():
-    known = {path.stem for path in (DATA / "concordance").glob("*.yml")}
+    known = {path.stem for path in concordance.CONCORDANCES.glob("*.yml")}
     for row in read_stated():
         assert row["document"] in known
         assert row["rule"] == "cannot" or row["datasets"], row["statement"]

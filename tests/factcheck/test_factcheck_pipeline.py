@@ -10,8 +10,14 @@ import pytest
 
 from casebook.errors import InputError
 from casebook.factcheck import pipeline
-from casebook.factcheck.claims import FACTCHECK_DATA, Claim, SubClaim, decompose
-from casebook.factcheck.pipeline import DOCUMENTED_CONFIG, CheckerConfig, EvidenceBase, FactChecker
+from casebook.factcheck.claims import Claim, SubClaim, decompose
+from casebook.factcheck.pipeline import (
+    CREDIBILITY,
+    DOCUMENTED_CONFIG,
+    CheckerConfig,
+    EvidenceBase,
+    FactChecker,
+)
 from casebook.factcheck.score import outcomes
 from casebook.factcheck.stance import ModelStance, PlaceholderStance, PublicJudge
 from casebook.factcheck.verdict import INSUFFICIENT_EVIDENCE, NOT_SUPPORTED, SUPPORTED
@@ -260,6 +266,6 @@ def test_kind_beats_address():
 )
 def test_a_wrong_rating_table_is_named(tmp_path, change, problem):
     path = tmp_path / "table.yml"
-    path.write_text(change((FACTCHECK_DATA / "credibility.yml").read_text()))
+    path.write_text(change(CREDIBILITY.read_text()))
     with pytest.raises(InputError, match=problem):
         pipeline.read_rating_table(path)

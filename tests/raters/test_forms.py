@@ -34,9 +34,9 @@ DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
     *("factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2", "comment"),
 ]
-LEVELS = forms.read_yaml(forms.DATA / "raters" / "rubric.yml")["paired"]["scales"]["factuality"][
-    "levels"
-]
+LEVELS = forms.read_yaml(Path(forms.__file__).with_name("rubric.yml"))["paired"]["scales"][
+    "factuality"
+]["levels"]
 
 
 def contents(path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,6 @@ from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
 from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
-from casebook.paths import DATA
 from casebook.readers import read_yaml
 from casebook.retrieval import ablation
 from casebook.retrieval.ablation import Ablation, run_ablation
@@ -281,7 +281,7 @@ PRINTED = {"consumer_contracts_qa": 5e-4, "pdpabench": 5e-7}
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize("key", read_yaml(DATA / "retrieval" / "published.yml"))
+@pytest.mark.parametrize("key", read_yaml(Path(ablation.__file__).with_name("published.yml")))
 def test_published_figures_are_reproduced_to_the_digits_printed(key, mirror, monkeypatch, require):
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
     require(key)

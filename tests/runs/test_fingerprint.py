@@ -1,3 +1,6 @@
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -37,3 +40,13 @@ def test_the_environment_names_the_linear_algebra_that_numpy_was_built_with():
     library, _, kernels = record.environment()["linear_algebra"].partition(" ")
     assert library in built
     assert kernels
+
+
+@pytest.mark.parametrize("table", ["text.yml", "retrieval/systems.yml", "factcheck/judge.yml"])
+def test_a_changed_table_of_the_library_is_another_library(tmp_path, monkeypatch, table):
+    shutil.copytree(Path(record.__file__).parents[1], tmp_path / "casebook")
+    monkeypatch.setattr(record, "__file__", str(tmp_path / "casebook" / "runs" / "record.py"))
+    before = record.library_digest()
+    path = tmp_path / "casebook" / table
+    write_text(path, path.read_text() + "\n# changed\n")
+    assert record.library_digest() != before

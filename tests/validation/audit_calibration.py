@@ -4,7 +4,7 @@
 names the mirror) audits every sound collection at hand as it is, as bare judgements
 without texts and groups, in random halves of its questions and with its lists of labels
 dealt to other questions by lot, each with the thresholds that the other collections
-alone set. It writes what the thresholds rest on (``data/audits/excess.csv``), how often
+alone set. It writes what the thresholds rest on (``lib/casebook/audits/excess.csv``), how often
 sound labels are flagged (``data/audits/alarms.csv``) and the two tables of the methods
 page. It exits with 2 if more than one applicable check in twenty is flagged on sound
 labels.

@@ -37,7 +37,7 @@ from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.paths import DATA, data_folder
+from casebook.paths import data_folder
 from casebook.readers import (
     DAMAGED,
     OPENERS,
@@ -50,7 +50,7 @@ from casebook.readers import (
 )
 from casebook.text import UNSPACED
 
-ASSISTANT_WORDS = read_yaml(DATA / "assistant" / "names.yml")
+ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 LOG_ALIASES = ASSISTANT_WORDS["columns"]
 """Each column and the names under which tools export it, ours first."""
 LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer")

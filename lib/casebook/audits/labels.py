@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ import pandas as pd
 
 from casebook.audits.sources import read_labels
 from casebook.data.splits import connected_components
-from casebook.paths import DATA
 from casebook.stats.intervals import bootstrap_mean, wilson
 from casebook.stats.samples import stream
 
@@ -28,7 +28,7 @@ PASSED = "passed"
 NOTED = "noted"
 NOT_APPLICABLE = "not applicable"
 ALPHA = 0.01  # of a pattern in labels against random ones
-EXCESS = DATA / "audits" / "excess.csv"
+EXCESS = Path(__file__).with_name("excess.csv")
 """Excess of each pattern on each sound collection (by tests/validation/audit_calibration.py)."""
 HEADROOM = 1.25  # times the largest excess of a sound collection
 LEAST_EXCESS = 0.3

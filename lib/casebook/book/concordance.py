@@ -5,14 +5,14 @@ Every term in its order, where it is here, and what the run measures of it.
 
 import json
 import re
+from pathlib import Path
 
 from casebook.book.chapters import code
 from casebook.book.stated import filled, numbers_of
 from casebook.errors import InputError
-from casebook.paths import DATA
 from casebook.readers import read_yaml
 
-CONCORDANCES = DATA / "concordance"
+CONCORDANCES = Path(__file__).with_name("concordances")
 TERM_FIELDS = ("section", "term", "aliases", "means", "here", "documented", "corrected", "trap")
 OPTIONAL_FIELDS = {"in_code", "measured", "example"}
 MEASURED_FIELDS = {"experiment", "datasets", "values", "says"}

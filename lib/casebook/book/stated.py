@@ -1,6 +1,6 @@
 """What the four documented systems state, and what a run measures of it.
 
-``data/stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``:
+``stated.yml`` holds the statements. A value is a path into ``numbers.json`` (``number``:
 system, measure) or into ``contrasts.json`` (``contrast``: measure, system, against), or in a row of
 a table that the chapter wrote (``table``, ``row``, ``columns``: value, low, high); every number of
 a row is read from there.
@@ -10,19 +10,20 @@ import csv
 import html
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 from casebook.book.front import answer_row, drawing
 from casebook.book.titles import dataset_name
 from casebook.errors import InputError
-from casebook.paths import DATA, run_dir
+from casebook.paths import run_dir
 from casebook.readers import read_yaml
 from casebook.runs.outputs import finished_cells, read_contrasts, read_numbers
 from casebook.stats.intervals import bounds_text
 from casebook.tables import reason_text
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
-STATED = DATA / "stated.yml"
+STATED = Path(__file__).with_name("stated.yml")
 CONFIRMED = "confirmed"
 NOT_CONTRADICTED = "not contradicted"
 CONTRADICTED = "contradicted"

@@ -1,6 +1,6 @@
 """Sets of claims with gold labels and evidence: public formats and files.
 
-What a format calls its fields and labels stands in ``data/claim_formats.yml``.
+What a format calls its fields and labels stands in ``claim_formats.yml``.
 """
 
 import json
@@ -12,7 +12,6 @@ import pandas as pd
 
 from casebook.data.splits import DataSplit
 from casebook.errors import InputError
-from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_records, read_yaml
 
 LABELS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING")
@@ -53,7 +52,7 @@ def load_claims(path, kind="plain"):
     path : path
         ``.csv``, ``.json`` or ``.jsonl``, also with ``.gz`` or ``.xz``.
     kind : str
-        Format, one of ``data/claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
+        Format, one of ``claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
         ``feverous_s``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
         ``label``.
 
@@ -150,7 +149,7 @@ def own_claims(card, files, split):
 @cache
 def formats():
     """Known formats: labels, fields and layout of the evidence."""
-    return read_yaml(DATA / "claim_formats.yml", "table of formats")
+    return read_yaml(Path(__file__).with_name("claim_formats.yml"), "table of formats")
 
 
 def _read(record, kind, number):

@@ -31,7 +31,7 @@ from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
 from casebook.stats.samples import check_choice
 
-FACTCHECK_DATA = paths.DATA / "factcheck"
+CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
 FEWEST_GROUPS = 6  # below which nothing has an interval
 SHIPPED_COLLECTIONS = ("smoke", "insurance")
 DOCUMENT_COLUMNS = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
@@ -119,7 +119,7 @@ def read_claims(documents=None, split="all"):
     if documents is None:
         documents = shipped_documents()
     texts = documents.set_index("doc_id")["text"].to_dict()
-    path = FACTCHECK_DATA / "claims.jsonl"
+    path = CLAIMS
     claims = []
     for number, row in read_jsonl(path, {}):
         atoms = []
@@ -259,7 +259,7 @@ def claims_of_answers(log):
 @cache
 def yaml_table(name):
     """Read one of our YAML tables: words, names, documented."""
-    return read_yaml(FACTCHECK_DATA / f"{name}.yml")
+    return read_yaml(Path(__file__).with_name(f"{name}.yml"))
 
 
 def word_set(text):
@@ -375,7 +375,7 @@ def sentence_spans(text):
 #
 # There is no parser behind the rules: what a connector joins is parted; the subject, a leading
 # condition and a modal are restored. A list of things under one verb, a condition and a reported
-# clause stay whole. The word lists are in data/factcheck/words.yml;
+# clause stay whole. The word lists are in words.yml;
 # data/factcheck/decomposition.jsonl has annotated sentences to test the rules on.
 
 VERIFIABLE = "verifiable"

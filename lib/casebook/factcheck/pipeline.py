@@ -47,6 +47,7 @@ from casebook.readers import read_yaml
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.stats.samples import check_choice
 
+CREDIBILITY = Path(__file__).with_name("credibility.yml")
 MOST_QUERIES = 5
 
 
@@ -321,7 +322,7 @@ class RatingTable(BaseModel, extra="forbid"):
 
 
 @cache
-def read_rating_table(path=claims.FACTCHECK_DATA / "credibility.yml"):
+def read_rating_table(path=CREDIBILITY):
     """Read and check a rating table."""
     try:
         return RatingTable.model_validate(read_yaml(path, "rating table"))

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict, namedtuple
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -43,6 +44,7 @@ from casebook.plugins import called, plugin
 from casebook.readers import read_yaml
 
 #: Features of the default judge, with the sign that the meaning of each gives to its weight.
+JUDGE = Path(__file__).with_name("judge.yml")
 SIGNS = {
     "names found": 1,
     "words found": 1,
@@ -140,7 +142,7 @@ def _document_key(passage):
 
 @cache
 def judge_table():
-    return read_yaml(claims.FACTCHECK_DATA / "judge.yml")
+    return read_yaml(JUDGE)
 
 
 @cache

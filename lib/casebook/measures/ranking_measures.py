@@ -1,4 +1,4 @@
-"""The ranking measures: formulas and names; their words stand in ``data/ranking_measures.yml``."""
+"""The ranking measures: formulas and names; their words stand in ``ranking_measures.yml``."""
 
 import difflib
 import itertools
@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.paths import DATA
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import read_yaml
 
@@ -349,7 +349,7 @@ class Measure:
 
 @cache
 def _catalogue():
-    found = read_yaml(DATA / "ranking_measures.yml", "table of measures")
+    found = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
     return {
         key: MeasureInfo(parity_note=entry.pop("note"), **entry) for key, entry in found.items()
     }

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -17,7 +18,7 @@ from casebook import sheets
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
-from casebook.paths import DATA, valid_name
+from casebook.paths import valid_name
 from casebook.raters.design import (
     balance,
     draw_items,
@@ -110,7 +111,7 @@ class FormLayout:
 
 # Sides of an answer: left and right, as columns of a form name them and as judgements do.
 FORM_SIDES = {"s1": "left", "s2": "right"}
-RUBRIC = read_yaml(DATA / "raters" / "rubric.yml")
+RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
 
 

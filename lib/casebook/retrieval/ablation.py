@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from casebook.data.splits import halve
 from casebook.errors import InputError
 from casebook.frames import compare_systems, contrasts, estimates, tie_classes
 from casebook.measures.ranking import evaluate
-from casebook.paths import DATA
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
@@ -36,7 +36,7 @@ from casebook.verdicts import (
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
 RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
-PUBLISHED_FIGURES = DATA / "retrieval" / "published.yml"
+PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 PUBLISHED_COLUMNS = [
     "source",
     "system",

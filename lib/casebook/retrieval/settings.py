@@ -1,8 +1,9 @@
 """Settings of the pipeline, checked once, and the named systems of the ablation.
 
-The systems stand in data/retrieval/systems.yml.
+The systems stand in ``systems.yml``.
 """
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,14 +12,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
-from casebook.paths import DATA
 from casebook.plugins import is_plugin
 from casebook.readers import read_yaml
 from casebook.retrieval.rerank import CROSS_ENCODER, RERANKERS
 from casebook.retrieval.search import PRESETS
 from casebook.stats.samples import check_choice
 
-_SYSTEMS = read_yaml(DATA / "retrieval" / "systems.yml")
+_SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
 #: Systems by key: what each changes in the settings, and what it is.
 MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.items()}
 #: What readers call the systems.

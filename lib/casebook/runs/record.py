@@ -322,8 +322,8 @@ def tree_digest(folder, pattern="**/*", skip=()):
 
 
 def library_digest():
-    """Hash the library modules that can change a number."""
-    return tree_digest(Path(__file__).parents[1], "**/*.py", skip=_OUTSIDE)
+    """Hash the library's modules and tables that can change a number."""
+    return tree_digest(Path(__file__).parents[1], skip=_OUTSIDE)
 
 
 def lock_digest():

@@ -12,12 +12,14 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from casebook import paths
 from casebook.readers import read_yaml
 
-FOLDER = paths.DATA / "counterfactual"
+WORDS = Path(__file__).with_name("words.yml")
+ACTS = Path(__file__).with_name("acts.csv")
+STRUCTURE = Path(__file__).with_name("act_structure.json")
 INDIA = "IN"
 SINGAPORE = "SG"
 ELSEWHERE = "elsewhere"
@@ -32,7 +34,7 @@ USUAL = 120  # sections that an act of unknown structure is taken to have
 @cache
 def word_lists():
     """Word lists and patterns of the rules, from ``words.yml``."""
-    return read_yaml(FOLDER / "words.yml")
+    return read_yaml(WORDS)
 
 
 def filled(pattern, **more):
@@ -70,7 +72,7 @@ def alternatives(forms, before="", after=""):
 @cache
 def acts():
     """Rows of ``acts.csv`` by code; titles, abbreviations and marks are lists."""
-    with (FOLDER / "acts.csv").open(encoding="utf-8", newline="") as file:
+    with ACTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     lists = ("titles", "abbreviations", "marks")
     return {
@@ -90,7 +92,7 @@ def acts_marked(mark):
 @cache
 def act_structure():
     """Chapters and section numbers of the acts of known structure, by prefix of their sections."""
-    return json.loads((FOLDER / "act_structure.json").read_text(encoding="utf-8"))
+    return json.loads(STRUCTURE.read_text(encoding="utf-8"))
 
 
 # ---- citations

@@ -1,6 +1,6 @@
 """Fact sheets from the text of judgments by rules, each fact with its place, and their scores.
 
-The rules are tables of words and patterns in ``data/counterfactual/words.yml``, which this module
+The rules are tables of words and patterns in ``words.yml``, which this module
 combines. They know acts, parties and procedure of India and Singapore. Negation of evidence
 follows NegEx (Chapman et al., 2001): a trigger before or after a term, within the same clause and
 a few words, takes the term away.
