@@ -409,13 +409,13 @@ def _documented(files, opening, names, as_json):
         read_documented_rows,
         records_of,
     )
-    from casebook.raters.read import expand, open_forms, read_forms
+    from casebook.raters.read import form_files, open_forms, read_forms
 
     if opening["key"]:
         judged = records_of(open_forms(read_forms(files, names), **opening))
     else:
         judged = read_documented_rows(
-            expand(files), opening["side_column"], opening["last_column"], names
+            form_files(files), opening["side_column"], opening["last_column"], names
         )
     values = documented_analysis(judged)
     for line in impossible(judged, values):

@@ -191,7 +191,14 @@ class Analysis:
 
 
 def analyse(
-    votes, against=None, *, margin=None, alpha=None, n_resamples=10_000, permutations=200, seed=0
+    votes,
+    against=None,
+    *,
+    equivalence_range=None,
+    alpha=None,
+    n_resamples=10_000,
+    permutations=200,
+    seed=0,
 ):
     """Analyse the judgements of a panel on two systems.
 
@@ -201,7 +208,7 @@ def analyse(
         As `casebook.raters.read.open_forms` gives them.
     against : str, optional
         System to compare the focus with; needed if there are several.
-    margin : tuple of float, optional
+    equivalence_range : tuple of float, optional
         Win rates that count as no difference; by default those that were registered,
         else 0.45 to 0.55.
     alpha : float, optional
@@ -240,7 +247,7 @@ def analyse(
     panel = panel_of(votes, against)
     tables = preference_tables(
         panel.votes,
-        margin=margin or votes.margin or EQUIVALENCE_RANGE,
+        equivalence_range=equivalence_range or votes.equivalence_range or EQUIVALENCE_RANGE,
         alpha=alpha or votes.alpha or DEFAULT_ALPHA,
         n_resamples=n_resamples,
         seed=seed,
@@ -254,7 +261,7 @@ def analyse(
     return Analysis(votes, panel, tables)
 
 
-def preference_tables(votes, *, margin, alpha, n_resamples, seed):
+def preference_tables(votes, *, equivalence_range, alpha, n_resamples, seed):
     """Count, test and bound the votes, items x raters."""
     lines = preference.preference_lines(votes, level=1 - alpha, n_resamples=n_resamples, seed=seed)
     win_rates = preference.win_rates(
@@ -265,7 +272,11 @@ def preference_tables(votes, *, margin, alpha, n_resamples, seed):
     if pd.isna(design_effect):
         design_effect = 1.0
     equivalence = preference.equivalence(
-        votes, margin=margin, alpha=alpha, n_resamples=n_resamples, seed=seed
+        votes,
+        equivalence_range=equivalence_range,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     return {
         "preference": preference.win_tie_loss_table(votes),

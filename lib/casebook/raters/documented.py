@@ -14,7 +14,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, renamed
+from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, rename_columns
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
@@ -175,7 +175,7 @@ def read_documented_rows(paths, side_column=None, last_column=False, columns=Non
     """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
     forms = []
     for path in map(Path, paths):
-        (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
+        (sheet,) = rename_columns(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
         needed = {"preferred", *RATING_COLUMNS, key}
         rows = [record for _, record in sheet_records(path, sheet, needed)]

@@ -315,9 +315,11 @@ def preference_intervals(votes, *, n_resamples=10_000, seed=0):
     return pd.DataFrame(rows)
 
 
-def equivalence(votes, *, margin=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0):
+def equivalence(
+    votes, *, equivalence_range=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0
+):
     """Compare the win rate, ties as half, with a range of no difference: two one-sided tests."""
-    low, high = margin
+    low, high = equivalence_range
     rate = win_rate(
         votes, unit="item", ties="half", level=1 - alpha, n_resamples=n_resamples, seed=seed
     )
