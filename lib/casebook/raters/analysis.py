@@ -23,6 +23,7 @@ from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
 from casebook.tables import reason_text
+from casebook.verdicts import UNDECIDED
 
 VOTE_VALUES = (-1, 0, 1)
 DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
@@ -93,22 +94,21 @@ def panel_of(votes, against=None):
     if rows.empty:
         raise InputError(f"there is no judgement on {focus} and {against}")
     rows = rows.assign(focus_left=rows["left"] == focus)
-    keys = pd.MultiIndex.from_frame(rows[["item_id", "rater"]], names=["item", "rater"])
     raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
-
-    def wide(values):
-        return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
-
-    ratings_by_system = {}
+    judgements = pd.DataFrame({"item": rows["item_id"], "rater": rows["rater"]})
+    judgements["vote"] = rows["choice"].map({focus: 1.0, against: -1.0, "Tie": 0.0})
+    judgements["left"] = rows["focus_left"]
+    judgements["position"] = rows["place"]
     for scale in PAIRED_SCALES:
         left = rows[f"{scale}_left"].astype(float)
         right = rows[f"{scale}_right"].astype(float)
-        of_focus = left.where(rows["focus_left"], right)
-        of_against = right.where(rows["focus_left"], left)
-        ratings_by_system[scale, focus] = wide(of_focus)
-        ratings_by_system[scale, against] = wide(of_against)
-    vote_matrix = wide(rows["choice"].map({focus: 1.0, against: -1.0, "Tie": 0.0}))
-    items = rows.drop_duplicates("item_id").set_index("item_id").reindex(vote_matrix.index)
+        judgements[scale, focus] = left.where(rows["focus_left"], right)
+        judgements[scale, against] = right.where(rows["focus_left"], left)
+    matrices = {}
+    for name in judgements.columns.drop(["item", "rater"]):
+        matrix = judgements.pivot(index="item", columns="rater", values=name)  # noqa: PD010
+        matrices[name] = matrix[raters]
+    items = rows.drop_duplicates("item_id").set_index("item_id").reindex(matrices["vote"].index)
     left_is_focus = items["focus_left"]
     texts = pd.DataFrame(
         {
@@ -120,10 +120,10 @@ def panel_of(votes, against=None):
     return ComparisonPanel(
         focus=focus,
         against=against,
-        votes=vote_matrix,
-        left=wide(rows["focus_left"]),
-        positions=wide(rows["place"]),
-        ratings=ratings_by_system,
+        votes=matrices["vote"],
+        left=matrices["left"],
+        positions=matrices["position"],
+        ratings={key: matrices[key] for key in itertools.product(PAIRED_SCALES, [focus, against])},
         strata=items["stratum"],
         texts=texts,
         rows=rows,
@@ -606,7 +606,8 @@ def _bounds(row, value, low, high):
 
 def _tested(panel, row):
     if pd.isna(row["p"]):
-        return f"no test ({reason_text(row['reason'])}): undecided"
+        return f"no test ({reason_text(row['reason'])}): {UNDECIDED}"
+    if row["verdict"] == UNDECIDED:
+        return f"p = {row['p']:.2g}: {UNDECIDED}"
     winner = panel.focus if row["win_rate"] > 0.5 else panel.against
-    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
-    return f"p = {row['p']:.2g}: {verdict}"
+    return f"p = {row['p']:.2g}: {winner} is preferred"
