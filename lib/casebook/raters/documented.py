@@ -42,11 +42,11 @@ RECONSTRUCTION = "reconstruction"
 
 def documented_analysis(forms):
     """Compute what the document prints, under its keys, from (name, rows) of each form."""
-    every = [row for _, rows in forms for row in rows]
+    all_rows = [row for _, rows in forms for row in rows]
     return {
         PER_RATER: {name: documented_preference(_votes(rows)) for name, rows in forms},
-        AGGREGATE: documented_preference(_votes(every)),
-        MEAN_RATINGS: _ratings(every),
+        AGGREGATE: documented_preference(_votes(all_rows)),
+        MEAN_RATINGS: _ratings(all_rows),
         AGREEMENT: _agreement(forms),
         MEAN_RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
     }
@@ -153,7 +153,8 @@ def _agreement(forms):
     """Fleiss' kappa as documented: the number of raters is that of the first item."""
     votes = _common_votes(forms)
     counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
-    kappa = observed = None
+    kappa = None
+    observed = None
     raters = counts[0].sum() if len(counts) else 0
     if raters >= 2:
         observed = float((((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))).mean())
@@ -211,8 +212,8 @@ def votes_of(dataset):
 
 
 DEALT = "dealt_at_random"
-# What depends on who cast which vote, on which side or in which place: published figures do not fix
-# it.
+# What depends on who cast which vote, on which side or at which position: published figures do
+# not fix it.
 _DEALT = (
     "cohen_kappa",
     "leave_one_out",

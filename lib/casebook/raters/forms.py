@@ -439,31 +439,19 @@ def _write(folder, plan, layout, forms, key, registered, report):
     with new_folder(folder) as temporary:
         content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
         path = write_json(temporary / SEALED / KEY, content, private=True)
-        digest = {KEY_DIGEST: sha256_file(path)}
+        key_sha256 = sha256_file(path)
         for rater, rows in forms.groupby("rater", sort=False):
-            name = f"{plan.study}_{rater}"
-            rows = rows.reindex(columns=layout.names)
-            if "xlsx" in plan.formats:
-                about = {
-                    "study": plan.study,
-                    "rater": rater,
-                    "form": sealed[rater]["form"],
-                    **digest,
-                }
-                rubric = layout.rubric_lines(plan.raters[rater], plan.guess)
-                _write_workbook(temporary / FORMS / f"{name}.xlsx", layout, rows, rubric, about)
-            if "csv" in plan.formats:
-                text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
-                # Without the mark at its beginning spreadsheets take it for Latin-1.
-                write_text(temporary / FORMS / f"{name}.csv", "\ufeff" + text)
+            about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]}
+            about[KEY_DIGEST] = key_sha256
+            _write_form(temporary / FORMS, plan, layout, rows.reindex(columns=layout.names), about)
         if "csv" in plan.formats:
-            _write_rubrics(temporary / FORMS, plan, layout, digest)
+            _write_rubrics(temporary / FORMS, plan, layout, key_sha256)
         write_json(temporary / SEALED / REPORT, report, private=True)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
         registered = {
             "schema": PLAN_SCHEMA,
             **common,
-            "key_sha256": digest[KEY_DIGEST],
+            "key_sha256": key_sha256,
             "forms_sha256": hashes,
             **registered,
         }
@@ -485,11 +473,24 @@ def _sealed_rows(rows, layout):
     return sealed
 
 
-def _write_rubrics(folder, plan, layout, digest):
+def _write_form(folder, plan, layout, rows, about):
+    """Write one rater's form in the formats of the plan."""
+    rater = about["rater"]
+    name = f"{plan.study}_{rater}"
+    if "xlsx" in plan.formats:
+        rubric = layout.rubric_lines(plan.raters[rater], plan.guess)
+        _write_workbook(folder / f"{name}.xlsx", layout, rows, rubric, about)
+    if "csv" in plan.formats:
+        text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
+        # Without the mark at its beginning spreadsheets take it for Latin-1.
+        write_text(folder / f"{name}.csv", "\ufeff" + text)
+
+
+def _write_rubrics(folder, plan, layout, key_sha256):
     """Write the rubric beside forms in CSV, which has no second sheet, for each kind of rater."""
     for kind in sorted(set(plan.raters.values())):
         lines = layout.rubric_lines(kind, plan.guess)
-        lines += [(), ("study", plan.study), *digest.items()]
+        lines += [(), ("study", plan.study), (KEY_DIGEST, key_sha256)]
         text = "".join("  ".join(line) + "\n" for line in lines)
         write_text(folder / f"{plan.study}_rubric_{kind}.txt", text)
 
