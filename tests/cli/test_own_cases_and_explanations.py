@@ -19,7 +19,7 @@ from casebook.sensitivity.facts import (
     from_dict,
     to_dict,
 )
-from casebook.sensitivity.study import run_study
+from casebook.sensitivity.study import run_sensitivity_study
 from casebook.sensitivity.tree import TreeSettings
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
@@ -81,7 +81,7 @@ def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
         "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--original", "--json"
     )
     collection = own_collection(cases, corpus)
-    study = run_study(
+    study = run_sensitivity_study(
         collection, ["bm25"], TreeSettings.documented(), n_resamples=200, chunking=False
     )
     table = documented_scores(study.edges["bm25"])

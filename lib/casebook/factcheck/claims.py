@@ -266,11 +266,11 @@ def word_set(text):
     return frozenset(text.split())
 
 
-WORD_LISTS = yaml_table("words")
-STOP = word_set(WORD_LISTS["stop"])
-CURRENCIES = word_set(WORD_LISTS["currencies"])
-NUMBER_WORDS = {word: value for value, word in enumerate(WORD_LISTS["ones"].split(), start=2)}
-NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(WORD_LISTS["tens"].split(), start=2)}
+CLAIM_WORDS = yaml_table("words")
+STOP = word_set(CLAIM_WORDS["stop"])
+CURRENCIES = word_set(CLAIM_WORDS["currencies"])
+NUMBER_WORDS = {word: value for value, word in enumerate(CLAIM_WORDS["ones"].split(), start=2)}
+NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
@@ -553,10 +553,10 @@ def decomposer_of(name):
     return DECOMPOSERS[name]
 
 
-JUDGEMENT_WORDS = word_set(WORD_LISTS["judgement"])
-VAGUE_WORDS = word_set(WORD_LISTS["vague"])
-OPINION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][OPINION]), re.IGNORECASE)
-PREDICTION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][PREDICTION]), re.IGNORECASE)
+JUDGEMENT_WORDS = word_set(CLAIM_WORDS["judgement"])
+VAGUE_WORDS = word_set(CLAIM_WORDS["vague"])
+OPINION_PATTERN = re.compile("|".join(CLAIM_WORDS["patterns"][OPINION]), re.IGNORECASE)
+PREDICTION_PATTERN = re.compile("|".join(CLAIM_WORDS["patterns"][PREDICTION]), re.IGNORECASE)
 
 
 def verifiability(text):
@@ -572,7 +572,7 @@ def verifiability(text):
     return VERIFIABLE
 
 
-GRAMMAR = {name: word_set(text) for name, text in WORD_LISTS["grammar"].items()}
+GRAMMAR = {name: word_set(text) for name, text in CLAIM_WORDS["grammar"].items()}
 MODALS = GRAMMAR["modals"]
 ADVERBS = GRAMMAR["adverbs"]
 HELPERS = GRAMMAR["auxiliaries"] | MODALS

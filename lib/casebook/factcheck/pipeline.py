@@ -107,7 +107,7 @@ def diversity(texts):
 
 
 #: A part of a document, which is named by its row in the collection.
-Passage = namedtuple("Passage", "row start end text header")
+EvidencePassage = namedtuple("EvidencePassage", "row start end text header")
 
 SOURCE_FIELDS = ["url", "kind", "agreement", "insurer", "title"]
 HEADER_FIELDS = ["agreement", "insurer", "title"]
@@ -196,7 +196,7 @@ class EvidenceBase:
         return ranked[ranked >= 0].tolist()
 
     def passage(self, row, start, end):
-        return Passage(row, start, end, self.texts[row][start:end], self.headers[row])
+        return EvidencePassage(row, start, end, self.texts[row][start:end], self.headers[row])
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))

@@ -67,7 +67,7 @@ PASSAGE_FEATURES = (
     "maxsim",
 )
 ASCII_DIGITS = frozenset("0123456789")
-NEGATIONS = word_set(claims.WORD_LISTS["negations"])
+NEGATIONS = word_set(claims.CLAIM_WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
@@ -314,7 +314,7 @@ def _share_a_list(name, word, rival):
 def _lists_by_stem(name):
     """Numbers of the lists of ``words.yml`` that hold a stem."""
     lists = defaultdict(set)
-    for number, group in enumerate(claims.WORD_LISTS[name]):
+    for number, group in enumerate(claims.CLAIM_WORDS[name]):
         for stem in stems(group):
             lists[stem].add(number)
     return lists

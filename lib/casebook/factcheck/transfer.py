@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.ablation import ACCURACY_MARGIN
 from casebook.factcheck.claims import content, read_claims, sentence_spans, shipped_documents
-from casebook.factcheck.pipeline import EvidenceBase, Passage
+from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
@@ -81,7 +81,7 @@ def gold_of_claim_set(dataset, group_by="cluster"):
     passages = {claim_id: [] for claim_id in claims["claim_id"]}
     for row in evidence[evidence["claim_id"].isin(passages)].itertuples():
         text = _WIKI_LINK.sub(r"\1", row.text)
-        passages[row.claim_id].append(Passage(0, 0, len(text), text, row.source or ""))
+        passages[row.claim_id].append(EvidencePassage(0, 0, len(text), text, row.source or ""))
     gold = claims[["claim_id", "claim", "label"]].rename(columns={"claim_id": "id"})
     gold = gold.assign(
         group=groups.tolist(), evidence=list(passages.values()), dataset=dataset.name
@@ -109,7 +109,7 @@ def _gold_of_contracts(dataset):
                 claim,
                 SUPPORTED if question.answer else NOT_SUPPORTED,
                 dataset.groups[question.query_id],
-                [Passage(0, 0, len(sentence), sentence, "") for sentence in nearest],
+                [EvidencePassage(0, 0, len(sentence), sentence, "") for sentence in nearest],
             )
         )
     return rows
@@ -341,5 +341,5 @@ def of_another_group(groups, seed, purpose):
     partners = [None] * len(groups)
     for position, row in enumerate(order):
         following = order[position + 1 :] + order[:position]
-        partners[row] = next(other for other in following if groups[other] != groups[row])
+        partners[row] = next(partner for partner in following if groups[partner] != groups[row])
     return partners

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from casebook import paths
 from casebook.readers import read_yaml
 
-FOLDER = paths.DATA / "counterfactual"
+STATUTE_DATA = paths.DATA / "counterfactual"
 INDIA = "IN"
 SINGAPORE = "SG"
 ELSEWHERE = "elsewhere"
@@ -32,10 +32,10 @@ USUAL = 120  # sections that an act of unknown structure is taken to have
 @cache
 def word_lists():
     """Word lists and patterns of the rules, from ``words.yml``."""
-    return read_yaml(FOLDER / "words.yml")
+    return read_yaml(STATUTE_DATA / "words.yml")
 
 
-def filled(pattern, **more):
+def fill_pattern(pattern, **more):
     """Fill the names in a pattern.
 
     «name» is a keyword argument, a piece, or the words of a list as alternatives.
@@ -47,7 +47,7 @@ def filled(pattern, **more):
         if name in more:
             return more[name]
         if name in words["pieces"]:
-            return filled(words["pieces"][name])
+            return fill_pattern(words["pieces"][name])
         forms = words[name]
         if isinstance(forms, dict) and isinstance(next(iter(forms.values())), list):
             forms = [form for group in forms.values() for form in group]
@@ -59,18 +59,18 @@ def filled(pattern, **more):
 @cache
 def pattern(name, **more):
     """One of the patterns of the rules."""
-    return re.compile(filled("".join(word_lists()["patterns"][name]), **more))
+    return re.compile(fill_pattern("".join(word_lists()["patterns"][name]), **more))
 
 
 def alternatives(forms, before="", after=""):
     """One pattern of several, without regard to case."""
-    return re.compile(filled(before + "|".join(forms) + after), re.IGNORECASE)
+    return re.compile(fill_pattern(before + "|".join(forms) + after), re.IGNORECASE)
 
 
 @cache
 def acts():
     """Rows of ``acts.csv`` by code; titles, abbreviations and marks are lists."""
-    with (FOLDER / "acts.csv").open(encoding="utf-8", newline="") as file:
+    with (STATUTE_DATA / "acts.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     lists = ("titles", "abbreviations", "marks")
     return {
@@ -90,14 +90,14 @@ def acts_marked(mark):
 @cache
 def act_structure():
     """Chapters and section numbers of the acts of known structure, by prefix of their sections."""
-    return json.loads((FOLDER / "act_structure.json").read_text(encoding="utf-8"))
+    return json.loads((STATUTE_DATA / "act_structure.json").read_text(encoding="utf-8"))
 
 
 # ---- citations
 
 
 @dataclass(frozen=True)
-class Citation:
+class Provision:
     """One provision cited at ``text[start:end]``."""
 
     act: str
@@ -115,7 +115,7 @@ class Citation:
         return f"{self.act}-{'Article-' if self.kind == 'Article' else ''}{self.number}"
 
 
-def find_citations(text, country=None):
+def find_provisions(text, country=None):
     """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
     country = country or country_of(text)
     mentions = find_acts(text, country)
@@ -136,13 +136,15 @@ def find_citations(text, country=None):
             group.act = UNKNOWN
     _inherit(text, groups, mentions, country)
     return [
-        Citation(g.act, g.kind, number, g.order, *span) for g in groups for number, *span in g.items
+        Provision(g.act, g.kind, number, g.order, *span)
+        for g in groups
+        for number, *span in g.items
     ]
 
 
 def cited_sections(text, country=None):
     """Give the distinct provisions that a text cites, those of unknown acts left out."""
-    return tuple(dict.fromkeys(c.id for c in find_citations(text, country) if c.act != UNKNOWN))
+    return tuple(dict.fromkeys(c.id for c in find_provisions(text, country) if c.act != UNKNOWN))
 
 
 def parse_section(section):
@@ -150,7 +152,7 @@ def parse_section(section):
     match = pattern("normal_form").fullmatch(section.strip())
     if match is None:
         return None
-    return Citation(
+    return Provision(
         match["act"],
         match["rule"] or match["kind"] or "Section",
         match["number"],
