@@ -24,7 +24,7 @@ from casebook.sensitivity.evaluation import (
 from casebook.sensitivity.items import edit_items
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
-from casebook.sensitivity.study import ABOVE, run_sensitivity_study
+from casebook.sensitivity.study import run_sensitivity_study
 from casebook.sensitivity.tree import TreeSettings, excess
 from casebook.sensitivity.wordings import (
     OTHER_QUESTION,
@@ -100,8 +100,11 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
 def test_numbers_carry_what_every_number_carries(study):
     numbers = study.numbers()["bm25"]
     assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
-    assert numbers[ABOVE]["control"] == 0.0
-    assert numbers[ABOVE]["n"] == (study.placebos["bm25"]["status"] == "ok").sum()
+    assert numbers["share of placebos above 1.5"]["control"] == 0.0
+    assert (
+        numbers["share of placebos above 1.5"]["n"]
+        == (study.placebos["bm25"]["status"] == "ok").sum()
+    )
     for number in numbers.values():
         assert set(number) == {"value", "ci", "n", "control", "reason"}
     for row in study.sensitivity("bm25").to_dict("records"):
@@ -133,7 +136,7 @@ def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
 
 def test_share_of_placebos_is_that_of_all_placebo_edits(study):
     placebos = study.placebos["bm25"]
-    share = study.placebos_above("bm25")[ABOVE]
+    share = study.placebos_above("bm25")["share of placebos above 1.5"]
     assert share["value"] == pytest.approx(
         (placebos["displacement"] > DECISIVE_DISPLACEMENT).mean()
     )

@@ -31,7 +31,6 @@ from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import number_or_none
 
 STUDY_SYSTEMS = ("bm25", "dense", "full")
-ABOVE = f"share of placebos above {DECISIVE_DISPLACEMENT:g}"
 RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
