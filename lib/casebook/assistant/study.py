@@ -17,7 +17,13 @@ from casebook.data.cards import may_show
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, detector_scores, explain_dataset, with_reasons
+from casebook.explain.study import (
+    corrupt,
+    detection_row,
+    detector_scores,
+    explain_dataset,
+    with_reasons,
+)
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
@@ -727,15 +733,8 @@ def _detection(pair, groups, *, n_resamples, seed):
     is_original = [True] * len(pair) + [False] * len(pair)
     scores = pair["original"].tolist() + pair["copy"].tolist()
     area = auroc(is_original, scores, clusters=clusters * 2)
-    row = {
-        "judged": len(pair),
-        "auroc": area.estimate,
-        "low": area.low,
-        "high": area.high,
-        "reason": area.reason,
-    }
-    if (pair["copy"] == pair["original"]).all():
-        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
+    is_blind = (pair["copy"] == pair["original"]).all()
+    row = {"judged": len(pair)} | detection_row(area, is_blind=is_blind)
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
     share = estimates(
         below,

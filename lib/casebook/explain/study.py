@@ -692,10 +692,15 @@ def _detection(scored, detector):
     area = auroc(
         scored["original"], scored[detector], clusters=scored["source"], units=scored["key"]
     )
+    row = detection_row(area, is_blind=_is_blind(scored, detector))
+    return row | {"groups": scored["source"].nunique()}
+
+
+def detection_row(area, *, is_blind):
+    """AUROC with its interval, which a detector that scores every copy as its original lacks."""
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-    if _is_blind(scored, detector):
-        row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
-    row["groups"] = scored["source"].nunique()
+    if is_blind:
+        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     return row
 
 

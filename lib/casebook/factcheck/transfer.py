@@ -131,7 +131,7 @@ def judge_passages(judge, claims, evidence, rule=None):
             continue
         verdict = INSUFFICIENT_EVIDENCE
         if parts:
-            verdict = rules.decide_claim(parts, items, rule)[1]
+            _, verdict, _ = rules.decide_claim(parts, items, rule)
         support = rules.degree_of_support(parts, items, rule)
         rows.append((verdict, UNDECIDED_SUPPORT if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
@@ -142,12 +142,10 @@ def _judged_evidence(judge, parts, passages):
     items = []
     for name, text in parts.items():
         stances = judge.judge(text, passages)
-        for number, (passage, (stance, probability)) in enumerate(
-            zip(passages, stances, strict=True), start=1
-        ):
+        for passage, (stance, probability) in zip(passages, stances, strict=True):
             items.append(
                 Evidence(
-                    id=f"EV{number}",
+                    id=f"EV{len(items) + 1}",
                     subclaim_id=name,
                     doc_id="",
                     source=passage.header,

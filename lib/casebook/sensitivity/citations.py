@@ -72,11 +72,10 @@ def acts():
     """Rows of ``acts.csv`` by code; titles, abbreviations and marks are lists."""
     with (STATUTE_DATA / "acts.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    lists = ("titles", "abbreviations", "marks")
-    return {
-        row["code"]: row | {name: [x for x in row[name].split(";") if x] for name in lists}
-        for row in rows
-    }
+    for row in rows:
+        for column in ("titles", "abbreviations", "marks"):
+            row[column] = [text for text in row[column].split(";") if text]
+    return {row["code"]: row for row in rows}
 
 
 @cache

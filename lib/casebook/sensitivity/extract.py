@@ -448,13 +448,8 @@ def _most_called(text, role):
         spans[_CALLED[word.lower()]].append(match.span())
     if not spans:
         return None
-    kind, of_kind = max(spans.items(), key=_number_of_spans)
-    return TextFact(kind, *of_kind[0])
-
-
-def _number_of_spans(item):
-    _, spans = item
-    return len(spans)
+    kind = max(spans, key=lambda kind: len(spans[kind]))
+    return TextFact(kind, *spans[kind][0])
 
 
 def _described_sides(text):
