@@ -157,7 +157,7 @@ def evaluate(
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
-    from casebook.sensitivity.cases import own_collection
+    from casebook.sensitivity.cases import user_collection
     from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import (
         evaluation_parts,
@@ -175,7 +175,7 @@ def evaluate(
         settings = TreeSettings.documented(max_depth=depth or 2, children=children or 5, seed=seed)
     else:
         settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
-    collection = own_collection(cases, corpus)
+    collection = user_collection(cases, corpus)
     judge = validator_for(validator, original)
     study = run_sensitivity_study(
         collection,

@@ -238,7 +238,7 @@ def _exchanges(claim, sentence, evidence_stems):
     claim_stems = content(claim)
     sentence_stems = content(sentence)
     exchanges = []
-    for word, rival in _same_place(_tokens(claim), _tokens(sentence)):
+    for word, rival in _aligned_tokens(_tokens(claim), _tokens(sentence)):
         rest = claim_stems - {word.stem}
         excluded = _excludes(
             word,
@@ -274,8 +274,8 @@ def _excludes(word, rival, coverage, *, verbatim, new):
     return None
 
 
-def _same_place(claim_tokens, sentence_tokens):
-    """Tokens of a claim and of a sentence that stand between the same words."""
+def _aligned_tokens(claim_tokens, sentence_tokens):
+    """Tokens of a claim and of a sentence between the same words."""
     matcher = SequenceMatcher(
         None,
         [token.stem for token in claim_tokens],

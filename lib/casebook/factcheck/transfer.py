@@ -125,7 +125,7 @@ def judge_passages(judge, claims, evidence, rule=None):
     rows = []
     for parts, passages in zip(claims, evidence, strict=True):
         try:
-            items = _judged_evidence(judge, parts, passages)
+            items = _evidence_with_stances(judge, parts, passages)
         except Exception:
             rows.append((None, UNDECIDED_SUPPORT))
             continue
@@ -137,7 +137,7 @@ def judge_passages(judge, claims, evidence, rule=None):
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
 
-def _judged_evidence(judge, parts, passages):
+def _evidence_with_stances(judge, parts, passages):
     """Passages as evidence, with the stance of a judge on every part of a claim."""
     items = []
     for name, text in parts.items():

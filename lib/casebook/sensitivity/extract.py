@@ -577,26 +577,27 @@ def extract_with_model(text, model, case_id="case"):
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
             continue
-        spans = _placed(sheet, part, by_rules)
-        if missing := len(list(facts.fact_fields(sheet))) - len(spans):
+        spans = _spans_in_text(sheet, part, by_rules)
+        missing = len(list(facts.fact_fields(sheet))) - len(spans)
+        if missing:
             notes.append(f"{missing} facts of {name} were not found in the text")
         return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
     notes.append(f"{name} gave no usable fact sheet: the rules were used")
     return replace(by_rules, notes=(*by_rules.notes, *notes))
 
 
-def _placed(sheet, part, by_rules):
-    """Give the spans of those facts of a model's sheet that the text shows."""
+def _spans_in_text(sheet, part, by_rules):
+    """Give the spans of those facts of a model's sheet that are in the text."""
     offset = by_rules.region[0]
-    known_spans = {}
-    for citation in citations.find_provisions(part):
-        span = (offset + citation.start, offset + citation.end)
-        known_spans.setdefault(("Section", citation.id), span)
+    span_of_fact = {}
+    for provision in citations.find_provisions(part):
+        span = (offset + provision.start, offset + provision.end)
+        span_of_fact.setdefault(("Section", provision.id), span)
     for span in by_rules.spans:
-        known_spans[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
+        span_of_fact[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
     spans = []
     for field in facts.fact_fields(sheet):
-        span = known_spans.get(facts.fact_key(sheet, field))
+        span = span_of_fact.get(facts.fact_key(sheet, field))
         if not span and field.startswith("evidence_items"):
             quotation = facts.fact_at(sheet, field).description
             at = part.casefold().find(quotation.casefold()) if quotation else -1
