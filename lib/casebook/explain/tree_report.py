@@ -9,7 +9,7 @@ from casebook.readers import read_json
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
-from casebook.sensitivity.plausibility import DECISIONS
+from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
 from casebook.stats.intervals import estimate_text
 
@@ -91,8 +91,8 @@ def read_report(path):
 def _counts(tree):
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
     counts = dict(sorted(tree.counts.items()))
-    for decision in DECISIONS:
-        counts[decision] = outcomes.count(decision)
+    for outcome in EDIT_OUTCOMES:
+        counts[outcome] = outcomes.count(outcome)
     return counts | {"nodes": len(tree.nodes), "noops": len(tree.noops)}
 
 
