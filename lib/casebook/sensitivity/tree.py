@@ -198,7 +198,8 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
 def _rooted(sheet, search, settings, inert):
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    if problems := contradictions(sheet):
+    problems = contradictions(sheet)
+    if problems:
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     if settings.placebo_draws and any(inert):
         write = edits.with_context(
