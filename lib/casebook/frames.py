@@ -269,7 +269,9 @@ def count_verdicts(words, what):
     decided = f"{len(tested) - not_measured - undecided} decided"
     if not_measured:
         decided += f", {not_measured} that cannot be measured here"
-    return f"Of {len(tested)} {what}: {decided}, {undecided} undecided, which is not to say equal."
+    return (
+        f"Of {len(tested)} {what}: {decided}, {undecided} {UNDECIDED}, which is not to say equal."
+    )
 
 
 @dataclass(frozen=True)
@@ -364,11 +366,11 @@ def compare_systems(
     systems = systems.loc[best_first].reset_index(drop=True)
     systems.insert(6, "tie_class", None)
     if baseline is None and pairs is None:
-        systems["tie_class"] = _tie_classes_of(systems["system"], pair_frame, 1 - level)
+        systems["tie_class"] = tie_classes_of(systems["system"], pair_frame, 1 - level)
     return Comparison(systems, pair_frame, level)
 
 
-def _tie_classes_of(systems, pairs, alpha):
+def tie_classes_of(systems, pairs, alpha):
     """Tie class of every system, by the adjusted p-values of all pairs."""
     position = {label: k for k, label in enumerate(systems)}
     differ = np.zeros((len(systems), len(systems)), dtype=bool)

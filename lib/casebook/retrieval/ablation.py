@@ -11,7 +11,7 @@ import pandas as pd
 from casebook.data import load
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import compare_systems, contrasts, estimates, tie_classes
+from casebook.frames import compare_systems, contrasts, estimates, tie_classes_of
 from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
@@ -232,7 +232,8 @@ class ScoredSystems:
             other_pairs = compared(unplanned).pairs.assign(family="other")
             pairs = pd.concat([pairs, other_pairs], ignore_index=True) if planned else other_pairs
         systems = comparison.systems
-        systems = systems.assign(tie_class=_tie_classes(systems, pairs, 1 - comparison.level))
+        classes = tie_classes_of(systems["system"], pairs, 1 - comparison.level)
+        systems = systems.assign(tie_class=classes)
         return replace(comparison, systems=systems, pairs=pairs)
 
     def numbers(self, *, n_resamples=10_000, seed=0):
@@ -246,16 +247,6 @@ class ScoredSystems:
             for system, interval in zip(frame, intervals, strict=True):
                 numbers[system][measure] = interval.number(control)
         return numbers
-
-
-def _tie_classes(systems, pairs, alpha):
-    """Tie class of every system: two share one if their adjusted p-value exceeds alpha."""
-    names = systems["system"]
-    told_apart = pd.DataFrame(False, names, names)
-    for pair in pairs[pairs["p_adjusted"] <= alpha].itertuples():
-        told_apart.loc[pair.system, pair.against] = True
-        told_apart.loc[pair.against, pair.system] = True
-    return tie_classes(told_apart.to_numpy())
 
 
 @dataclass(frozen=True)
