@@ -34,27 +34,10 @@ UNTESTED = "not tested"
 MOST_TUKEY_RESAMPLES = 10_000
 """Permuting systems costs ten times what flipping signs does."""
 ESTIMATE_COLUMNS = ["system", "value", "low", "high", "n", "groups", "control", "reason"]
-CONTRAST_COLUMNS = [
-    "system",
-    "against",
-    "difference",
-    "low",
-    "high",
-    "n",
-    "groups",
-    "p",
-    "p_adjusted",
-    "verdict",
-    "reason",
-]
+DIFFERENCE_COLUMNS = ["system", "against", "difference", "low", "high", "n", "groups"]
+CONTRAST_COLUMNS = [*DIFFERENCE_COLUMNS, "p", "p_adjusted", "verdict", "reason"]
 PAIR_COLUMNS = [
-    "system",
-    "against",
-    "difference",
-    "low",
-    "high",
-    "n",
-    "groups",
+    *DIFFERENCE_COLUMNS,
     "p",
     "p_adjusted",
     "verdict",
@@ -286,7 +269,9 @@ def count_verdicts(words, what):
     decided = f"{len(tested) - not_measured - undecided} decided"
     if not_measured:
         decided += f", {not_measured} that cannot be measured here"
-    return f"Of {len(tested)} {what}: {decided}, {undecided} undecided, which is not to say equal."
+    return (
+        f"Of {len(tested)} {what}: {decided}, {undecided} {UNDECIDED}, which is not to say equal."
+    )
 
 
 @dataclass(frozen=True)
@@ -381,20 +366,20 @@ def compare_systems(
     systems = systems.loc[best_first].reset_index(drop=True)
     systems.insert(6, "tie_class", None)
     if baseline is None and pairs is None:
-        systems["tie_class"] = _tie_classes_of(systems["system"], pair_frame, 1 - level)
+        systems["tie_class"] = tie_classes_of(systems["system"], pair_frame, 1 - level)
     return Comparison(systems, pair_frame, level)
 
 
-def _tie_classes_of(systems, pairs, alpha):
+def tie_classes_of(systems, pairs, alpha):
     """Tie class of every system, by the adjusted p-values of all pairs."""
     position = {label: k for k, label in enumerate(systems)}
-    told_apart = np.zeros((len(systems), len(systems)), dtype=bool)
+    differ = np.zeros((len(systems), len(systems)), dtype=bool)
     for pair in pairs[pairs["p_adjusted"] <= alpha].itertuples():
         i = position[pair.system]
         j = position[pair.against]
-        told_apart[i, j] = True
-        told_apart[j, i] = True
-    return tie_classes(told_apart)
+        differ[i, j] = True
+        differ[j, i] = True
+    return tie_classes(differ)
 
 
 def _classical(table, pairs, alpha, n_tukey, seed, clusters):
@@ -428,9 +413,9 @@ def _classical(table, pairs, alpha, n_tukey, seed, clusters):
     return classical
 
 
-def tie_classes(told_apart):
-    """Group systems into maximal sets of which no two are told apart: text such as ``"1,2"``."""
-    ties = ~np.asarray(told_apart, dtype=bool)
+def tie_classes(differ):
+    """Group systems into maximal sets of which no two differ: text such as ``"1,2"``."""
+    ties = ~np.asarray(differ, dtype=bool)
     np.fill_diagonal(ties, False)
     neighbours = [set(np.flatnonzero(row)) for row in ties]
     cliques = sorted(_maximal_cliques(set(), set(range(len(ties))), set(), neighbours))

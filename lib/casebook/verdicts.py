@@ -82,6 +82,12 @@ ANSWERS = {
 }
 """Verdict of a headline to the opening words of its sentence."""
 
+# --- preferences of raters
+
+PREFERRED = "preferred"
+NOT_PREFERRED = "not preferred"
+DIFFERENT = "different"
+
 # --- gates
 
 PASS = "pass"

@@ -276,7 +276,7 @@ def test_help_is_quick():
         ("raters forms", "raters.forms", "Plan", "margin win_rate"),
         ("raters simulate", "raters.simulate", "Truth", "effect ties blank"),
         ("runs decide", "runs.decide", "decide", "eps"),
-        ("sensitivity evaluate", "sensitivity.study", "run_study", "k"),
+        ("sensitivity evaluate", "sensitivity.study", "run_sensitivity_study", "k"),
         (
             "sensitivity evaluate",
             "sensitivity.evaluation",

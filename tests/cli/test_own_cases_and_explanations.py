@@ -10,7 +10,7 @@ from casebook.errors import InputError
 from casebook.explain.study import LEAST_SOURCES, check_explanation_parameters
 from casebook.measures.rankshift import rbo
 from casebook.paths import ROOT
-from casebook.sensitivity.cases import CASE_KEYS, own_collection, plant_cases
+from casebook.sensitivity.cases import CASE_KEYS, plant_cases, user_collection
 from casebook.sensitivity.evaluation import documented_scores
 from casebook.sensitivity.facts import (
     CASE_OUTCOMES,
@@ -19,7 +19,7 @@ from casebook.sensitivity.facts import (
     from_dict,
     to_dict,
 )
-from casebook.sensitivity.study import run_study
+from casebook.sensitivity.study import run_sensitivity_study
 from casebook.sensitivity.tree import TreeSettings
 
 PAGE = (ROOT / "book/methods/counterfactual_sensitivity.md").read_text(encoding="utf-8")
@@ -80,8 +80,8 @@ def test_original_accuracies_are_those_of_the_rule(casebook, cases, corpus):
     _, out, _ = casebook(
         "sensitivity", "evaluate", cases, "--corpus", corpus, *OPTIONS, "--original", "--json"
     )
-    collection = own_collection(cases, corpus)
-    study = run_study(
+    collection = user_collection(cases, corpus)
+    study = run_sensitivity_study(
         collection, ["bm25"], TreeSettings.documented(), n_resamples=200, chunking=False
     )
     table = documented_scores(study.edges["bm25"])

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from casebook.explain.templates import plain
+from casebook.explain.templates import escape_markdown
 from casebook.sensitivity.cases import plant_cases
 from casebook.sensitivity.edits import NO_INERT_WORDS, Inert
 
@@ -97,7 +97,7 @@ def test_every_result_and_edge_is_explained_by_words_of_the_documents(run, tree,
         assert len(told) > 5
         assert f"### {node['node_id']}: " in markdown
         for sentence in [one for each in told for one in each["sentences"]]:
-            assert plain(sentence["text"]) in markdown
+            assert escape_markdown(sentence["text"]) in markdown
             for place in sentence["support"]:
                 words = texts[place["document_id"]][place["start"] : place["end"]]
                 assert words == place["quote"]

@@ -16,9 +16,14 @@ from casebook import paths
 from casebook.data.claims import ClaimSet
 from casebook.errors import InputError
 from casebook.factcheck import transfer
-from casebook.factcheck.pipeline import Passage
+from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PlaceholderStance, PublicJudge, features_model, judge_table
-from casebook.factcheck.study import TWO_CLASS_POLICY, VerdictStudy, claim_items, run_study
+from casebook.factcheck.study import (
+    TWO_CLASS_POLICY,
+    VerdictStudy,
+    claim_items,
+    run_factcheck_study,
+)
 from casebook.factcheck.transfer import CLAIM_ONLY, DEFAULT_JUDGE, FITTED_ON_OWN
 from casebook.runs.headlines import EFFECTS
 from casebook.runs.outputs import items_json
@@ -29,7 +34,7 @@ S, N, NEI = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT"
 
 @pytest.fixture(scope="module")
 def study():
-    return run_study(ablation=False)
+    return run_factcheck_study(ablation=False)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +165,7 @@ def recipes(tmp_path):
 
 
 def test_a_users_claims_about_a_users_folder(recipes):
-    study = run_study(**recipes(quoted=1), n_resamples=500)
+    study = run_factcheck_study(**recipes(quoted=1), n_resamples=500)
     assert (study.name, study.rows["group"].nunique(), study.facts["documents"]) == ("claims", 6, 2)
     assert study.right("pipeline").mean() > 0.9 and set(study.verdicts["documented"]) == {N}
     assert study.evidence_found[:3] == [True, True, None]
@@ -172,11 +177,11 @@ def test_a_users_claims_about_a_users_folder(recipes):
         "claims": "gold evidence for 2 claims in 1 groups: it takes 6 in 2"
     }
     with pytest.raises(InputError, match="give claims and corpus"):
-        run_study(claims=study.pipeline.base)
+        run_factcheck_study(claims=study.pipeline.base)
 
 
 def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
-    study = run_study(**recipes(), ablation=False)
+    study = run_factcheck_study(**recipes(), ablation=False)
     assert "gold evidence" in study.verdicts
     table, contrasts, missing = transfer.run_transfer(
         study, sets=["factcheck_claims"], n_resamples=200
@@ -193,7 +198,7 @@ def test_a_set_that_a_user_brings_is_one_that_no_feature_was_chosen_on(recipes):
 
 @pytest.mark.parametrize("label", [S, N])
 def test_claims_of_one_label_run(recipes, label):
-    study = run_study(**recipes(label=lambda _: label), n_resamples=200)
+    study = run_factcheck_study(**recipes(label=lambda _: label), n_resamples=200)
     table, _, _ = transfer.run_transfer(study, n_resamples=200)
     compared = study.comparisons(n_resamples=200)
     assert (
@@ -213,7 +218,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
                 raise ValueError("no soup")
             return [("supports", 0.9) for _ in passages]
 
-    passages = [Passage(0, 0, 5, "Eggs.", "")]
+    passages = [EvidencePassage(0, 0, 5, "Eggs.", "")]
     table = transfer.judge_passages(
         Failing(), [{"SC1": "The soup."}, {"SC1": "The eggs."}], [passages, passages]
     )
@@ -225,7 +230,7 @@ def test_a_judge_that_fails_gives_no_verdict_and_no_traceback():
 
 def test_claims_about_nothing_that_is_in_the_documents_run(recipes):
     planets = {f"moon {n}": f"Planet {name} has {n} moons." for n, name in enumerate("ABCDEF", 3)}
-    study = run_study(**recipes(quoted=0, claims=planets), n_resamples=200)
+    study = run_factcheck_study(**recipes(quoted=0, claims=planets), n_resamples=200)
     assert not any(result.evidence for result in study.pipeline.results)
     assert study.brier_contrast(n_resamples=200) is None and study.calibrated(n_resamples=50).n == 0
     parts = study.ablation["parts"]
@@ -259,7 +264,7 @@ def test_a_pipeline_whose_gate_no_document_passes_is_not_measured(study):
 @pytest.mark.data
 def test_contract_verdicts_are_near_chance_and_retrieval_is_not(require):
     require("consumer_contracts_qa")
-    study = run_study("consumer_contracts_qa")
+    study = run_factcheck_study("consumer_contracts_qa")
     scores = study.scores(n_resamples=50)
     assert scores["pipeline"]["accuracy"].n == 396
     assert scores["pipeline"].baselines["majority"]["accuracy"].estimate == pytest.approx(218 / 396)
@@ -312,7 +317,7 @@ def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is
         qrels={name: {name: 1} for name in ids},
     )
     monkeypatch.setattr("casebook.factcheck.study.load", lambda *_, **__: made)
-    scores = run_study("consumer_contracts_qa").scores(n_resamples=50)
+    scores = run_factcheck_study("consumer_contracts_qa").scores(n_resamples=50)
     assert scores["gold clause"]["accuracy"].estimate > 0.95
 
 
@@ -320,7 +325,7 @@ def test_the_reader_of_clauses_sees_whether_a_question_and_how_often_a_clause_is
 def test_climate_fever_rules(mirror, monkeypatch):
     """Any/any reproduces every label; the documented vote finds 166 of 654."""
     monkeypatch.setenv("CASEBOOK_DATA_MIRROR", str(mirror))
-    study = run_study("climate_fever_claims")
+    study = run_factcheck_study("climate_fever_claims")
     stated = [share for share in study.confidence["documented vote"] if share is not None]
     assert 0.7 <= min(stated) <= max(stated) == 1
     scores = study.scores(n_resamples=20)

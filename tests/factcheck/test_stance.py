@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from casebook.errors import InputError
-from casebook.factcheck.pipeline import Passage
+from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import (
     PASSAGE_FEATURES,
     SIGNS,
@@ -32,7 +32,7 @@ FIRE = "Cover for fire ends 30 days after the house is left empty."
 
 
 def passage(text, header="Vale Direct", row=0):
-    return Passage(row, 0, len(text), text, header)
+    return EvidencePassage(row, 0, len(text), text, header)
 
 
 def described(claim, text, header=""):
@@ -156,12 +156,12 @@ def test_training_pairs_hold_the_deciding_sentence_its_document_and_neutral_ones
 
 
 def test_spans_that_only_meet_do_not_overlap():
-    first = Passage(0, 0, 5, "", "")
-    assert [overlap(first, Passage(0, start, start + 5, "", "")) for start in (4, 5)] == [
+    first = EvidencePassage(0, 0, 5, "", "")
+    assert [overlap(first, EvidencePassage(0, start, start + 5, "", "")) for start in (4, 5)] == [
         True,
         False,
     ]
-    assert [overlap(Passage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [
+    assert [overlap(EvidencePassage(0, start, start + 5, "", ""), first) for start in (4, 5)] == [
         True,
         False,
     ]

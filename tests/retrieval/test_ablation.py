@@ -1,4 +1,4 @@
-"""The ablation: scores, comparisons, tuning, published figures, what readers get; it cannot contradict itself."""
+"""The ablation: scores, comparisons, tuning, published figures, items, manifests."""
 
 import json
 import re
@@ -18,10 +18,11 @@ from casebook.frames import contrasts
 from casebook.measures.ranking import evaluate
 from casebook.readers import read_yaml
 from casebook.retrieval import ablation
-from casebook.retrieval.ablation import Ablation, question_items, run_ablation
+from casebook.retrieval.ablation import Ablation, run_ablation
 from casebook.retrieval.index import CorpusIndex
+from casebook.retrieval.items import question_items
 from casebook.retrieval.pipeline import HybridRetriever
-from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
+from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT, Headline
 from casebook.runs.manifest import LATEST
 from casebook.runs.outputs import items_json
@@ -121,11 +122,13 @@ def test_interval_verdict_tie_class_star_and_sentence_agree():
     assert planned["verdict"].tolist() == pairs.loc[of_full, "verdict"].tolist()
     best = table.index[0]
     apart = pairs[decided & pairs[["system", "against"]].eq(best).any(axis=1)]
-    expected = set(map(named, set(table.index) - {best, *apart["system"], *apart["against"]}))
+    expected = set(map(system_name, set(table.index) - {best, *apart["system"], *apart["against"]}))
     tied = re.search(r"Not distinguishable from it: (.*)\.", ablation.best_sentence(found, "here"))[
         1
     ]
-    tied = tied.replace("all others", ", ".join(map(named, table.index[1:]))).replace("none", "")
+    tied = tied.replace("all others", ", ".join(map(system_name, table.index[1:]))).replace(
+        "none", ""
+    )
     assert set(tied.split(", ")) - {""} == expected
 
 
@@ -331,7 +334,7 @@ def test_a_small_budget_keeps_the_questions_that_differ_most(study):
 
 
 def test_without_permission_ids_remain(study, monkeypatch):
-    monkeypatch.setattr(ablation, "may_show", lambda _: frozenset())
+    monkeypatch.setattr("casebook.retrieval.items.may_show", lambda _: frozenset())
     found = question_items(study)
     assert (
         {text for _, text in found["documents"]}

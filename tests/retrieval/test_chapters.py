@@ -1,4 +1,4 @@
-"""The chapters on retrieval and on query length, run whole: what they say is what their tables hold."""
+"""The chapters on retrieval and query length, run whole: they say what their tables hold."""
 
 import ast
 import json
@@ -11,7 +11,7 @@ import casebook.notebook
 from casebook import paths
 from casebook.paths import NOTEBOOKS
 from casebook.readers import read_json
-from casebook.retrieval.settings import SIMPLE, UNRERANKED, named
+from casebook.retrieval.settings import SIMPLE, UNRERANKED, system_name
 
 TEXTS = [
     "The tenant may cancel the lease with notice.",
@@ -29,8 +29,12 @@ import numpy as np
 
 class Encoder:
     def encode_documents(self, texts):
-        words = [[int(hashlib.sha256(w.lower().encode()).hexdigest(), 16) % 64 for w in t.split()] for t in texts]
-        return np.array([np.bincount(row, minlength=64) + 0.01 for row in words], dtype=np.float32)
+        counts = [np.bincount(self.numbers(text), minlength=64) + 0.01 for text in texts]
+        return np.array(counts, dtype=np.float32)
+
+    def numbers(self, text):
+        words = text.lower().split()
+        return [int(hashlib.sha256(w.encode()).hexdigest(), 16) % 64 for w in words]
 
     encode_queries = encode_documents
 """
@@ -136,7 +140,7 @@ def smoke_page(run_chapter):
 
 
 def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tmp_path):
-    """On the smoke set that is the dense list; the page says how many questions get better and worse."""
+    """On the smoke set that is the dense list; the page counts better and worse questions."""
     page, _ = smoke_page(
         dataset="smoke", modes=["bm25", "dense", "fused", "fused_mmr", "with_mmr", "reranker_only"]
     )
@@ -153,7 +157,7 @@ def test_the_reranker_is_compared_with_the_best_system_without_it(smoke_page, tm
     assert "- Full pipeline cannot be distinguished from Reranker's order alone" in page
     assert "Diversity (MMR), which the full pipeline leaves out: First stage with diversity" in page
     simple = max((name for name in SIMPLE if name in means), key=means.get)
-    assert f"{named(simple)}, the best simple search on these questions" in page
+    assert f"{system_name(simple)}, the best simple search on these questions" in page
 
 
 def test_the_held_out_half_leads_with_baselines_of_the_development_half(

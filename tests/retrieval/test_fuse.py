@@ -80,7 +80,7 @@ def test_blocks_do_not_show(monkeypatch):
     rng = np.random.default_rng(0)
     lists = [from_scores(rng.random((20, 30)), 10) for _ in range(2)]
     whole = reciprocal_rank_fusion(lists)
-    monkeypatch.setattr(fuse, "_FUSED_TOGETHER", 3)
+    monkeypatch.setattr(fuse, "_FUSION_BLOCK", 3)
     np.testing.assert_array_equal(whole.ids, reciprocal_rank_fusion(lists).ids)
 
 

@@ -1,4 +1,4 @@
-"""The full system against its own parts; tests/validation/retrieval_default.py has more collections."""
+"""The full system against its parts; more collections: tests/validation/retrieval_default.py."""
 
 import pandas as pd
 

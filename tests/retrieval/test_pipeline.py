@@ -1,4 +1,4 @@
-"""Whole systems: every mode, filters, candidates, controls and attribution; each stage by what it did."""
+"""Whole systems: every mode, filters, candidates, controls, attribution, and each stage."""
 
 import numpy as np
 import pandas as pd
@@ -228,7 +228,7 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
 
 
 def test_late_interaction_is_heard_as_far_as_it_agrees_and_the_query_is_short(index):
-    """The final score by hand: z of the fused score, and z of the reranker's weighed by trust and agreement."""
+    """The final score by hand: z of the fused score, and weighted z of that of the reranker."""
 
     def z(values):
         return (values - values.mean()) / (values.std() or 1)

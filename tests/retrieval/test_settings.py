@@ -5,12 +5,12 @@ import pytest
 from casebook.errors import InputError
 from casebook.retrieval.settings import (
     MODES,
-    NAMES,
     SIMPLE,
+    SYSTEM_NAMES,
     UNRERANKED,
     PipelineConfig,
     config_for,
-    named,
+    system_name,
 )
 
 
@@ -87,7 +87,7 @@ def test_defaults_are_the_documented_ones():
 
 
 def test_the_documented_combination_has_its_own_name():
-    """COUNTERCASE: rank fusion with k = 20 of BM25 and passages, marginal relevance of 0.7, reranker."""
+    """COUNTERCASE: rank fusion (k = 20) of BM25 and passages, diversity (0.7), reranker."""
     config = config_for("documented")
     assert (config.lists, config.fusion, config.rrf_k) == (("bm25", "dense"), "rrf", 20)
     assert (config.mmr, config.mmr_lambda, config.reranker, config.chunking) == (
@@ -147,5 +147,5 @@ def test_a_model_as_reranker_needs_no_prefix(name):
 
 
 def test_every_system_has_a_readers_name():
-    assert {*MODES} <= {*NAMES} and len({*NAMES.values()}) == len(NAMES)
-    assert named("bm25") == "BM25" and named("my.module:search") == "my.module:search"
+    assert {*MODES} <= {*SYSTEM_NAMES} and len({*SYSTEM_NAMES.values()}) == len(SYSTEM_NAMES)
+    assert system_name("bm25") == "BM25" and system_name("my.module:search") == "my.module:search"

@@ -15,7 +15,7 @@ from casebook.batch.cluster import Cluster
 from casebook.errors import InputError
 from casebook.files import Store
 from casebook.retrieval.search import DenseIndex
-from casebook.retrieval.shards import INDEX, ShardStore, encode_shards, search_shards
+from casebook.retrieval.shards import INDEX_FILE, ShardStore, encode_shards, search_shards
 
 TEXTS = [f"clause {i % 37} of contract {i}" for i in range(250)]
 
@@ -136,7 +136,7 @@ def seen(place):
 
 
 def encode_model(place, model, texts=CLAUSES):
-    return encode_shards(texts, model, ShardStore(place), 20, about={"ids": texts})
+    return encode_shards(texts, model, ShardStore(place), 20, metadata={"ids": texts})
 
 
 def test_a_second_model_takes_the_place_of_the_first_at_once(place):
@@ -157,7 +157,7 @@ def test_a_second_model_takes_the_place_of_the_first_at_once(place):
     assert seen(place) == {2}
     assert model.calls == 1  # what the broken ones had done is kept
     names = set(Store(place).names())
-    assert len(names) == len(first) + 2 and names & first == {INDEX}
+    assert len(names) == len(first) + 2 and names & first == {INDEX_FILE}
     assert {"notes.json", "shard-mine.npy"} < names
 
 
@@ -201,9 +201,9 @@ def test_two_that_encode_to_one_place_at_once_leave_one_whole_corpus(place):
 )
 def test_a_list_that_was_changed_by_hand_is_refused(tmp_path, change):
     encode_model(tmp_path, Model(1))
-    index = json.loads((tmp_path / INDEX).read_text())
+    index = json.loads((tmp_path / INDEX_FILE).read_text())
     change(index)
-    (tmp_path / INDEX).write_text(json.dumps(index))
+    (tmp_path / INDEX_FILE).write_text(json.dumps(index))
     with pytest.raises(InputError, match="changed by hand"):
         search_shards(ShardStore(tmp_path), np.ones((1, 3)), 3)
     encode_model(tmp_path, Model(1))

@@ -40,7 +40,7 @@ def test_chain_shares_its_act(text, cited):
 @pytest.mark.parametrize(("text", "cited"), EXAMPLES["unknown_beside"].items())
 def test_a_provision_of_an_unknown_act_is_unknown_and_never_of_another(text, cited):
     assert list(citations.cited_sections(text)) == cited
-    assert "Unknown" in {one.act for one in citations.find_citations(text)}
+    assert "Unknown" in {one.act for one in citations.find_provisions(text)}
 
 
 def test_a_name_that_a_text_gives_an_act_is_that_act():
@@ -73,14 +73,14 @@ def test_country_decides_between_acts_of_one_name():
 
 def test_spans_are_those_of_the_text():
     text = "convicted under Sections 7 and 13(1)(d) of the Prevention of Corruption Act"
-    assert {one.act for one in citations.find_citations(text)} == {"Unknown"}
-    found = citations.find_citations(text, "IN")  # Singapore has an act of the name too
+    assert {one.act for one in citations.find_provisions(text)} == {"Unknown"}
+    found = citations.find_provisions(text, "IN")  # Singapore has an act of the name too
     assert [text[c.start : c.end] for c in found] == ["7", "13(1)(d)"]
     assert [c.id for c in found] == ["PCA-7", "PCA-13"]
 
 
 def test_citation_without_any_act_is_reported_as_unknown():
-    (found,) = citations.find_citations("He was charged under section 12.")
+    (found,) = citations.find_provisions("He was charged under section 12.")
     assert (found.act, found.number) == ("Unknown", "12")
 
 
@@ -98,14 +98,14 @@ def test_every_number_of_an_act_is_found_in_every_wording(act, number, letter, w
 
 @given(st.text(alphabet="sS.u/ 0123IVX,()&-andofPCrtAcHb'’\n", max_size=300))
 def test_any_text_is_read_and_spans_lie_inside(text):
-    for found in citations.find_citations(text):
+    for found in citations.find_provisions(text):
         assert re.match(r"\d+", text[found.start : found.end])
 
 
 def test_long_text_takes_no_more_than_linear_work():
     text = "Sections 302, 304 and 34 of the Indian Penal Code. And The " * 300
-    assert len(citations.find_citations(text)) == 900
-    assert citations.find_citations("1, " * 20_000) == []
+    assert len(citations.find_provisions(text)) == 900
+    assert citations.find_provisions("1, " * 20_000) == []
     assert citations.cited_sections("The Great " * 5_000) == ()
 
 

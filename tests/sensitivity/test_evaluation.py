@@ -5,7 +5,7 @@ from sklearn import metrics
 
 from casebook.sensitivity.cases import annotation_frame
 from casebook.sensitivity.evaluation import (
-    THRESHOLD,
+    DECISIVE_DISPLACEMENT,
     coverage,
     development_threshold,
     documented_evaluation,
@@ -39,7 +39,7 @@ def annotations():
 
 
 def test_documented_conventions(annotations):
-    assert THRESHOLD == 1.5
+    assert DECISIVE_DISPLACEMENT == 1.5
     found = documented_evaluation(SCORES, annotations, edges=3)
     # a: 2 of 2, b: 1 of 1, c has none and scores 0.
     assert found["dispositive_accuracy"] == round(2 / 3, 4)

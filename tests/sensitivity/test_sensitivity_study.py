@@ -9,12 +9,12 @@ from sklearn import metrics
 
 from casebook.data.splits import RetrievalDataset
 from casebook.errors import InputError
+from casebook.measures.classification import auroc_contrast
 from casebook.measures.rankshift import normalised_footrule
 from casebook.runs.outputs import items_json
 from casebook.sensitivity.cases import AREA_WEIGHTS, PLANTED_VALUES, case_collection, plant_cases
 from casebook.sensitivity.evaluation import (
-    THRESHOLD,
-    auroc_contrast,
+    DECISIVE_DISPLACEMENT,
     coverage,
     development_threshold,
     documented_evaluation,
@@ -24,7 +24,7 @@ from casebook.sensitivity.evaluation import (
 from casebook.sensitivity.items import edit_items
 from casebook.sensitivity.plausibility import Decision
 from casebook.sensitivity.report import evaluation_report
-from casebook.sensitivity.study import ABOVE, run_study
+from casebook.sensitivity.study import run_sensitivity_study
 from casebook.sensitivity.tree import TreeSettings, excess
 from casebook.sensitivity.wordings import (
     OTHER_QUESTION,
@@ -38,7 +38,7 @@ from casebook.stats.intervals import bootstrap_mean
 
 @pytest.fixture(scope="module")
 def study():
-    return run_study(plant_cases(), ["bm25"], n_resamples=2_000)
+    return run_sensitivity_study(plant_cases(), ["bm25"], n_resamples=2_000)
 
 
 def test_excess_recovers_what_decides(study):
@@ -73,7 +73,7 @@ def test_excess_of_planted_noise_covers_zero(study):
 
 def test_placebos_exceed_the_documented_threshold(study):
     placebos = study.placebos["bm25"]
-    assert (placebos["displacement"] > THRESHOLD).mean() > 0.3
+    assert (placebos["displacement"] > DECISIVE_DISPLACEMENT).mean() > 0.3
     blind = documented_evaluation(documented_scores(study.edges["random"]), study.annotations)
     assert (blind["dispositive_accuracy"], blind["non_dispositive_accuracy"]) == (1, 0)
 
@@ -100,8 +100,11 @@ def test_agreement_with_annotations_beside_the_type_alone(study):
 def test_numbers_carry_what_every_number_carries(study):
     numbers = study.numbers()["bm25"]
     assert (numbers["auroc"]["control"], numbers["auroc"]["n"]) == (0.5, 96)
-    assert numbers[ABOVE]["control"] == 0.0
-    assert numbers[ABOVE]["n"] == (study.placebos["bm25"]["status"] == "ok").sum()
+    assert numbers["share of placebos above 1.5"]["control"] == 0.0
+    assert (
+        numbers["share of placebos above 1.5"]["n"]
+        == (study.placebos["bm25"]["status"] == "ok").sum()
+    )
     for number in numbers.values():
         assert set(number) == {"value", "ci", "n", "control", "reason"}
     for row in study.sensitivity("bm25").to_dict("records"):
@@ -114,7 +117,9 @@ def test_numbers_carry_what_every_number_carries(study):
 
 def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
     cases = plant_cases(1, 2, 4)  # four cases, one of each area
-    study = run_study(cases, ["bm25"], TreeSettings(1, 8, placebo_draws=1), n_resamples=200)
+    study = run_sensitivity_study(
+        cases, ["bm25"], TreeSettings(1, 8, placebo_draws=1), n_resamples=200
+    )
     types = study.sensitivity("bm25")
     few = types[types["edges"].between(1, 5)]
     assert few[["excess low", "excess high"]].isna().all(axis=None)
@@ -131,8 +136,10 @@ def test_fewer_than_six_cases_have_intervals_by_edit_that_say_so():
 
 def test_share_of_placebos_is_that_of_all_placebo_edits(study):
     placebos = study.placebos["bm25"]
-    share = study.placebos_above("bm25")[ABOVE]
-    assert share["value"] == pytest.approx((placebos["displacement"] > THRESHOLD).mean())
+    share = study.placebos_above("bm25")["share of placebos above 1.5"]
+    assert share["value"] == pytest.approx(
+        (placebos["displacement"] > DECISIVE_DISPLACEMENT).mean()
+    )
     assert share["ci"][0] < share["value"] < share["ci"][1] and share["n"] == len(placebos)
     (name,) = study.placebos_above("bm25", 4.0)
     assert name == "share of placebos above 4"
@@ -140,7 +147,7 @@ def test_share_of_placebos_is_that_of_all_placebo_edits(study):
 
 
 def test_intervals_against_two_baselines_hold_together():
-    study = run_study(
+    study = run_sensitivity_study(
         plant_cases(2, 3, 4),
         ["bm25", "dense"],
         TreeSettings(1, 8, placebo_draws=1),
@@ -151,9 +158,9 @@ def test_intervals_against_two_baselines_hold_together():
     pairs = score_pairs(study.scores("dense"), study.annotations)
     pairs["simple"] = score_pairs(study.scores("bm25"), study.annotations)["score"]
     pairs = pairs.dropna(subset=["score", "simple"])
-    sides = pairs["dispositive"], pairs["score"], pairs["simple"], pairs["case_id"]
-    together = auroc_contrast(*sides, level=0.975)
-    alone = auroc_contrast(*sides, level=0.95)
+    sides = pairs["dispositive"], pairs["score"], pairs["simple"]
+    together = auroc_contrast(*sides, clusters=pairs["case_id"], level=0.975)
+    alone = auroc_contrast(*sides, clusters=pairs["case_id"], level=0.95)
     assert rows.loc["bm25", "low"] == pytest.approx(together["low"])
     assert rows.loc["bm25", "high"] == pytest.approx(together["high"])
     assert together["high"] - together["low"] > alone["high"] - alone["low"]
@@ -173,7 +180,9 @@ def test_excess_is_compared_with_the_documented_measure_on_the_same_pairs(study)
 
 def test_equal_scores_have_no_difference_to_measure(study):
     pairs = score_pairs(study.scores("bm25"), study.annotations)
-    row = auroc_contrast(pairs["dispositive"], pairs["score"], pairs["score"], pairs["case_id"])
+    row = auroc_contrast(
+        pairs["dispositive"], pairs["score"], pairs["score"], clusters=pairs["case_id"]
+    )
     assert row["difference"] == 0 and row["reason"] == "no_unit_differs"
     assert np.isnan(row["low"]) and np.isnan(row["high"])
 
@@ -190,7 +199,7 @@ def test_accept_rate_is_the_share_of_proposed_edits_and_its_code_says_one(study)
 def test_a_validator_that_accepts_nothing_leaves_everything_undefined():
     cases = plant_cases(1, 2, 4)
     never = Decision("reject", "never")
-    study = run_study(
+    study = run_sensitivity_study(
         cases, ["bm25"], TreeSettings(1, 4), validator=lambda *_: never, n_resamples=200
     )
     assert study.edges["bm25"].empty and study.placebos_above("bm25") == {}
@@ -233,9 +242,9 @@ def test_scores_that_are_no_numbers_are_refused(few):
     """F62: they were taken in silence."""
     settings = TreeSettings(1, 4, placebo_draws=1)
     with pytest.raises(InputError, match=r"Unscored: .* scores are not finite"):
-        run_study(few, [f"{__name__}:Unscored"], settings, n_resamples=200)
+        run_sensitivity_study(few, [f"{__name__}:Unscored"], settings, n_resamples=200)
     name = f"{__name__}:Counting"
-    study = run_study(few, [name], settings, n_resamples=200)
+    study = run_sensitivity_study(few, [name], settings, n_resamples=200)
     assert (study.edges[name]["status"] == "ok").any()
     assert study.edges[name]["footrule"].notna().all()
 
@@ -252,7 +261,9 @@ def few():
 
 @pytest.fixture(scope="module")
 def edited(few):
-    return run_study(few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_resamples=200)
+    return run_sensitivity_study(
+        few, ["bm25"], TreeSettings(2, 4, placebo_draws=2), n_resamples=200
+    )
 
 
 @pytest.fixture(scope="module")

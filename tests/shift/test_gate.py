@@ -81,7 +81,7 @@ def moved(decoys):
 
 @pytest.mark.parametrize(("amount", "verdict"), [(1.0, "pass"), (0.0, "pass"), (-2.0, "fail")])
 def test_gate_verdicts(moved, amount, verdict):
-    for decision in gate.DECISIONS:
+    for decision in gate.GATE_DECISIONS:
         report = gate.judge_shift(moved(amount), decision=decision)
         assert report.verdict == verdict
 
@@ -112,7 +112,7 @@ def test_zero_vectors_that_passed_the_documented_rule_fail(demo):
     assert run.metrics[f"{NDCG}.delta"] > 0.18
     report = gate.judge_shift(run, "rank", decision="point")
     assert report.verdict == "fail"
-    assert "degenerate" in gate.note(report.checks[0])
+    assert "degenerate" in gate.rule_outcome(report.checks[0])
 
 
 def test_not_a_number_and_missing_fail(decoys, moved):
@@ -124,7 +124,7 @@ def test_not_a_number_and_missing_fail(decoys, moved):
     assert gate.judge_shift(run).verdict == "fail"
     report = gate.judge_shift(moved(1.0, baseline=False))
     assert report.verdict == "fail"
-    assert "MISSING" in gate.note(report.checks[0])
+    assert "MISSING" in gate.rule_outcome(report.checks[0])
 
 
 def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
@@ -143,7 +143,7 @@ def test_an_interval_by_query_does_not_pass_the_gate(moved):
     [check, _] = gate.judge_shift(run, clusters=np.arange(60) // 12).checks
     assert check["low"] > 0
     assert check["verdict"] == "undecided"
-    assert "fewer than six groups" in gate.note(check)
+    assert "fewer than six groups" in gate.rule_outcome(check)
     assert gate.judge_shift(run, clusters=np.arange(60) // 10).verdict == "pass"
 
 
@@ -159,14 +159,14 @@ def test_a_shift_that_changes_no_score_passes_without_an_interval(moved):
     report = gate.judge_shift(moved(0.0))
     assert report.verdict == "pass"
     assert {(check["low"], check["high"]) for check in report.checks} == {(None, None)}
-    assert all("no row differs" in gate.note(check) for check in report.checks)
+    assert all("no row differs" in gate.rule_outcome(check) for check in report.checks)
 
 
 def test_gate_file(moved, tmp_path):
     run = moved(1.0)
     report = gate.judge_shift(run, "rank-cosine", eps=0.01)
     path = gate.write_gate(
-        tmp_path / gate.FILE, report, run.metrics, {"Dataset": "decoys", "RunId": "1"}
+        tmp_path / gate.GATE_FILE, report, run.metrics, {"Dataset": "decoys", "RunId": "1"}
     )
     found = json.loads(path.read_text())
     assert found["GateProfile"] == "rank-cosine" and found["Epsilon"] == 0.01

@@ -15,8 +15,8 @@ from unittest import mock
 import pandas as pd
 
 from casebook.data import load
-from casebook.factcheck.claims import STOP, VERBS, WORD_LISTS, sentence_spans
-from casebook.factcheck.pipeline import Passage
+from casebook.factcheck.claims import CLAIM_WORDS, STOP, VERBS, sentence_spans
+from casebook.factcheck.pipeline import EvidencePassage
 from casebook.factcheck.stance import PublicJudge
 from casebook.factcheck.verdict import NEUTRAL, REFUTES
 from casebook.files import write_text
@@ -153,7 +153,7 @@ def from_frames(rng):
 
 def synonym_kind(word, other):
     """Whether the judge's list of synonyms has a pair."""
-    listed = any({word, other} <= set(group.split()) for group in WORD_LISTS["synonyms"])
+    listed = any({word, other} <= set(group.split()) for group in CLAIM_WORDS["synonyms"])
     return "synonyms that the judge lists" if listed else "synonyms in no list of the judge"
 
 
@@ -188,7 +188,7 @@ def _shared(part, claim):
 
 def stance_of(pair, judge):
     """What a judge says of the evidence of a pair as a whole."""
-    passages = [Passage(0, 0, len(text), text, "") for text in pair.evidence]
+    passages = [EvidencePassage(0, 0, len(text), text, "") for text in pair.evidence]
     return judge.judge(pair.claim, passages)[0][0]
 
 

@@ -30,8 +30,8 @@ PROMPTS = {
     ),
 }
 """What the model is asked, with passages of the collection (RAG) and without (base)."""
-_PART = re.compile(r"\{(passages|question)\}")
-MOST_FAILURES = 3  # in a row, after which the rest is not tried
+_PLACEHOLDER = re.compile(r"\{(passages|question)\}")
+MOST_FAILURES = 3  # in a row, after which the rest is not asked
 # Causes that say nothing of the question, so that the log has no row of it.
 NO_SERVER = ("unreachable", "refused")
 _MOST_CAUSES = 5  # that the error names
@@ -43,7 +43,7 @@ def read_question_list(path):
     """Read questions: one a line, or records with ``question`` (or ``text``) and a log's fields."""
     path = Path(path)
     if suffix_of(path) in (".csv", ".json", ".jsonl"):
-        rows = read_records(path)[0]
+        rows, _ = read_records(path)
     else:
         lines = [(number, line.strip()) for number, line in read_lines(path)]
         rows = [(number, {"question": line}) for number, line in lines if line]
@@ -117,51 +117,71 @@ def answer_questions(
         out = Path(os.path.realpath(out))
     _refuse_corpus_file(out, corpus)
     endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries, max_bytes)
-    documents = None if corpus is None else documents_of(corpus)
-    kinds = ["retrieval", "no retrieval"] if corpus is not None else ["no retrieval"]
+    documents = None
+    texts = False
+    kinds = ["no retrieval"]
+    if corpus is not None:
+        documents = documents_of(corpus)
+        texts = documents["text"].tolist()
+        kinds = ["retrieval", "no retrieval"]
     prompts = dict(PROMPTS)
     if prompt:
         prompts[kinds[0]] = read_prompt(prompt, kinds[0])
-    texts = documents is not None and documents["text"].tolist()
     settings = _hash([model, k, mode, max_tokens, temperature, seed, prompts, texts])
-    pairs = [(question, kind) for question in question_list for kind in kinds]
     sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-
-    def key(pair):
-        question, kind = pair
-        return question["id"], f"{model}, {kind}"
-
+    pairs = [(question, kind) for question in question_list for kind in kinds]
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
         try:
             rows = _rows(out, settings)
-            answered = _answered(rows)
-            left = [pair for pair in pairs if key(pair) not in answered]
-            # What has failed comes last, so that no call ends there.
-            left.sort(key=lambda pair: key(pair) in rows)
-            if answered:
-                report(f"{out}: {len(answered)} answers are there, {len(left)} are left")
+            left = _unanswered(pairs, model, rows)
+            n_answered = sum(row.get("no_answer") is None for row in rows.values())
+            if n_answered:
+                report(f"{out}: {n_answered} answers are there, {len(left)} are left")
             hits = _retrieve(left, documents, k, mode)
             asker = _Asker(endpoint, model, prompts, hits, settings, sampling, prices)
             causes = _ask(left, asker, out, parallel, report)
-            answered = _answered(_rows(out, settings))
+            missing = _unanswered(pairs, model, _rows(out, settings))
         finally:
             lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
     if causes:
-        missing = sum(key(pair) not in answered for pair in pairs)
         raise BatchFailed(
-            f"{missing} of {len(pairs)} answers are missing: {_listed(causes)}; "
+            f"{len(missing)} of {len(pairs)} answers are missing: {_listed(causes)}; "
             "the same command asks again"
         )
     log = read_log(out)
-    cut_off = [row for _, row in read_records(out)[0] if row.get("cut_off")]
+    _report_cut_off(out, len(log), max_tokens, report)
+    return log
+
+
+def _system(model, kind):
+    """Name of a system in the log: a model, with retrieval or without."""
+    return f"{model}, {kind}"
+
+
+def _unanswered(pairs, model, rows):
+    """Give the questions without an answer; those that failed come last: no call ends there."""
+    never_asked = []
+    failed = []
+    for question, kind in pairs:
+        row = rows.get((question["id"], _system(model, kind)))
+        if row is None:
+            never_asked.append((question, kind))
+        elif row.get("no_answer") is not None:
+            failed.append((question, kind))
+    return never_asked + failed
+
+
+def _report_cut_off(out, n_answers, max_tokens, report):
+    """Say how many answers of a log break off at the greatest number of tokens."""
+    records, _ = read_records(out)
+    cut_off = [row for _, row in records if row.get("cut_off")]
     if cut_off:
         names = ", ".join(dict.fromkeys(row["system"] for row in cut_off))
         report(
-            f"{len(cut_off)} of {len(log)} answers were cut off at {max_tokens} tokens "
+            f"{len(cut_off)} of {n_answers} answers were cut off at {max_tokens} tokens "
             f"({names}): raise --max-tokens"
         )
-    return log
 
 
 def _hash(settings):
@@ -245,11 +265,6 @@ def _rows(out, settings):
     return rows
 
 
-def _answered(rows):
-    """Give the questions and systems that have an answer."""
-    return {key for key, row in rows.items() if row.get("no_answer") is None}
-
-
 def _line(row):
     try:
         return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
@@ -273,7 +288,7 @@ class _Asker:
 
     def ask(self, question, kind):
         """Give the row of the log, and the failure if the model gave no answer."""
-        row = question | {"answer": None, "system": f"{self.model}, {kind}"}
+        row = question | {"answer": None, "system": _system(self.model, kind)}
         hits = []
         if kind == "retrieval":
             hits = self.hits.get(question["id"], [])
@@ -296,7 +311,7 @@ class _Asker:
         """Fill in a prompt; what passages hold is not filled in again."""
         passages = [f"[{number}] {hit.text}" for number, hit in enumerate(hits, 1)]
         texts = {"passages": "\n\n".join(passages), "question": question["question"]}
-        return _PART.sub(lambda part: texts[part[1]], self.prompts[kind])
+        return _PLACEHOLDER.sub(lambda match: texts[match[1]], self.prompts[kind])
 
     def _usage(self, reply):
         """Give what the log says of the tokens of a reply."""

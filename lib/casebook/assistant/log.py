@@ -474,7 +474,7 @@ def _references(value):
 
 
 Ids = Annotated[list[str] | None, BeforeValidator(_list)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
 class _Answer(BaseModel):
@@ -492,8 +492,8 @@ class _Answer(BaseModel):
     system: str | None
     group: str | None
     abstained: bool | None
-    seconds: Amount
-    cost: Amount
+    seconds: NonNegative
+    cost: NonNegative
     no_answer: str | None
 
 

@@ -17,7 +17,13 @@ from casebook.data.cards import may_show
 from casebook.data.registry import load
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
-from casebook.explain.study import corrupt, detector_scores, explain_dataset, with_reasons
+from casebook.explain.study import (
+    corrupt,
+    detection_row,
+    detector_scores,
+    explain_dataset,
+    with_reasons,
+)
 from casebook.frames import contrasts, estimates
 from casebook.measures.classification import auroc
 from casebook.measures.faithfulness import (
@@ -36,7 +42,7 @@ from casebook.runs.outputs import items_within, one_line
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
-from casebook.verdicts import NO_UNIT_DIFFERS, gate_verdict
+from casebook.verdicts import INCOMPARABLE, NO_UNIT_DIFFERS, gate_verdict, worst_verdict
 
 ANSWER_MEASURES = {key: words["name"] for key, words in ASSISTANT_WORDS["measures"].items()}
 """Key in the files to the name that readers see."""
@@ -558,21 +564,19 @@ def gate_logs(
     'pass'
     """
     _check_gate(measures, margin)
-    logs = {"new": checked_log(new, collection), "old": checked_log(old, collection)}
-    notes = []
-    for name, log in logs.items():
-        notes += [f"{name}: {note}" for note in not_answered(log["no_answer"])]
+    new_log = checked_log(new, collection)
+    old_log = checked_log(old, collection)
+    notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
+    notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
-    if not all(log.attrs["named"] for log in logs.values()):
-        logs = {name: log.assign(id=log["question"]) for name, log in logs.items()}
-    new_systems = logs["new"]["system"].unique().tolist()
-    old_systems = logs["old"]["system"].unique().tolist()
-    partners = _partners(new_systems, old_systems)
-    with_partner = {system for pair in partners for system in pair}
-    for system in new_systems + old_systems:
-        if system not in with_partner:
-            notes.append(f"system {system!r} has no partner in the other log")
-    incomparable = {"verdict": "incomparable", "rows": pd.DataFrame(), "notes": notes}
+    if not (new_log.attrs["named"] and old_log.attrs["named"]):
+        new_log = new_log.assign(id=new_log["question"])
+        old_log = old_log.assign(id=old_log["question"])
+    new_systems = new_log["system"].unique().tolist()
+    old_systems = old_log["system"].unique().tolist()
+    partners, alone = _partners(new_systems, old_systems)
+    notes += [f"system {system!r} has no partner in the other log" for system in alone]
+    incomparable = {"verdict": INCOMPARABLE, "rows": pd.DataFrame(), "notes": notes}
     if not partners:
         notes.append("no system is in both logs")
         return incomparable
@@ -581,8 +585,8 @@ def gate_logs(
         return incomparable
     rows = []
     for new_system, old_system in partners:
-        new_answers = logs["new"][logs["new"]["system"] == new_system]
-        old_answers = logs["old"][logs["old"]["system"] == old_system]
+        new_answers = new_log[new_log["system"] == new_system]
+        old_answers = old_log[old_log["system"] == old_system]
         same, different = _same_questions(new_answers, old_answers)
         if len(different) and not (common and len(same)):
             notes.append(
@@ -602,9 +606,8 @@ def gate_logs(
         return incomparable
     for row in rows:
         row["verdict"] = _gate_verdict(row, margin)
-    verdicts = [row["verdict"] for row in rows]
-    worst = min(verdicts, key=["fail", "undecided", "pass"].index)
-    return {"verdict": worst, "rows": pd.DataFrame(rows), "notes": notes}
+    verdict = worst_verdict([row["verdict"] for row in rows])
+    return {"verdict": verdict, "rows": pd.DataFrame(rows), "notes": notes}
 
 
 def _check_gate(measures, margin):
@@ -617,22 +620,23 @@ def _check_gate(measures, margin):
 
 
 def _partners(new_systems, old_systems):
-    """Pair the systems of two logs.
+    """Pair the systems of two logs, and give those without a partner.
 
     They are paired by name, as the only ones, or as another model with and without retrieval.
     """
-    in_both = [(system, system) for system in new_systems if system in old_systems]
-    if in_both:
-        return in_both
-    if len(new_systems) == len(old_systems) == 1:
-        return [(new_systems[0], old_systems[0])]
     by_ending = {system.rpartition(", ")[2]: system for system in old_systems}
-    partners = []
-    for system in new_systems:
-        ending = system.rpartition(", ")[2]
-        if ending in by_ending:
-            partners.append((system, by_ending[ending]))
-    return partners
+    endings = {system: system.rpartition(", ")[2] for system in new_systems}
+    if set(new_systems) & set(old_systems):
+        partners = [(system, system) for system in new_systems if system in old_systems]
+    elif len(new_systems) == len(old_systems) == 1:
+        partners = [(new_systems[0], old_systems[0])]
+    else:
+        partners = [
+            (system, by_ending[ending]) for system, ending in endings.items() if ending in by_ending
+        ]
+    paired = {system for pair in partners for system in pair}
+    alone = [system for system in [*new_systems, *old_systems] if system not in paired]
+    return partners, alone
 
 
 def _same_questions(new, old):
@@ -729,15 +733,8 @@ def _detection(pair, groups, *, n_resamples, seed):
     is_original = [True] * len(pair) + [False] * len(pair)
     scores = pair["original"].tolist() + pair["copy"].tolist()
     area = auroc(is_original, scores, clusters=clusters * 2)
-    row = {
-        "judged": len(pair),
-        "auroc": area.estimate,
-        "low": area.low,
-        "high": area.high,
-        "reason": area.reason,
-    }
-    if (pair["copy"] == pair["original"]).all():
-        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
+    is_blind = (pair["copy"] == pair["original"]).all()
+    row = {"judged": len(pair)} | detection_row(area, is_blind=is_blind)
     below = pd.DataFrame({"noticed": (pair["copy"] < pair["original"]).astype(float)})
     share = estimates(
         below,

@@ -134,8 +134,8 @@ def audit_labels(labels, seed=0):
     if not hasattr(labels, "splits"):
         labels = read_labels(labels)
     findings = []
-    for check, (look, statistic) in CHECKS.items():
-        findings.append(Finding(check=check, statistic=statistic, **look(labels, seed)))
+    for check, (find, statistic) in CHECKS.items():
+        findings.append(Finding(check=check, statistic=statistic, **find(labels, seed)))
     return Audit(labels.name, (*findings, *split_leaks(labels, seed)))
 
 
@@ -164,7 +164,7 @@ def _not_applicable(reason, n=0):
     return {"verdict": NOT_APPLICABLE, "n": n, "reason": reason}
 
 
-def _judged(flagged, interval, decision, evidence, *, chance=None, p=None, p_sound=None):
+def _finding_fields(flagged, interval, decision, evidence, *, chance=None, p=None, p_sound=None):
     return {
         "verdict": FLAGGED if flagged else PASSED,
         "value": interval.estimate,
@@ -188,7 +188,7 @@ def _tolerated(share, evidence, random_shares=None):
         p_sound = monte_carlo_p(random_shares, share.estimate, "below")
     decision = f"lower bound {share.low:.3f}, flagged above {TOLERATED:.2f}"
     flagged = share.low > TOLERATED
-    return _judged(flagged, share, decision, evidence, chance=chance, p_sound=p_sound)
+    return _finding_fields(flagged, share, decision, evidence, chance=chance, p_sound=p_sound)
 
 
 def _pattern(check, labels, interval, *, seed, chance, evidence, concerned, p=None):
@@ -213,7 +213,7 @@ def _pattern(check, labels, interval, *, seed, chance, evidence, concerned, p=No
             ]
             if not flagged:
                 decision += ", but the words of the questions explain it"
-    return _judged(flagged, interval, decision, evidence, chance=chance, p=p)
+    return _finding_fields(flagged, interval, decision, evidence, chance=chance, p=p)
 
 
 def _random_pattern(check, labels, interval, random_values, *, seed, evidence, concerned):
@@ -406,7 +406,7 @@ def unrelated_texts(labels, seed=0):
     random_means = 0.5 + (signs * (shares - 0.5)).mean(axis=1)
     mean = shares.mean()
     p = monte_carlo_p(random_means, mean)
-    return _judged(
+    return _finding_fields(
         mean < UNRELATED and p > ALPHA,
         bootstrap_mean(shares, n_resamples=2000, seed=seed),
         f"value {mean:.3f}, flagged below {UNRELATED} if chance gives it too "

@@ -16,7 +16,7 @@ from casebook.errors import InputError
 from casebook.frames import contrasts, count_verdicts
 from casebook.paths import run_dir
 from casebook.runs import promotions
-from casebook.runs.decide import PROMOTE, kept_decisions
+from casebook.runs.decide import PROMOTE, stored_decisions
 from casebook.runs.evidence import output_faults
 from casebook.runs.headlines import read_headlines
 from casebook.runs.outputs import finished_cells, require_report
@@ -219,7 +219,7 @@ def changes(run, cells):
     """Write the page of promotions, rollbacks and changed inputs."""
     root = locate().root
     parts = ["## Promoted runs", *_promotions(root)]
-    decisions = kept_decisions(root)
+    decisions = stored_decisions(root)
     decisions = decisions[decisions["action"] != PROMOTE].drop(columns="action")
     if len(decisions):
         parts += [

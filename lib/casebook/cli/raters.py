@@ -25,7 +25,6 @@ from casebook.cli.common import (
     say,
     show,
     show_tables,
-    taking,
 )
 from casebook.errors import CheckFailed, InputError
 from casebook.files import new_folder, write_json, write_text
@@ -45,21 +44,37 @@ PRINTED_TABLES = (
     "cohen_kappa",
 )
 
+COMPARISON_OPTIONS = (
+    "log",
+    "system",
+    "items",
+    "per_item",
+    "pairs_per_item",
+    "focus",
+    "margin",
+    "win_rate",
+    "guess",
+    "stratify",
+    "id_field",
+    "prompt_field",
+    "answer_field",
+    "common",
+    "seed",
+)
+"""Options of `forms` that have no effect on Likert forms."""
+
+LIKERT_FORMS = "on Likert forms"
+WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
+
 # Of the commands that read forms: how they are unblinded, and how they are analysed
-Forms = argument(list[Path], "Forms, or folders of forms.")
-Columns = option(
+ReturnedForms = argument(list[Path], "Forms, or folders of forms.")
+ColumnNames = option(
     list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B"
 )
-OPENING = {
-    "key": (option(Path | None, "Sealed key, or the folder of the study that holds it."), None),
-    "side_column": (
-        option(str | None, "Key column of forms in PDPABench's layout.", "--side-col"),
-        None,
-    ),
-    "last_column": (option(bool, "Allow the last column as the key.", "--last-column"), False),
-    "force": (option(bool, "Unblind although forms are missing.", "--force"), False),
-}
-LIKERT_FORMS = "on Likert forms"
+SealedKey = option(Path | None, "Sealed key, or the folder of the study that holds it.")
+SideColumn = option(str | None, "Key column of forms in PDPABench's layout.", "--side-col")
+LastColumn = option(bool, "Allow the last column as the key.", "--last-column")
+Force = option(bool, "Unblind although forms are missing.", "--force")
 Against = option(str | None, "System to compare with, if there are several.")
 Permutations = option(int, "Permutations of the content audit.", min=19, max=1_000_000)
 
@@ -95,57 +110,24 @@ def forms(
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
-    import pandas as pd
+    from casebook.raters.forms import Plan, make_forms
 
-    from casebook.raters.forms import (
-        Fields,
-        Plan,
-        answers_of_log,
-        make_forms,
-        make_likert_forms,
-        read_answers,
-    )
-    from casebook.readers import read_records
-
-    drawn = (
-        "system",
-        "items",
-        "per_item",
-        "pairs_per_item",
-        "focus",
-        "margin",
-        "win_rate",
-        "guess",
-        "stratify",
-    )
-    fields = ("id_field", "prompt_field", "answer_field")
-    exclusive(context, "explanations", "log", *drawn, *fields, "common", "seed")
-    exclusive(context, "log", *fields)
+    exclusive(context, "explanations", *COMPARISON_OPTIONS)
+    exclusive(context, "log", "id_field", "prompt_field", "answer_field")
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
-    name = study or (
-        folder.name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name) else "study"
-    )
+    name = study or _study_name(folder)
     formats = tuple(format_ or ["xlsx"])
     if explanations:
-        if explanations.suffix.lower() != ".csv":
-            raise InputError(f"{explanations}: name a .csv file")
-        table = pd.DataFrame([record for _, record in read_records(explanations)[0]])
-        try:
-            report = make_likert_forms(table, folder, name, raters, formats=formats)
-        except InputError as error:
-            raise InputError(f"{explanations}: {error}") from None
+        report = _make_likert_forms(explanations, folder, name, raters, formats)
     else:
         if log:
-            from casebook.assistant.log import read_log
-
-            answers, account = answers_of_log(
-                read_log(log), system, common=common, stratum=stratify
-            )
+            answers, account = _answers_of_log(log, system, common, stratify)
         else:
-            places = Fields(id_field, prompt_field, answer_field, stratify)
-            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), places, common=common)
+            answers, account = _answers_of_files(
+                system, common, id_field, prompt_field, answer_field, stratify
+            )
         plan = Plan(
             name,
             raters,
@@ -164,6 +146,42 @@ def forms(
         for warning in _warnings(report):
             say(f"warning: {warning}")
     show({"folder": str(folder), **report}, as_json, _forms_lines(folder, report))
+
+
+def _study_name(folder):
+    """Name a study after its folder, where that is a name that files can have."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", folder.name):
+        return folder.name
+    return "study"
+
+
+def _make_likert_forms(explanations, folder, name, raters, formats):
+    import pandas as pd
+
+    from casebook.raters.forms import make_likert_forms
+    from casebook.readers import read_records
+
+    if explanations.suffix.lower() != ".csv":
+        raise InputError(f"{explanations}: name a .csv file")
+    table = pd.DataFrame([record for _, record in read_records(explanations)[0]])
+    try:
+        return make_likert_forms(table, folder, name, raters, formats=formats)
+    except InputError as error:
+        raise InputError(f"{explanations}: {error}") from None
+
+
+def _answers_of_log(log, system, common, stratify):
+    from casebook.assistant.log import read_log
+    from casebook.raters.forms import answers_of_log
+
+    return answers_of_log(read_log(log), system, common=common, stratum=stratify)
+
+
+def _answers_of_files(system, common, id_field, prompt_field, answer_field, stratify):
+    from casebook.raters.forms import Fields, read_answers
+
+    fields = Fields(id_field, prompt_field, answer_field, stratify)
+    return read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
 
 
 def _forms_lines(folder, report):
@@ -229,7 +247,7 @@ def simulate(
     truth = Truth(effect, ties=ties, blank=blank)
     paired = read_key(study)["layout"] == "paired"
     if not paired:
-        _idle(context, LIKERT_FORMS, "effect", "ties")
+        _refuse_idle(context, LIKERT_FORMS, "effect", "ties")
     for path in fill_forms(study, folder, truth, seed=seed):
         echo(str(path))
     level = (
@@ -241,17 +259,19 @@ def simulate(
 
 
 @app.command()
-@taking(opening=OPENING)
 def audit(
-    opening,
     context: typer.Context,
-    files: Forms,
+    files: ReturnedForms,
     against: Against = None,
     word: option(list[str] | None, "Further name that must not be seen; repeat.") = None,
-    columns: Columns = None,
+    columns: ColumnNames = None,
     permutations: Permutations = 200,
     seed: Seed = 0,
     as_json: Json = False,
+    key: SealedKey = None,
+    side_column: SideColumn = None,
+    last_column: LastColumn = False,
+    force: Force = False,
 ):
     """Search forms for what gives the systems away; with the key, audit returned judgements too.
 
@@ -261,20 +281,25 @@ def audit(
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
 
     exclusive(context, "key", "side_column", "last_column")
-    mapped = _mapping(columns)
-    names = list(word or [])
+    column_names = _column_names(columns)
+    returned = read_forms(files, column_names)
+    if key is None and not (side_column or last_column):
+        key = key_beside(returned)
+    has_key_column = (
+        side_column or last_column or any(SIDE_COLUMN in form.rows for form in returned)
+    )
+    has_votes = any(form.rows["preferred"].notna().any() for form in _paired(returned))
+    system_names = list(word or [])
     tables = {}
-    returned = read_forms(files, mapped)
-    carried = opening["side_column"] or opening["last_column"]
-    opening["key"] = opening["key"] or (None if carried else key_beside(returned))
-    carried = carried or any(SIDE_COLUMN in form.rows for form in returned)
-    judged = any(form.rows["preferred"].notna().any() for form in _paired(returned))
-    unblinded = judged and (opening["key"] or carried)
-    if not unblinded:
-        without = "where no judgements are audited"
-        _idle(
+    if has_votes and (key or has_key_column):
+        votes = open_forms(returned, key, side_column, last_column, force)
+        system_names += votes.systems
+        panel = analysis.panel_of(votes, against)
+        tables = analysis.validity(panel, permutations=permutations, seed=seed)
+    else:
+        _refuse_idle(
             context,
-            without,
+            "where no judgements are audited",
             "side_column",
             "last_column",
             "force",
@@ -282,38 +307,36 @@ def audit(
             "permutations",
             "seed",
         )
-    if unblinded:
-        votes = open_forms(returned, **opening)
-        names += votes.systems
-        panel = analysis.panel_of(votes, against)
-        tables = analysis.validity(panel, permutations=permutations, seed=seed)
-    elif judged:
-        say("note: to audit the judgements too, give the sealed key with --key")
-    elif opening["key"]:
-        names += read_key(opening["key"])["systems"]
-    leaks = blinding.scan_forms([form.path for form in returned], names, mapped)
+        if has_votes:
+            say("note: to audit the judgements too, give the sealed key with --key")
+        elif key:
+            system_names += read_key(key)["systems"]
+    paths = [form.path for form in returned]
+    leaks = blinding.scan_forms(paths, system_names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
-    outside = leaks[~leaks["kind"].isin(["word_in_text", "word_of_one_side"])]
-    if len(outside):
-        raise CheckFailed(f"{len(outside)} leaks besides the texts; see above")
+    besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
+    if len(besides_texts):
+        raise CheckFailed(f"{len(besides_texts)} leaks besides the texts; see above")
     if len(leaks):
         say("warning: the texts themselves may give the systems away; see above")
 
 
 @app.command("analyse")
-@taking(opening=OPENING)
 def analyse_forms(
-    opening,
     context: typer.Context,
-    files: Forms,
+    files: ReturnedForms,
     against: Against = None,
     original: Original = False,
     out: option(Path | None, "New folder for tables, figures and JSON.", "-o", "--out") = None,
-    columns: Columns = None,
+    columns: ColumnNames = None,
     resamples: Resamples = 10_000,
     permutations: Permutations = 200,
     seed: Seed = 0,
     as_json: Json = False,
+    key: SealedKey = None,
+    side_column: SideColumn = None,
+    last_column: LastColumn = False,
+    force: Force = False,
 ):
     """Analyse returned forms: preference, agreement, ratings, validity.
 
@@ -321,33 +344,31 @@ def analyse_forms(
 
     Example: casebook raters analyse returned --key pilot --out results
     """
-    from casebook.raters.analysis import analyse, answer_lines
+    from casebook.raters.analysis import analyse
     from casebook.raters.read import open_forms, read_forms
 
     exclusive(context, "original", "out", "against", "resamples", "permutations", "seed")
     exclusive(context, "key", "side_column", "last_column")
     if out and out.exists():
         raise InputError(f"{out}: exists: name a new folder, or remove this one")
-    names = _mapping(columns)
+    column_names = _column_names(columns)
     if original:
-        if not opening["key"]:
-            _idle(context, "without a key", "force")
-        _documented(files, opening, names, as_json)
-        return
-    returned = read_forms(files, names)
-    analysis = None
-    if _paired(returned):
-        analysis = analyse(
-            open_forms(returned, **opening),
-            against,
-            n_resamples=resamples,
-            permutations=permutations,
-            seed=seed,
+        if not key:
+            _refuse_idle(context, "without a key", "force")
+        judgements = _documented_judgements(
+            files, column_names, key, side_column, last_column, force
         )
-        values = {"answer": answer_lines(analysis), "tables": analysis.tables}
-        printed = {name: analysis.tables[name] for name in PRINTED_TABLES}
+        _show_documented(judgements, as_json)
+        return
+    returned = read_forms(files, column_names)
+    if _paired(returned):
+        votes = open_forms(returned, key, side_column, last_column, force)
+        analysis = analyse(
+            votes, against, n_resamples=resamples, permutations=permutations, seed=seed
+        )
+        _show_analysis(analysis, out, as_json)
     else:
-        _idle(
+        _refuse_idle(
             context,
             LIKERT_FORMS,
             "against",
@@ -356,21 +377,10 @@ def analyse_forms(
             "side_column",
             "last_column",
         )
-        values = _likert(returned, opening, seed)
-        printed = values["tables"]
-    if out:
-        _write_tables(out, values, _figures(analysis) if analysis else {})
-    if as_json:
-        print_json(values)
-        return
-    for line in values.get("answer", ()):
-        echo(f"- {line}")
-    show_tables(printed, False)
-    if analysis:
-        echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
+        _show_likert(_likert_analysis(returned, key, force, seed), out, as_json)
 
 
-def _idle(context, where, *options):
+def _refuse_idle(context, where, *options):
     """Refuse options that change nothing there."""
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
     for name in options:
@@ -378,21 +388,21 @@ def _idle(context, where, *options):
             raise InputError(f"{flags[name]} has no effect {where}: leave it out")
 
 
-def _mapping(options):
+def _column_names(options):
     """Read --map: expected column to the column of the files."""
     from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
     from casebook.raters.read import SIDE_COLUMN
 
-    found = pairs(options, "=", "--map EXPECTED=YOURS")
-    known = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
-    for wanted in found:
-        if wanted not in {*known, *LIKERT.names}:
+    columns = pairs(options, "=", "--map EXPECTED=YOURS")
+    paired_columns = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
+    for expected, column in columns.items():
+        if expected not in {*paired_columns, *LIKERT.names}:
             raise InputError(
-                f"--map {wanted}={found[wanted]}: {wanted!r} is none of {', '.join(known)}"
+                f"--map {expected}={column}: {expected!r} is none of {', '.join(paired_columns)}"
             )
-    if len(set(found.values())) < len(found):
-        raise InputError(f"--map {found}: a column is given twice")
-    return found
+    if len(set(columns.values())) < len(columns):
+        raise InputError(f"--map {columns}: a column is given twice")
+    return columns
 
 
 def _paired(forms):
@@ -400,27 +410,52 @@ def _paired(forms):
     return [form for form in forms if form.layout.name == "paired"]
 
 
-def _documented(files, opening, names, as_json):
-    """PDPABench's own analysis, and nothing else."""
-    from casebook.raters.documented import (
-        documented_analysis,
-        documented_lines,
-        impossible,
-        read_documented_rows,
-        records_of,
-    )
-    from casebook.raters.read import expand, open_forms, read_forms
+def _documented_judgements(files, column_names, key, side_column, last_column, force):
+    """Read forms as PDPABench's own analysis does, or unblind them for it."""
+    from casebook.raters.documented import read_documented_rows, records_of
+    from casebook.raters.read import form_files, open_forms, read_forms
 
-    if opening["key"]:
-        judged = records_of(open_forms(read_forms(files, names), **opening))
-    else:
-        judged = read_documented_rows(
-            expand(files), opening["side_column"], opening["last_column"], names
-        )
-    values = documented_analysis(judged)
-    for line in impossible(judged, values):
+    if key:
+        returned = read_forms(files, column_names)
+        return records_of(open_forms(returned, key, side_column, last_column, force))
+    return read_documented_rows(form_files(files), side_column, last_column, column_names)
+
+
+def _show_documented(judgements, as_json):
+    """PDPABench's own analysis, and nothing else."""
+    from casebook.raters.documented import documented_analysis, documented_lines, impossible
+
+    values = documented_analysis(judgements)
+    for line in impossible(judgements, values):
         say(f"warning: {line}")
     show(values, as_json, documented_lines(values))
+
+
+def _show_analysis(analysis, out, as_json):
+    """Write the analysis of preferences, if a folder is named, and print it."""
+    from casebook.raters.analysis import answer_lines
+
+    lines = answer_lines(analysis)
+    values = {"answer": lines, "tables": analysis.tables}
+    if out:
+        _write_tables(out, values, _figures(analysis))
+    if as_json:
+        print_json(values)
+        return
+    for line in lines:
+        echo(f"- {line}")
+    show_tables({name: analysis.tables[name] for name in PRINTED_TABLES}, False)
+    echo(f"\n{len(analysis.tables)} tables in all: --out FOLDER writes, --json prints")
+
+
+def _show_likert(values, out, as_json):
+    """Write the analysis of Likert forms, if a folder is named, and print it."""
+    if out:
+        _write_tables(out, values, {})
+    if as_json:
+        print_json(values)
+    else:
+        show_tables(values["tables"], False)
 
 
 def _figures(analysis):
@@ -440,17 +475,16 @@ def _figures(analysis):
     }
 
 
-def _likert(returned, opening, seed):
+def _likert_analysis(returned, key, force, seed):
     from casebook.raters.ratings import documented_means, likert_counts, likert_summary
     from casebook.raters.read import defect_table, key_beside, read_key, unblind_likert
 
-    key = opening["key"] or key_beside(returned)
+    key = key or key_beside(returned)
     if key is None:
         raise InputError(f"{returned[0].path}: Likert forms need their sealed key: --key FILE")
-    ratings, defects = unblind_likert(returned, read_key(key), force=opening["force"])
-    summary = likert_summary(ratings, seed=seed)
+    ratings, defects = unblind_likert(returned, read_key(key), force=force)
     tables = {
-        "ratings": summary,
+        "ratings": likert_summary(ratings, seed=seed),
         "counts": likert_counts(ratings),
         "defects": defect_table(defects),
     }

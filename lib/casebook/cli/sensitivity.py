@@ -82,7 +82,7 @@ def run(
     from casebook.assistant.log import documents_of
     from casebook.explain.tree_report import score_table, tree_report
     from casebook.paths import data_folder
-    from casebook.sensitivity.evaluation import THRESHOLD
+    from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import missing_answers, read_case, run_case, validator_for
     from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
@@ -115,7 +115,7 @@ def run(
         notes.append(
             f"{len(tree.root.ranking.cases)} of {k} cases found: short lists inflate the mean"
         )
-    dispositive = THRESHOLD if threshold is None else threshold
+    dispositive = DECISIVE_DISPLACEMENT if threshold is None else threshold
     report = tree_report(tree, documents, documented=original, threshold=dispositive)
     report |= {
         "dataset": folder.resolve().name if folder else dataset,
@@ -157,15 +157,15 @@ def evaluate(
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
-    from casebook.sensitivity.cases import own_collection
-    from casebook.sensitivity.evaluation import THRESHOLD
+    from casebook.sensitivity.cases import user_collection
+    from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import (
         evaluation_parts,
         evaluation_report,
         missing_answers,
         validator_for,
     )
-    from casebook.sensitivity.study import run_study
+    from casebook.sensitivity.study import run_sensitivity_study
     from casebook.sensitivity.tree import TreeSettings
 
     _check_encoder(context, mode)
@@ -175,9 +175,9 @@ def evaluate(
         settings = TreeSettings.documented(max_depth=depth or 2, children=children or 5, seed=seed)
     else:
         settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
-    collection = own_collection(cases, corpus)
+    collection = user_collection(cases, corpus)
     judge = validator_for(validator, original)
-    study = run_study(
+    study = run_sensitivity_study(
         collection,
         [mode],
         settings,
@@ -187,7 +187,9 @@ def evaluate(
         n_resamples=resamples,
         chunking=False,
     )
-    report = evaluation_report(study, mode, THRESHOLD if threshold is None else threshold)
+    report = evaluation_report(
+        study, mode, DECISIVE_DISPLACEMENT if threshold is None else threshold
+    )
     report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)

@@ -163,7 +163,7 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.decide import settle
-    from casebook.shift.gate import note, run_evaluators
+    from casebook.shift.gate import rule_outcome, run_evaluators
 
     if not baseline:
         exclusive(
@@ -185,7 +185,7 @@ def eval_(
         decision=gate_decision,
     )
     verdict = None if report.gate is None else report.gate.verdict
-    notes = [] if report.gate is None else [note(check) for check in report.gate.checks]
+    notes = [] if report.gate is None else [rule_outcome(check) for check in report.gate.checks]
     value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
     value |= {"n": report.n, "metrics": report.metrics, "note": report.note}
     lines = [

@@ -16,7 +16,8 @@ from casebook.data.folders import read_collection
 from casebook.data.sources import MIRROR_VARIABLE
 from casebook.errors import InputError
 from casebook.explain.templates import Explainer
-from casebook.measures.classification import auroc, auroc_difference
+from casebook.frames import DIFFERENCE_COLUMNS
+from casebook.measures.classification import auroc, auroc_contrast
 from casebook.measures.faithfulness import (
     MATCHED,
     MISMATCHED,
@@ -691,10 +692,15 @@ def _detection(scored, detector):
     area = auroc(
         scored["original"], scored[detector], clusters=scored["source"], units=scored["key"]
     )
+    row = detection_row(area, is_blind=_is_blind(scored, detector))
+    return row | {"groups": scored["source"].nunique()}
+
+
+def detection_row(area, *, is_blind):
+    """AUROC with its interval, which a detector that scores every copy as its original lacks."""
     row = {"auroc": area.estimate, "low": area.low, "high": area.high, "reason": area.reason}
-    if _is_blind(scored, detector):
-        row |= {"low": None, "high": None, "reason": NO_UNIT_DIFFERS}
-    row["groups"] = scored["source"].nunique()
+    if is_blind:
+        row |= {"low": math.nan, "high": math.nan, "reason": NO_UNIT_DIFFERS}
     return row
 
 
@@ -713,49 +719,25 @@ def detection_contrasts(copies, margin=0.0):
             scored = _with_scores(versions, [system, against])
             if len(scored):
                 row = {"defect": defect, "system": system, "against": against}
-                rows.append(row | _auroc_contrast(scored, system, against, margin))
-    columns = [
-        "defect",
-        "system",
-        "against",
-        "difference",
-        "low",
-        "high",
-        "n",
-        "groups",
-        "level",
-        "baseline",
-        "verdict",
-        "reason",
-    ]
+                rows.append(row | _detection_contrast(scored, system, against, margin))
+    columns = ["defect", *DIFFERENCE_COLUMNS, "level", "baseline", "verdict", "reason"]
     return with_reasons(rows, columns).astype({"low": float, "high": float})
 
 
-def _auroc_contrast(scored, system, against, margin):
+def _detection_contrast(scored, system, against, margin):
     """Difference of two AUROCs on the copies of one defect, with its verdict."""
-    difference = auroc_difference(
+    row = auroc_contrast(
         scored["original"],
         scored[system],
         scored[against],
         clusters=scored["source"],
         units=scored["key"],
     )
-    level = auroc(scored["original"], scored[system]).estimate
-    baseline = auroc(scored["original"], scored[against]).estimate
-    row = {
-        "difference": difference.estimate,
-        "low": difference.low,
-        "high": difference.high,
-        "verdict": verdict_of(difference.low, difference.high, margin),
-        "reason": difference.reason,
-        "n": len(scored) // 2,
-        "groups": scored["source"].nunique(),
-        "level": level,
-        "baseline": baseline,
-    }
+    row["n"] = len(scored) // 2
+    row["verdict"] = verdict_of(row["low"], row["high"], margin)
     no_unit_differs = (
-        difference.low == difference.high == 0
-        or level == baseline == 1
+        row["low"] == row["high"] == 0
+        or row["level"] == row["baseline"] == 1
         or scored[system].rank().equals(scored[against].rank())
         or (_is_blind(scored, system) and _is_blind(scored, against))
     )

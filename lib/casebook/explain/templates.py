@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from casebook.errors import InputError
-from casebook.sensitivity.citations import find_citations
+from casebook.sensitivity.citations import find_provisions
 from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
@@ -247,7 +247,7 @@ def _corrected_sentences(sheet, passage):
 def _documented_sentences(sheet, passage):
     """Write the documented sentences: a party's name anywhere in the text counts."""
     sentences = []
-    cited = {citation.id for citation in find_citations(passage.text)}
+    cited = {provision.id for provision in find_provisions(passage.text)}
     sections = [section for section in sheet.sections_cited if section in cited]
     if sections:
         text = _COMMON_FACTS["sections"].format(", ".join(sections))
@@ -527,10 +527,11 @@ def explanation_markdown(explanation):
     lines = []
     for sentence in explanation["sentences"]:
         mark = "" if sentence["checked"] else " (not checked)"
-        lines.append(f"- {plain(sentence['text'])}{mark}")
+        lines.append(f"- {escape_markdown(sentence['text'])}{mark}")
         for support in sentence["support"]:
+            quote = escape_markdown(support["quote"])
             where = f"{support['document_id']}, {support['start']} to {support['end']}"
-            lines.append(f"  - “{plain(support['quote'])}” ({plain(where)})")
+            lines.append(f"  - “{quote}” ({escape_markdown(where)})")
     return "\n".join(lines) + "\n"
 
 
@@ -540,7 +541,7 @@ def node_markdown(node):
     if node["edge"]:
         explanations.append(("The edit", node["edge"].get("explanation")))
     for result in node["retrieval_results"]:
-        title = f"{result['rank']}. {plain(result['case_id'])}"
+        title = f"{result['rank']}. {escape_markdown(result['case_id'])}"
         explanations.append((title, result.get("explanation")))
     return "\n".join(
         f"**{title}**\n\n{explanation_markdown(explanation)}"
@@ -554,6 +555,6 @@ _ESCAPED = str.maketrans(
 )
 
 
-def plain(text):
+def escape_markdown(text):
     """Make a text of others safe for one line of Markdown."""
     return " ".join(str(text).split()).translate(_ESCAPED)

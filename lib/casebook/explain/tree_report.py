@@ -3,19 +3,19 @@
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.explain.templates import Explainer, node_markdown, plain
+from casebook.explain.templates import Explainer, escape_markdown, node_markdown
 from casebook.measures.rankshift import jaccard, normalised_footrule, rank_changes, rbo
 from casebook.readers import read_json
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
-from casebook.sensitivity.plausibility import DECISIONS
+from casebook.sensitivity.plausibility import EDIT_OUTCOMES
 from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE, edge_frame, placebo_frame
 from casebook.stats.intervals import estimate_text
 
 TREE_FORMAT = "casebook sensitivity tree 1"
 RANDOM_DISPLACEMENT = 3.3  # mean displacement of the same ten cases in random order
-CASES_LISTED = 5  # in the summary of a state
+RESULTS_LISTED = 5  # in the summary of a state
 EDIT_FIELDS = ("fact_type", "item", "operation", "old", "new", "description")
 SCORE_COLUMNS = [
     "fact type",
@@ -33,7 +33,7 @@ _YES_NO = {True: "yes", False: "no", None: "–"}
 # ---- as plain data
 
 
-def tree_report(tree, documents, *, documented=False, threshold=evaluation.THRESHOLD):
+def tree_report(tree, documents, *, documented=False, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Give a tree as plain data, node by node, with the explanations of results and edges."""
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
     explain = Explainer(texts, documented)
@@ -67,7 +67,7 @@ def with_threshold(report, threshold=None):
     Without one, it is the report's own.
     """
     if threshold is None:
-        threshold = report.get("threshold", evaluation.THRESHOLD)
+        threshold = report.get("threshold", evaluation.DECISIVE_DISPLACEMENT)
     root, *edited = report["nodes"]
     scores = {}
     for name, score in root["sensitivity_scores"].items():
@@ -91,8 +91,8 @@ def read_report(path):
 def _counts(tree):
     outcomes = [outcome for _, _, outcome, _ in tree.decisions]
     counts = dict(sorted(tree.counts.items()))
-    for decision in DECISIONS:
-        counts[decision] = outcomes.count(decision)
+    for outcome in EDIT_OUTCOMES:
+        counts[outcome] = outcomes.count(outcome)
     return counts | {"nodes": len(tree.nodes), "noops": len(tree.noops)}
 
 
@@ -177,8 +177,8 @@ def _summary(row):
 def _listed(what, cases):
     if not cases:
         return f"none {what}"
-    more = ", ..." if len(cases) > CASES_LISTED else ""
-    return f"{len(cases)} {what}: {', '.join(cases[:CASES_LISTED])}{more}"
+    more = ", ..." if len(cases) > RESULTS_LISTED else ""
+    return f"{len(cases)} {what}: {', '.join(cases[:RESULTS_LISTED])}{more}"
 
 
 def _scores(edges, seed):
@@ -259,9 +259,9 @@ def tree_markdown(report):
     query = report["nodes"][0]["query"]
     counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
     lines = [
-        f"# Sensitivity of the results for {plain(report['case_id'])}",
+        f"# Sensitivity of the results for {escape_markdown(report['case_id'])}",
         "",
-        f"Query: {plain(query)}",
+        f"Query: {escape_markdown(query)}",
         "",
         *_table_lines(score_table(report)),
         "",
@@ -272,7 +272,7 @@ def tree_markdown(report):
         f"Dispositive: the mean displacement exceeds {report['threshold']:g}.",
         "",
     ]
-    warnings = [f"- {plain(text)}" for text in report.get("warnings", ())]
+    warnings = [f"- {escape_markdown(text)}" for text in report.get("warnings", ())]
     lines += _section("Mind:", warnings)
     lines += [f"Counts: {counts}.", "", "## States", ""]
     # By name (r, r.1, r.1.1, r.2) each node is followed by its own children.
@@ -280,8 +280,8 @@ def tree_markdown(report):
     for node in nodes:
         indent = "  " * node["depth"]
         lines.append(f"{indent}- **{node['node_id']}** {_title(node)}")
-        lines.append(f"{indent}  {plain(node['counterfactual_summary'])}")
-    noops = [f"- {noop['node_id']}: {plain(noop['edit'])}" for noop in report["noops"]]
+        lines.append(f"{indent}  {escape_markdown(node['counterfactual_summary'])}")
+    noops = [f"- {noop['node_id']}: {escape_markdown(noop['edit'])}" for noop in report["noops"]]
     lines += ["", *_section("## Edits that leave the query as it was", noops)]
     lines += _section("## Explanations", _explanations(nodes))
     return "\n".join(lines).rstrip() + "\n"
@@ -310,4 +310,4 @@ def _explanations(nodes):
 
 
 def _title(node):
-    return plain(node["edge"]["description"]) if node["edge"] else "as it is"
+    return escape_markdown(node["edge"]["description"]) if node["edge"] else "as it is"

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import comb
 
 from casebook.errors import InputError
-from casebook.factcheck.claims import WORD_LISTS, sentence_spans, word_tokens, yaml_table
+from casebook.factcheck.claims import CLAIM_WORDS, sentence_spans, word_tokens, yaml_table
 from casebook.factcheck.pipeline import CheckerConfig, EvidenceBase, FactChecker
 from casebook.factcheck.score import compare_verdicts, cost_rows, field_of_results
 from casebook.factcheck.verdict import BINARY_WEIGHTS, EQUAL_WEIGHTS
@@ -381,7 +381,7 @@ _VERB = r"\b(is|are|was|were|may|must|shall|will|can|does|do)\b(?! not)"
 #: Pattern, replacement, and how often it is replaced (0: everywhere).
 _CONTRADICTIONS = [
     (re.compile(rf"\b{word}\b"), opposite, 0)
-    for word, opposite in WORD_LISTS["contradictions"].items()
+    for word, opposite in CLAIM_WORDS["contradictions"].items()
 ]
 _CONTRADICTIONS += [
     (re.compile(r"\b(?:not|never) ", re.IGNORECASE), "", 1),

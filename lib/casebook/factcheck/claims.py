@@ -29,10 +29,10 @@ from casebook.measures.classification import CONFLICTING, INSUFFICIENT
 from casebook.models.language import load_language_model
 from casebook.plugins import callable_plugin, called, is_plugin
 from casebook.readers import read_jsonl, read_lines, read_records, read_yaml
+from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import check_choice
 
 CLAIMS = paths.DATA / "factcheck" / "claims.jsonl"
-FEWEST_GROUPS = 6  # below which nothing has an interval
 SHIPPED_COLLECTIONS = ("smoke", "insurance")
 DOCUMENT_COLUMNS = ["doc_id", "title", "text", "agreement", "insurer", "kind", "collection"]
 #: Labels that a file of claims may have, and the verdict that each asks for.
@@ -152,7 +152,7 @@ def read_plain(path, documents=None, spellings=None):
     if unknown:
         raise InputError(f"--label: {unknown[0]!r} is none of {', '.join(CLAIM_LABELS)}")
     if {".csv", ".json", ".jsonl"} & set(path.suffixes):
-        rows = read_records(path)[0]
+        rows, _ = read_records(path)
     else:
         rows = [(number, {"claim": text}) for number, text in read_lines(path) if text.strip()]
     texts = None if documents is None else documents.set_index("doc_id")["text"].to_dict()
@@ -207,10 +207,10 @@ def read_labelled(path, documents=None):
     claims = read_plain(path, documents)
     n_groups = len({claim.group for claim in claims})
     unlabelled = [claim.id for claim in claims if not claim.label]
-    if n_groups < FEWEST_GROUPS:
+    if n_groups < FEWEST:
         raise InputError(
             f"{path}: {len(claims)} claims in {n_groups} groups: "
-            f"intervals need {FEWEST_GROUPS} groups or more"
+            f"intervals need {FEWEST} groups or more"
         )
     if unlabelled:
         raise InputError(
@@ -266,11 +266,11 @@ def word_set(text):
     return frozenset(text.split())
 
 
-WORD_LISTS = yaml_table("words")
-STOP = word_set(WORD_LISTS["stop"])
-CURRENCIES = word_set(WORD_LISTS["currencies"])
-NUMBER_WORDS = {word: value for value, word in enumerate(WORD_LISTS["ones"].split(), start=2)}
-NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(WORD_LISTS["tens"].split(), start=2)}
+CLAIM_WORDS = yaml_table("words")
+STOP = word_set(CLAIM_WORDS["stop"])
+CURRENCIES = word_set(CLAIM_WORDS["currencies"])
+NUMBER_WORDS = {word: value for value, word in enumerate(CLAIM_WORDS["ones"].split(), start=2)}
+NUMBER_WORDS |= {word: 10 * ten for ten, word in enumerate(CLAIM_WORDS["tens"].split(), start=2)}
 WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _CAPITALISED = re.compile(r"[A-Z][\w'’-]*(?:\s+(?:(?:of|and|the|de)\s+)?[A-Z][\w'’-]*)*")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
@@ -404,21 +404,24 @@ def decompose(claim):
     texts = split_claim(checked_claim(claim))
     if len(texts) > MOST_SUBCLAIMS:
         raise InputError(f"the claim has {len(texts)} parts, more than {MOST_SUBCLAIMS}")
-    return tuple(
-        SubClaim(
-            id=f"SC{number}",
-            text=text,
-            logical_form=logical_form(text),
-            verifiability=verifiability(text),
-            entities=proper_names(text),
-            properties=tuple(f"{n.value:g} {n.unit}".strip() for n in stated_numbers(text)),
+    parts = []
+    for number, text in enumerate(texts, start=1):
+        amounts = [f"{amount.value:g} {amount.unit}".strip() for amount in stated_numbers(text)]
+        parts.append(
+            SubClaim(
+                id=f"SC{number}",
+                text=text,
+                logical_form=logical_form(text),
+                verifiability=verifiability(text),
+                entities=proper_names(text),
+                properties=tuple(amounts),
+            )
         )
-        for number, text in enumerate(texts, start=1)
-    )
+    return tuple(parts)
 
 
 def undivided(claim):
-    """A claim as its own only part, taken to be verifiable."""
+    """A claim as its only part, taken to be verifiable."""
     return (SubClaim("SC1", checked_claim(claim), f"claim({claim})"),)
 
 
@@ -454,7 +457,7 @@ def decompose_documented(claim):
 
 
 def documented_verifiability(text):
-    """The documented kind, by substrings: "William" holds "will"."""
+    """The documented kind, by substrings: "William" contains "will"."""
     lowered = text.lower()
     for kind, substrings in yaml_table("documented")["verifiability"].items():
         too_long = kind == VAGUE and len(text.split()) >= 10
@@ -553,10 +556,10 @@ def decomposer_of(name):
     return DECOMPOSERS[name]
 
 
-JUDGEMENT_WORDS = word_set(WORD_LISTS["judgement"])
-VAGUE_WORDS = word_set(WORD_LISTS["vague"])
-OPINION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][OPINION]), re.IGNORECASE)
-PREDICTION_PATTERN = re.compile("|".join(WORD_LISTS["patterns"][PREDICTION]), re.IGNORECASE)
+JUDGEMENT_WORDS = word_set(CLAIM_WORDS["judgement"])
+VAGUE_WORDS = word_set(CLAIM_WORDS["vague"])
+OPINION_PATTERN = re.compile("|".join(CLAIM_WORDS["patterns"][OPINION]), re.IGNORECASE)
+PREDICTION_PATTERN = re.compile("|".join(CLAIM_WORDS["patterns"][PREDICTION]), re.IGNORECASE)
 
 
 def verifiability(text):
@@ -572,7 +575,7 @@ def verifiability(text):
     return VERIFIABLE
 
 
-GRAMMAR = {name: word_set(text) for name, text in WORD_LISTS["grammar"].items()}
+GRAMMAR = {name: word_set(text) for name, text in CLAIM_WORDS["grammar"].items()}
 MODALS = GRAMMAR["modals"]
 ADVERBS = GRAMMAR["adverbs"]
 HELPERS = GRAMMAR["auxiliaries"] | MODALS
@@ -710,7 +713,7 @@ def _coordinated(text):
 
 
 def _in_series(text, start):
-    """Whether a comma stands in a series that a connector with a word ends."""
+    """Whether a comma is part of a series that "and" or "but" ends."""
     return any(
         match.group().strip(" ,") in ("and", "but") for match in _CONNECTOR.finditer(text, start)
     )
@@ -804,7 +807,7 @@ def _helper_follows(tokens):
 
 
 def _starts_predicate(text, after_modal):
-    """Whether a text starts with a finite verb whose subject stands before."""
+    """Whether a text starts with a finite verb whose subject precedes it."""
     tokens = [token for token in _clause_tokens(text) if token not in ADVERBS]
     if len(tokens) < 2:
         return False

@@ -85,15 +85,15 @@ def _deciding_items(evidence, verdict, rule):
 
 
 def _cited_line(item):
-    """What a passage says of a part, alone or together with other passages."""
+    """Whether a passage supports a part, alone or together with others; with its source."""
     others = item.together - 1
     source = f"{item.source} ({item.level} credibility)"
     quote = f'"{item.passage}" ({item.doc_id}, characters {item.start} to {item.end})'
     if not others or item.stance == NEUTRAL:
         return f"{source} {item.stance} it: {quote}."
     verb = {SUPPORTS: "support", REFUTES: "refute"}[item.stance]
-    plural = "s" * (others > 1)
-    return f"{source} and {others} more passage{plural} together {verb} it: {quote}."
+    passages = "passages" if others > 1 else "passage"
+    return f"{source} and {others} more {passages} together {verb} it: {quote}."
 
 
 def _certainty(item):
@@ -125,7 +125,7 @@ def minimal_removal(result, rule):
         remaining = [
             item for position, item in enumerate(result.evidence) if position not in removed
         ]
-        after = rules.decide_claim(result.parts, remaining, rule)[1]
+        _, after, _ = rules.decide_claim(result.parts, remaining, rule)
         if after != result.verdict:
             return Removal(tuple(result.evidence[position].id for position in removed), after)
     return None
@@ -187,12 +187,11 @@ def explain_documented(result):
     ``counterfactual`` items sum up to 0.6 of the importance of a SUPPORTED claim; nothing is
     verified.
     """
-    weights = {
-        item.id: 0.5 * item.credibility
-        + 0.3 * min(len(item.passage) / 500, 1)
-        + 0.2 * (1.0 if item.level == "high" else 0.5)
-        for item in result.evidence
-    }
+    weights = {}
+    for item in result.evidence:
+        length = min(len(item.passage) / 500, 1)
+        level = 1.0 if item.level == "high" else 0.5
+        weights[item.id] = 0.5 * item.credibility + 0.3 * length + 0.2 * level
     total = sum(weights.values())
     importance = {name: weight / total for name, weight in weights.items()}
     ranked = sorted(importance, key=lambda name: -importance[name])
@@ -255,7 +254,8 @@ def quality(result, explanation, rule, seed=0):
 
     def stays(selected):
         items = [item for position, item in enumerate(evidence) if position in selected]
-        return rules.decide_claim(result.parts, items, rule)[1] == result.verdict
+        _, verdict, _ = rules.decide_claim(result.parts, items, rule)
+        return verdict == result.verdict
 
     def changes(removed):
         return not stays(set(positions) - set(removed))
@@ -298,8 +298,9 @@ def _mean_or_none(values):
 def _influence(result, item, rule):
     """Change of a part's score without one item."""
     items = result.evidence_of(item.subclaim_id)
-    before = rules.support_score(items, rule)[0]
-    after = rules.support_score([rest for rest in items if rest is not item], rule)[0]
+    remaining = [rest for rest in items if rest is not item]
+    before, _ = rules.support_score(items, rule)
+    after, _ = rules.support_score(remaining, rule)
     # Without its last item a part has no score: all that there was is lost.
     if before is not None and after is None:
         return 1.0

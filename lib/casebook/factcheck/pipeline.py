@@ -101,14 +101,17 @@ def documented_queries(subclaim, k=3):
 
 def diversity(texts):
     """1 less the mean Jaccard similarity of the content stems of all pairs of queries."""
-    pairs = list(itertools.combinations([content(text) for text in texts], 2))
-    if not pairs:
+    similarities = []
+    for stems, other_stems in itertools.combinations([content(text) for text in texts], 2):
+        union = stems | other_stems
+        similarities.append(len(stems & other_stems) / len(union) if union else 1.0)
+    if not similarities:
         return None
-    return 1 - sum(len(a & b) / len(a | b) if a | b else 1.0 for a, b in pairs) / len(pairs)
+    return 1 - sum(similarities) / len(similarities)
 
 
 #: A part of a document, which is named by its row in the collection.
-Passage = namedtuple("Passage", "row start end text header")
+EvidencePassage = namedtuple("EvidencePassage", "row start end text header")
 
 SOURCE_FIELDS = ["url", "kind", "agreement", "insurer", "title"]
 HEADER_FIELDS = ["agreement", "insurer", "title"]
@@ -163,10 +166,10 @@ class EvidenceBase:
         self.headers = []
         for names in fields[HEADER_FIELDS].to_numpy().tolist():
             self.headers.append(", ".join(dict.fromkeys(filter(None, names))))
-        self._searched = []
+        self._searched_texts = []
         for header, text in zip(self.headers, self.texts, strict=True):
-            self._searched.append(f"{header}. {text}" if header else text)
-        searched = self.documents.assign(text=self._searched)
+            self._searched_texts.append(f"{header}. {text}" if header else text)
+        searched = self.documents.assign(text=self._searched_texts)
         self._retriever = HybridRetriever(searched, encoder, mode=mode, top_k=min(depth, len(self)))
 
     def __len__(self):
@@ -184,7 +187,7 @@ class EvidenceBase:
     @cached_property
     def rarity(self):
         """Inverse document frequency of every content stem, ``""`` for any other."""
-        counts = Counter(stem for text in self._searched for stem in content(text))
+        counts = Counter(stem for text in self._searched_texts for stem in content(text))
         rarity = {stem: math.log1p(len(self) / count) for stem, count in counts.items()}
         return rarity | {"": math.log1p(len(self))}
 
@@ -197,13 +200,13 @@ class EvidenceBase:
         return ranked[ranked >= 0].tolist()
 
     def passage(self, row, start, end):
-        return Passage(row, start, end, self.texts[row][start:end], self.headers[row])
+        return EvidencePassage(row, start, end, self.texts[row][start:end], self.headers[row])
 
     def whole(self, row):
         return self.passage(row, 0, len(self.texts[row]))
 
     def holding(self, atom):
-        """The sentences that hold the words of a quote."""
+        """The sentences that contain words of a quote."""
         row = self.rows[atom.doc_id]
         return [
             self.passage(row, start, end)
@@ -344,7 +347,7 @@ _INNER_URL = re.compile(r"https?(?::|%3A)(?:/|%2F){1,2}[^\s]+", re.IGNORECASE)
 
 
 def unwrap(url, archives):
-    """Address that an archive's address holds, empty if it holds none."""
+    """Address within an archive's address, empty if there is none."""
     for _ in range(5):  # archives of archives exist
         host = _host(url)
         if host is None or not any(_is_within_domain(host, domain) for domain in archives):
@@ -645,7 +648,7 @@ def folder_of(name):
 
 
 def judge_of(name, base):
-    """Give a judge of stance by the name that the command line knows."""
+    """Give a judge of stance by its name on the command line."""
     kind, _, model = name.partition(":")
     if name == "public":
         return judges.PublicJudge()

@@ -116,8 +116,8 @@ def score_files(
     if len(wrong):
         problem = (
             f"{len(wrong)} of {len(frame)} gold labels are missing or unknown "
-            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD_LABELS)}, or name the spelling's "
-            "meaning"
+            f"(here {wrong['label'].iloc[0]!r}): use {', '.join(GOLD_LABELS)}, or name the "
+            "spelling's meaning"
         )
         raise InputError.at(gold, wrong["row"].iloc[0], problem)
     rows, account = join_labels(frame, read_verdict_labels(predicted), (gold, predicted))

@@ -69,7 +69,7 @@ PASSAGE_FEATURES = (
     "maxsim",
 )
 ASCII_DIGITS = frozenset("0123456789")
-NEGATIONS = word_set(claims.WORD_LISTS["negations"])
+NEGATIONS = word_set(claims.CLAIM_WORDS["negations"])
 _CLAUSE = re.compile(r"[,;:]\s+|\s+(?:but|yet|although)\s+")
 
 
@@ -240,7 +240,7 @@ def _exchanges(claim, sentence, evidence_stems):
     claim_stems = content(claim)
     sentence_stems = content(sentence)
     exchanges = []
-    for word, rival in _same_place(_tokens(claim), _tokens(sentence)):
+    for word, rival in _aligned_tokens(_tokens(claim), _tokens(sentence)):
         rest = claim_stems - {word.stem}
         excluded = _excludes(
             word,
@@ -276,8 +276,8 @@ def _excludes(word, rival, coverage, *, verbatim, new):
     return None
 
 
-def _same_place(claim_tokens, sentence_tokens):
-    """Tokens of a claim and of a sentence that stand between the same words."""
+def _aligned_tokens(claim_tokens, sentence_tokens):
+    """Tokens of a claim and of a sentence between the same words."""
     matcher = SequenceMatcher(
         None,
         [token.stem for token in claim_tokens],
@@ -316,7 +316,7 @@ def _share_a_list(name, word, rival):
 def _lists_by_stem(name):
     """Numbers of the lists of ``words.yml`` that hold a stem."""
     lists = defaultdict(set)
-    for number, group in enumerate(claims.WORD_LISTS[name]):
+    for number, group in enumerate(claims.CLAIM_WORDS[name]):
         for stem in stems(group):
             lists[stem].add(number)
     return lists

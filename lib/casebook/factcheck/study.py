@@ -130,7 +130,7 @@ class VerdictStudy:
             return None
         found_all = []
         for decisive, cited in zip(self.decisive, self.cited, strict=True):
-            met = [any(touches(passage, other) for other in cited) for passage in decisive]
+            met = [touches_any(passage, cited) for passage in decisive]
             found_all.append(all(met) if met else None)
         return found_all
 
@@ -238,7 +238,7 @@ class VerdictStudy:
         ).iloc[0]
 
 
-def run_study(
+def run_factcheck_study(
     dataset=OWN_CLAIMS,
     *,
     claims=None,
@@ -300,9 +300,12 @@ CitedPassage = namedtuple(
 )
 
 
-def touches(passage, other):
-    """Whether two passages share characters of one document."""
-    return passage.doc_id == other.doc_id and overlap(passage, other)
+def touches_any(passage, counterparts):
+    """Whether a passage shares characters of its document with any of several."""
+    return any(
+        passage.doc_id == counterpart.doc_id and overlap(passage, counterpart)
+        for counterpart in counterparts
+    )
 
 
 # --- claims over a collection: ours, or a user's own
@@ -455,19 +458,17 @@ def _confidence_of_results(results):
 
 
 def _decisive_passages(claim):
-    passages = []
-    for atom in claim.atoms:
-        passages.append(
-            CitedPassage(
-                atom.doc_id,
-                atom.quote,
-                atom.start,
-                atom.end,
-                about="" if atom.text == claim.text else atom.text,
-                stance=atom.label,
-            )
+    return [
+        CitedPassage(
+            atom.doc_id,
+            atom.quote,
+            atom.start,
+            atom.end,
+            about="" if atom.text == claim.text else atom.text,
+            stance=atom.label,
         )
-    return passages
+        for atom in claim.atoms
+    ]
 
 
 def _cited_passages(result):
@@ -522,28 +523,20 @@ def _contracts(dataset, folds, seed):
     gold = [base.rows[next(iter(dataset.qrels[query_id]))] for query_id in queries["query_id"]]
     rankings = [base.search(question) for question in questions]
     retrieved = [ranking[0] if ranking else None for ranking in rankings]
-    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
-    tables = [_clause_features(base, questions, rows) for rows in (gold, retrieved, shuffled)]
-    given_gold, given_retrieved, given_shuffled = cross_fitted(
-        features_model(), tables, yes, groups, folds, seed
+    probabilities = _clause_probabilities(
+        base, questions, yes, groups, gold=gold, retrieved=retrieved, folds=folds, seed=seed
     )
-    probabilities = {
-        PIPELINE: given_retrieved,
-        GOLD_CLAUSE: given_gold,
-        SHUFFLED_CLAUSE: given_shuffled,
-        CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
-    }
-    ranks = list(map(_rank_of_clause, gold, rankings))
+    rows = pd.DataFrame(
+        {
+            "id": queries["query_id"],
+            "label": np.where(yes, SUPPORTED, NOT_SUPPORTED),
+            "group": groups,
+            "clause found at": list(map(_rank_of_clause, gold, rankings)),
+        }
+    )
     return VerdictStudy(
         dataset.name,
-        pd.DataFrame(
-            {
-                "id": queries["query_id"],
-                "label": np.where(yes, SUPPORTED, NOT_SUPPORTED),
-                "group": groups,
-                "clause found at": ranks,
-            }
-        ),
+        rows,
         _verdicts(probabilities),
         TWO_CLASS_POLICY,
         confidence=_confidences(probabilities),
@@ -561,6 +554,21 @@ def _contracts(dataset, folds, seed):
         decisive=[[_clause(base, row)] for row in gold],
         cited=[[] if row is None else [_clause(base, row)] for row in retrieved],
     )
+
+
+def _clause_probabilities(base, questions, yes, groups, *, gold, retrieved, folds, seed):
+    """Out-of-fold probability of a yes, by the clause that is read, and by the question alone."""
+    shuffled = [gold[row] for row in of_another_group(groups, seed, "shuffled clauses")]
+    tables = [_clause_features(base, questions, rows) for rows in (gold, retrieved, shuffled)]
+    by_gold, by_retrieved, by_shuffled = cross_fitted(
+        features_model(), tables, yes, groups, folds, seed
+    )
+    return {
+        PIPELINE: by_retrieved,
+        GOLD_CLAUSE: by_gold,
+        SHUFFLED_CLAUSE: by_shuffled,
+        CLAIM_ONLY: transfer.claim_only(questions, yes, groups, folds, seed),
+    }
 
 
 def _rank_of_clause(row, ranking):
@@ -600,7 +608,7 @@ def _gold_evidence(dataset, folds, seed):
     supported = (gold["label"] == SUPPORTED).to_numpy()
     texts = [[passage.text for passage in passages] for passages in gold["evidence"]]
     shuffled = [texts[row] for row in of_another_group(groups, seed, "shuffled evidence")]
-    given_gold, given_shuffled = cross_fitted(
+    by_gold, by_shuffled = cross_fitted(
         features_model(),
         [_evidence_features(claims, texts), _evidence_features(claims, shuffled)],
         supported,
@@ -609,8 +617,8 @@ def _gold_evidence(dataset, folds, seed):
         seed,
     )
     probabilities = {
-        GOLD_EVIDENCE: given_gold,
-        SHUFFLED_EVIDENCE: given_shuffled,
+        GOLD_EVIDENCE: by_gold,
+        SHUFFLED_EVIDENCE: by_shuffled,
         CLAIM_ONLY: transfer.claim_only(claims, supported, groups, folds, seed),
     }
     categories = dataset.claims.set_index("claim_id")["category"]
@@ -816,7 +824,7 @@ def _passage_item(passage, counterparts, with_texts):
         "about": passage.about if with_texts else "",
         "stance": stance,
         "level": passage.level,
-        "met": any(touches(passage, other) for other in counterparts),
+        "met": touches_any(passage, counterparts),
         "passage": (passage.doc_id, passage.start, passage.end, passage.text),
         "probability": _rounded(passage.probability),
     }

@@ -11,7 +11,7 @@ from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.ablation import ACCURACY_MARGIN
 from casebook.factcheck.claims import content, read_claims, sentence_spans, shipped_documents
-from casebook.factcheck.pipeline import EvidenceBase, Passage
+from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
@@ -81,7 +81,7 @@ def gold_of_claim_set(dataset, group_by="cluster"):
     passages = {claim_id: [] for claim_id in claims["claim_id"]}
     for row in evidence[evidence["claim_id"].isin(passages)].itertuples():
         text = _WIKI_LINK.sub(r"\1", row.text)
-        passages[row.claim_id].append(Passage(0, 0, len(text), text, row.source or ""))
+        passages[row.claim_id].append(EvidencePassage(0, 0, len(text), text, row.source or ""))
     gold = claims[["claim_id", "claim", "label"]].rename(columns={"claim_id": "id"})
     gold = gold.assign(
         group=groups.tolist(), evidence=list(passages.values()), dataset=dataset.name
@@ -109,7 +109,7 @@ def _gold_of_contracts(dataset):
                 claim,
                 SUPPORTED if question.answer else NOT_SUPPORTED,
                 dataset.groups[question.query_id],
-                [Passage(0, 0, len(sentence), sentence, "") for sentence in nearest],
+                [EvidencePassage(0, 0, len(sentence), sentence, "") for sentence in nearest],
             )
         )
     return rows
@@ -125,29 +125,27 @@ def judge_passages(judge, claims, evidence, rule=None):
     rows = []
     for parts, passages in zip(claims, evidence, strict=True):
         try:
-            items = _judged_evidence(judge, parts, passages)
+            items = _evidence_with_stances(judge, parts, passages)
         except Exception:
             rows.append((None, UNDECIDED_SUPPORT))
             continue
         verdict = INSUFFICIENT_EVIDENCE
         if parts:
-            verdict = rules.decide_claim(parts, items, rule)[1]
+            _, verdict, _ = rules.decide_claim(parts, items, rule)
         support = rules.degree_of_support(parts, items, rule)
         rows.append((verdict, UNDECIDED_SUPPORT if support is None else support))
     return pd.DataFrame(rows, columns=["verdict", "support"])
 
 
-def _judged_evidence(judge, parts, passages):
+def _evidence_with_stances(judge, parts, passages):
     """Passages as evidence, with the stance of a judge on every part of a claim."""
     items = []
     for name, text in parts.items():
         stances = judge.judge(text, passages)
-        for number, (passage, (stance, probability)) in enumerate(
-            zip(passages, stances, strict=True), start=1
-        ):
+        for passage, (stance, probability) in zip(passages, stances, strict=True):
             items.append(
                 Evidence(
-                    id=f"EV{number}",
+                    id=f"EV{len(items) + 1}",
                     subclaim_id=name,
                     doc_id="",
                     source=passage.header,
@@ -341,5 +339,5 @@ def of_another_group(groups, seed, purpose):
     partners = [None] * len(groups)
     for position, row in enumerate(order):
         following = order[position + 1 :] + order[:position]
-        partners[row] = next(other for other in following if groups[other] != groups[row])
+        partners[row] = next(partner for partner in following if groups[partner] != groups[row])
     return partners

@@ -283,6 +283,24 @@ def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, un
     return Interval(difference, low, high, level, n, method, reason)
 
 
+def auroc_contrast(positive, scores, against, *, level=0.95, clusters=None, units=None):
+    """Contrast of two AUROCs as a row of ``contrasts.json``, with both; what is undefined is NaN."""
+    positive = np.asarray(positive, dtype=bool)
+    scores = np.asarray(scores, dtype=float)
+    against = np.asarray(against, dtype=float)
+    area = auroc_difference(positive, scores, against, level=level, clusters=clusters, units=units)
+    row = {
+        "difference": area.estimate,
+        "low": area.low,
+        "high": area.high,
+        "level": auroc(positive, scores).estimate,
+        "baseline": auroc(positive, against).estimate,
+    }
+    row = {name: math.nan if value is None else value for name, value in row.items()}
+    groups = area.n if clusters is None else len(set(clusters))
+    return row | {"n": area.n, "groups": groups, "reason": area.reason}
+
+
 def _checked_scores(positive, *scores):
     scores = np.array(scores, dtype=float)
     if not np.isfinite(scores).all():

@@ -23,6 +23,7 @@ from casebook.stats.intervals import bounded, bounds_text
 from casebook.stats.samples import number_or_none
 from casebook.stats.tests import holm
 from casebook.tables import reason_text
+from casebook.verdicts import UNDECIDED
 
 VOTE_VALUES = (-1, 0, 1)
 DEFAULT_ALPHA = 0.05  # of the tests, unless another one was registered
@@ -93,22 +94,21 @@ def panel_of(votes, against=None):
     if rows.empty:
         raise InputError(f"there is no judgement on {focus} and {against}")
     rows = rows.assign(focus_left=rows["left"] == focus)
-    keys = pd.MultiIndex.from_frame(rows[["item_id", "rater"]], names=["item", "rater"])
     raters = [rater for rater in votes.raters if rater in set(rows["rater"])]
-
-    def wide(values):
-        return pd.Series(np.asarray(values), keys).unstack()[raters]  # noqa: PD010
-
-    ratings_by_system = {}
+    judgements = pd.DataFrame({"item": rows["item_id"], "rater": rows["rater"]})
+    judgements["vote"] = rows["choice"].map({focus: 1.0, against: -1.0, "Tie": 0.0})
+    judgements["left"] = rows["focus_left"]
+    judgements["position"] = rows["place"]
     for scale in PAIRED_SCALES:
         left = rows[f"{scale}_left"].astype(float)
         right = rows[f"{scale}_right"].astype(float)
-        of_focus = left.where(rows["focus_left"], right)
-        of_against = right.where(rows["focus_left"], left)
-        ratings_by_system[scale, focus] = wide(of_focus)
-        ratings_by_system[scale, against] = wide(of_against)
-    vote_matrix = wide(rows["choice"].map({focus: 1.0, against: -1.0, "Tie": 0.0}))
-    items = rows.drop_duplicates("item_id").set_index("item_id").reindex(vote_matrix.index)
+        judgements[scale, focus] = left.where(rows["focus_left"], right)
+        judgements[scale, against] = right.where(rows["focus_left"], left)
+    matrices = {}
+    for name in judgements.columns.drop(["item", "rater"]):
+        matrix = judgements.pivot(index="item", columns="rater", values=name)  # noqa: PD010
+        matrices[name] = matrix[raters]
+    items = rows.drop_duplicates("item_id").set_index("item_id").reindex(matrices["vote"].index)
     left_is_focus = items["focus_left"]
     texts = pd.DataFrame(
         {
@@ -120,10 +120,10 @@ def panel_of(votes, against=None):
     return ComparisonPanel(
         focus=focus,
         against=against,
-        votes=vote_matrix,
-        left=wide(rows["focus_left"]),
-        positions=wide(rows["place"]),
-        ratings=ratings_by_system,
+        votes=matrices["vote"],
+        left=matrices["left"],
+        positions=matrices["position"],
+        ratings={key: matrices[key] for key in itertools.product(PAIRED_SCALES, [focus, against])},
         strata=items["stratum"],
         texts=texts,
         rows=rows,
@@ -191,7 +191,14 @@ class Analysis:
 
 
 def analyse(
-    votes, against=None, *, margin=None, alpha=None, n_resamples=10_000, permutations=200, seed=0
+    votes,
+    against=None,
+    *,
+    equivalence_range=None,
+    alpha=None,
+    n_resamples=10_000,
+    permutations=200,
+    seed=0,
 ):
     """Analyse the judgements of a panel on two systems.
 
@@ -201,7 +208,7 @@ def analyse(
         As `casebook.raters.read.open_forms` gives them.
     against : str, optional
         System to compare the focus with; needed if there are several.
-    margin : tuple of float, optional
+    equivalence_range : tuple of float, optional
         Win rates that count as no difference; by default those that were registered,
         else 0.45 to 0.55.
     alpha : float, optional
@@ -240,7 +247,7 @@ def analyse(
     panel = panel_of(votes, against)
     tables = preference_tables(
         panel.votes,
-        margin=margin or votes.margin or EQUIVALENCE_RANGE,
+        equivalence_range=equivalence_range or votes.equivalence_range or EQUIVALENCE_RANGE,
         alpha=alpha or votes.alpha or DEFAULT_ALPHA,
         n_resamples=n_resamples,
         seed=seed,
@@ -254,7 +261,7 @@ def analyse(
     return Analysis(votes, panel, tables)
 
 
-def preference_tables(votes, *, margin, alpha, n_resamples, seed):
+def preference_tables(votes, *, equivalence_range, alpha, n_resamples, seed):
     """Count, test and bound the votes, items x raters."""
     lines = preference.preference_lines(votes, level=1 - alpha, n_resamples=n_resamples, seed=seed)
     win_rates = preference.win_rates(
@@ -265,7 +272,11 @@ def preference_tables(votes, *, margin, alpha, n_resamples, seed):
     if pd.isna(design_effect):
         design_effect = 1.0
     equivalence = preference.equivalence(
-        votes, margin=margin, alpha=alpha, n_resamples=n_resamples, seed=seed
+        votes,
+        equivalence_range=equivalence_range,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        seed=seed,
     )
     return {
         "preference": preference.win_tie_loss_table(votes),
@@ -595,7 +606,8 @@ def _bounds(row, value, low, high):
 
 def _tested(panel, row):
     if pd.isna(row["p"]):
-        return f"no test ({reason_text(row['reason'])}): undecided"
+        return f"no test ({reason_text(row['reason'])}): {UNDECIDED}"
+    if row["verdict"] == UNDECIDED:
+        return f"p = {row['p']:.2g}: {UNDECIDED}"
     winner = panel.focus if row["win_rate"] > 0.5 else panel.against
-    verdict = "undecided" if row["verdict"] == "undecided" else f"{winner} is preferred"
-    return f"p = {row['p']:.2g}: {verdict}"
+    return f"p = {row['p']:.2g}: {winner} is preferred"

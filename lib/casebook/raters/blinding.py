@@ -27,9 +27,9 @@ def scan_forms(paths, words, columns=None):
     """Look for what tells the systems (`words`: their names) in forms, sent out or returned."""
     # A name within a word, "rag" in "paragraph", tells nothing in running text, but does in an
     # id or a file name.
-    anywhere = "|".join(rf"_?{re.escape(word)}_?" for word in words) or r"(?!)"
-    alone = re.compile(rf"\b(?:{anywhere})\b", re.I)
-    anywhere = re.compile(anywhere, re.I)
+    pattern = "|".join(rf"_?{re.escape(word)}_?" for word in words) or r"(?!)"
+    alone = re.compile(rf"\b(?:{pattern})\b", re.I)
+    anywhere = re.compile(pattern, re.I)
     rows = []
     for path in paths:
         form = read_form(path, columns)
@@ -62,6 +62,7 @@ def _words(pattern, text):
 
 
 def _scan_rows(form, alone, anywhere):
+    """Find columns, ids and texts of a form that tell the systems."""
     for name in form.rows.columns.difference(["row", *form.layout.names], sort=False):
         if _SUSPECT.search(name) or anywhere.search(name):
             yield f"column {name}", "suspect_name", name
@@ -79,15 +80,17 @@ def _scan_rows(form, alone, anywhere):
             count = int(cells.str.contains(word, regex=False).sum())
             yield f"column {name}", "word_in_text", f"{word}, {count} rows"
     if form.layout.name == "paired":
-        counts = one_sided_words(form.rows["system1_output"], form.rows["system2_output"])
-        if counts:
-            words = ", ".join(word for word, _ in counts)
-            fewest = counts[-1][1]
-            yield (
-                "both answers",
-                "word_of_one_side",
-                f"{words}: in one of two answers of {fewest} rows or more",
-            )
+        yield from _scan_pairs(form.rows)
+
+
+def _scan_pairs(rows):
+    """Find words that nearly always stand in one of two answers only."""
+    counts = one_sided_words(rows["system1_output"], rows["system2_output"])
+    if counts:
+        words = ", ".join(word for word, _ in counts)
+        _, fewest = counts[-1]
+        text = f"{words}: in one of two answers of {fewest} rows or more"
+        yield "both answers", "word_of_one_side", text
 
 
 def _scan_parts(path, alone):
@@ -130,25 +133,29 @@ def content_audit(panel, permutations=200, seed=0):
     return {"arm_guess": pd.DataFrame([row]), "telling_words": guess.words}
 
 
-def guess_arms(focus, other, *, folds=FOLDS, n_permutations=200, seed=0):
+def guess_arms(focus, against, *, folds=FOLDS, n_permutations=200, seed=0):
     """Train a classifier to tell two systems by their texts; p by swapping labels within items."""
     focus = list(focus)
-    other = list(other)
+    against = list(against)
     n = len(focus)
-    blank = not any(text.strip() for text in (*focus, *other))
-    if n < folds or blank:
-        empty = Interval(
-            None, None, None, 0.95, n, "wilson", "fewer_than_folds" if n < folds else "no_text"
-        )
-        return ArmGuess(empty, None, pd.DataFrame({"word": [], "weight": []}))
+    reason = None
+    if n < folds:
+        reason = "fewer_than_folds"
+    elif not any(text.strip() for text in focus + against):
+        reason = "no_text"
+    if reason:
+        undefined = Interval(None, None, None, 0.95, n, "wilson", reason)
+        return ArmGuess(undefined, None, pd.DataFrame({"word": [], "weight": []}))
     rng = np.random.Generator(stream(seed, "arm guess"))
     fold = rng.permutation(np.arange(n) % folds)
-    parts = [_features(focus, other, fold == k) for k in range(folds)]
+    parts = [_features(focus, against, fold == number) for number in range(folds)]
     signs = np.where(rng.integers(0, 2, (n_permutations, n)) == 1, 1.0, -1.0)
-    right = _right(parts, np.ones(n)).sum()
-    hits = 1 + sum(_right(parts, row).sum() >= right for row in signs)
+    correct = _correct(parts, np.ones(n)).sum()
+    hits = 1 + sum(_correct(parts, row).sum() >= correct for row in signs)
     return ArmGuess(
-        wilson(float(right), n), float(hits / (n_permutations + 1)), _telling_words(focus, other)
+        wilson(float(correct), n),
+        float(hits / (n_permutations + 1)),
+        _telling_words(focus, against),
     )
 
 
@@ -158,23 +165,23 @@ def _vectorizer():
     return TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_features=MOST_FEATURES)
 
 
-def _features(focus, other, held_out):
+def _features(focus, against, is_test):
     """Differences of the answers' vectors as inner products, for one fold."""
-    texts = np.array([focus, other], dtype=object)
-    vectors = _vectorizer().fit(texts[:, ~held_out].ravel())
+    texts = np.array([focus, against], dtype=object)
+    vectors = _vectorizer().fit(texts[:, ~is_test].ravel())
     difference = vectors.transform(texts[0]) - vectors.transform(texts[1])
-    train = difference[~held_out]
-    test = difference[held_out]
-    return held_out, (train @ train.T).toarray(), (test @ train.T).toarray()
+    train = difference[~is_test]
+    test = difference[is_test]
+    return is_test, (train @ train.T).toarray(), (test @ train.T).toarray()
 
 
-def _right(parts, labels):
+def _correct(parts, labels):
     """Mark the items of which the right answer is picked; a draw counts half."""
-    right = np.zeros(len(labels))
-    for held_out, gram, cross in parts:
-        margins = (cross @ dual_weights(gram, labels[~held_out])) * labels[held_out]
-        right[held_out] = (np.sign(margins) + 1) / 2
-    return right
+    correct = np.zeros(len(labels))
+    for is_test, gram, cross in parts:
+        scores = (cross @ dual_weights(gram, labels[~is_test])) * labels[is_test]
+        correct[is_test] = (np.sign(scores) + 1) / 2
+    return correct
 
 
 def dual_weights(gram, labels):
@@ -192,15 +199,15 @@ def dual_weights(gram, labels):
     return weights
 
 
-def _telling_words(focus, other):
+def _telling_words(focus, against):
     """Words with the largest weights of a model of all items, for either system."""
-    vectors = _vectorizer()
-    X = vectors.fit_transform([*focus, *other])
-    weights = logistic_regression().fit(X, np.repeat([1, 0], len(focus))).coef_[0]
-    names = vectors.get_feature_names_out()
-    order = np.lexsort((names, -np.abs(weights)))[:10]
+    vectorizer = _vectorizer()
+    vectors = vectorizer.fit_transform(focus + against)
+    weights = logistic_regression().fit(vectors, np.repeat([1, 0], len(focus))).coef_[0]
+    words = vectorizer.get_feature_names_out()
+    order = np.lexsort((words, -np.abs(weights)))[:10]
     order = order[np.abs(weights[order]) > LEAST_WEIGHT]
-    return pd.DataFrame({"word": names[order], "weight": weights[order]})
+    return pd.DataFrame({"word": words[order], "weight": weights[order]})
 
 
 # --- what raters guessed ------------------------------------------------------------------
@@ -212,20 +219,21 @@ def guesses(panel):
     guess = panel.rows["guess"]
     if guess.isna().all():
         return pd.DataFrame([{"index": "Bang", "n": 0, "reason": "not_asked"}])
-    counts = [
-        [((left == side) & (guess == g)).sum() for g in GUESS.choices] for side in (True, False)
-    ]
+    counts = []
+    for side in (True, False):
+        counts.append([((left == side) & (guess == choice)).sum() for choice in GUESS.choices])
     arms = (f"{panel.focus} left", f"{panel.focus} right")
-    rows = [
-        {
-            "index": "Bang",
-            "arm": arm,
-            **bounded("value", interval),
-            "n": interval.n,
-            "reason": interval.reason,
-        }
-        for arm, interval in blinding_index(counts, arms).items()
-    ]
+    rows = []
+    for arm, interval in blinding_index(counts, arms).items():
+        rows.append(
+            {
+                "index": "Bang",
+                "arm": arm,
+                **bounded("value", interval),
+                "n": interval.n,
+                "reason": interval.reason,
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -239,13 +247,13 @@ def blinding_index(counts, arms=("S1", "S2")):
     z = special.ndtri((1 + level) / 2)
     for number, (arm, row) in enumerate(zip(arms, np.asarray(counts, dtype=float), strict=True)):
         n = int(row.sum())
-        right = row[number]
+        correct = row[number]
         wrong = row[1 - number]
         if not n:
             intervals[arm] = Interval(None, None, None, level, 0, "normal", "no_units")
             continue
-        index = (right - wrong) / n
-        half = z * math.sqrt(max(0.0, (right + wrong) / n - index**2) / n)
+        index = (correct - wrong) / n
+        half = z * math.sqrt(max(0.0, (correct + wrong) / n - index**2) / n)
         low = max(-1.0, index - half)
         high = min(1.0, index + half)
         intervals[arm] = Interval(float(index), float(low), float(high), level, n, "normal")

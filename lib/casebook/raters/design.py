@@ -12,6 +12,7 @@ import secrets
 
 import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 
 from casebook.errors import InputError
 from casebook.stats.samples import check_count, stream
@@ -67,52 +68,55 @@ def draw_items(items, count=None, strata=None, seed=0):
     largest_rests = np.argsort(quotas - shares, kind="stable")
     quotas[largest_rests[: count - quotas.sum()]] += 1
     rng = np.random.Generator(stream(seed, "draw of items"))
-    drawn = np.zeros(len(items), dtype=bool)
+    is_drawn = np.zeros(len(items), dtype=bool)
     for name, quota in zip(names, quotas, strict=True):
-        drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True
-    return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": drawn})
+        is_drawn[rng.choice(np.flatnonzero(strata == name), quota, replace=False)] = True
+    return pd.DataFrame({"item_id": list(items), "stratum": strata, "drawn": is_drawn})
 
 
 def make_design(items, systems, raters, secret, *, per_item=None, pairs_per_item=None):
-    """Assign comparisons to raters: a row each, with its place and the systems' sides."""
+    """Assign comparisons to raters: a row each, with its position and the systems' sides."""
     items = list(items)
     systems = list(systems)
     raters = list(raters)
     if len(systems) < 2:
         raise InputError("a comparison needs at least two systems")
     pairs = list(itertools.combinations(range(len(systems)), 2))
-    per_item = _within("raters per item", per_item, len(raters))
-    pairs_per_item = _within("pairs per item", pairs_per_item, len(pairs))
+    per_item = _checked_count("raters per item", per_item, len(raters))
+    pairs_per_item = _checked_count("pairs per item", pairs_per_item, len(pairs))
     rng = hidden_chance(secret, "design")
     comparisons = _comparisons(len(items), len(pairs), pairs_per_item, rng)
     teams = _linked_teams(len(comparisons), len(raters), per_item, rng)
-    if apart := _unlinked([pairs[pair] for _, pair in comparisons], len(systems)):
-        raise InputError(_apart(apart, len(systems), "systems", "pairs"))
-    rater, comparison = np.array([(r, c) for c, team in enumerate(teams) for r in team]).T
+    unlinked = _count_unlinked([pairs[pair] for _, pair in comparisons], len(systems))
+    if unlinked:
+        raise InputError(_unlinked_message(unlinked, len(systems), "systems", "pairs"))
+    seats = [(rater, comparison) for comparison, team in enumerate(teams) for rater in team]
+    rater, comparison = np.array(seats).T
     item, pair = np.array(comparisons)[comparison].T
-    first_left = balanced_sides(rater * len(pairs) + pair, comparison, rng)
-    place = np.zeros(len(rater), dtype=int)
+    is_in_order = balanced_sides(rater * len(pairs) + pair, comparison, rng)
+    position = np.zeros(len(rater), dtype=int)
     for number in range(len(raters)):
-        mine = np.flatnonzero(rater == number)
-        place[mine] = rng.permutation(len(mine))
-    first, second = np.array(systems, dtype=object)[np.array(pairs)[pair]].T
-    frame = pd.DataFrame(
+        rows = np.flatnonzero(rater == number)
+        position[rows] = rng.permutation(len(rows))
+    system, against = np.array(systems, dtype=object)[np.array(pairs)[pair]].T
+    design = pd.DataFrame(
         {
             "rater": np.array(raters, dtype=object)[rater],
-            "place": place,
+            "place": position,
             "item_id": np.array(items, dtype=object)[item],
-            "left": np.where(first_left, first, second),
-            "right": np.where(first_left, second, first),
+            "left": np.where(is_in_order, system, against),
+            "right": np.where(is_in_order, against, system),
         }
     )
-    return frame.iloc[np.lexsort((place, rater))].reset_index(drop=True)
+    return design.iloc[np.lexsort((position, rater))].reset_index(drop=True)
 
 
 def balance(design, systems):
     """Count how often each system stands left in each form."""
     rows = []
     for (rater, form), system in itertools.product(design.groupby("rater", sort=False), systems):
-        left, right = (int((form[side] == system).sum()) for side in ("left", "right"))
+        left = int((form["left"] == system).sum())
+        right = int((form["right"] == system).sum())
         rows.append(
             {
                 "rater": rater,
@@ -125,8 +129,10 @@ def balance(design, systems):
     return pd.DataFrame(rows)
 
 
-def _within(name, value, most):
-    value = most if value is None else value
+def _checked_count(name, value, most):
+    """Give a count of at most so many; all of them if it is None."""
+    if value is None:
+        value = most
     check_count(name, value)
     if value > most:
         raise InputError(f"{name} is {value}, but there are only {most}")
@@ -135,22 +141,23 @@ def _within(name, value, most):
 
 def _comparisons(n_items, n_pairs, pairs_per_item, rng):
     """Give every item its pairs of systems, so that all pairs are used equally often."""
-    shuffled = rng.permutation(n_pairs)
-    order = rng.permutation(n_items)
-    chosen = {}
-    for turn, item in enumerate(order.tolist()):
-        places = np.arange(turn * pairs_per_item, (turn + 1) * pairs_per_item) % n_pairs
-        chosen[item] = sorted(shuffled[places].tolist())
-    return [(item, pair) for item in range(n_items) for pair in chosen[item]]
+    shuffled_pairs = rng.permutation(n_pairs)
+    shuffled_items = rng.permutation(n_items)
+    pairs_of_item = {}
+    for turn, item in enumerate(shuffled_items.tolist()):
+        positions = np.arange(turn * pairs_per_item, (turn + 1) * pairs_per_item) % n_pairs
+        pairs_of_item[item] = sorted(shuffled_pairs[positions].tolist())
+    return [(item, pair) for item in range(n_items) for pair in pairs_of_item[item]]
 
 
 def _linked_teams(n_comparisons, n_raters, per_item, rng):
     """Assign raters; of few comparisons only some assignments link them all."""
     for _ in range(ATTEMPTS):
         teams = _assign(n_comparisons, n_raters, per_item, rng)
-        if not (apart := _unlinked(teams, n_raters)):
+        unlinked = _count_unlinked(teams, n_raters)
+        if not unlinked:
             return teams
-    raise InputError(_apart(apart, n_raters, "raters", "raters"))
+    raise InputError(_unlinked_message(unlinked, n_raters, "raters", "raters"))
 
 
 def _assign(n_comparisons, n_raters, per_item, rng):
@@ -174,19 +181,18 @@ def _assign(n_comparisons, n_raters, per_item, rng):
     return assigned
 
 
-def _unlinked(groups, size):
-    """Count those that never meet the first one, even indirectly."""
-    linked = {0}
-    pending = [set(group) for group in set(groups)]
-    while reached := [group for group in pending if group & linked]:
-        pending = [group for group in pending if group not in reached]
-        linked = linked.union(*reached)
-    return size - len(linked)
+def _count_unlinked(groups, size):
+    """Count the members of 0 to size - 1 that share no group with member 0, even indirectly."""
+    links = np.zeros((size, size), dtype=bool)
+    for group in set(groups):
+        links[np.ix_(group, group)] = True
+    _, component = connected_components(links, directed=False)
+    return int((component != component[0]).sum())
 
 
-def _apart(apart, size, kind, what):
+def _unlinked_message(unlinked, size, kind, what):
     return (
-        f"{apart} of {size} {kind} share no item with the others: "
+        f"{unlinked} of {size} {kind} share no item with the others: "
         f"raise the {what} per item or draw more items"
     )
 
@@ -205,9 +211,9 @@ def balanced_sides(rows, columns, rng):
             continue
         sides[start] = coins[start]
         # From a cell in the middle of a path the walk goes both ways.
-        for first in (0, 1):
+        for direction in (0, 1):
             cell = start
-            kind = first
+            kind = direction
             while (following := links[kind][cell]) >= 0 and sides[following] is None:
                 sides[following] = not sides[cell]
                 cell = following

@@ -14,7 +14,7 @@ from casebook.data import load
 from casebook.data.sources import Absent
 from casebook.paths import DATA
 from casebook.raters.preference import count_votes
-from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, renamed
+from casebook.raters.read import BASE, RAG, Votes, decode_judgements, key_column, rename_columns
 from casebook.sheets import read_book, sheet_records
 from casebook.stats.tests import documented_sign_test
 
@@ -42,11 +42,11 @@ RECONSTRUCTION = "reconstruction"
 
 def documented_analysis(forms):
     """Compute what the document prints, under its keys, from (name, rows) of each form."""
-    every = [row for _, rows in forms for row in rows]
+    all_rows = [row for _, rows in forms for row in rows]
     return {
         PER_RATER: {name: documented_preference(_votes(rows)) for name, rows in forms},
-        AGGREGATE: documented_preference(_votes(every)),
-        MEAN_RATINGS: _ratings(every),
+        AGGREGATE: documented_preference(_votes(all_rows)),
+        MEAN_RATINGS: _ratings(all_rows),
         AGREEMENT: _agreement(forms),
         MEAN_RATINGS_PER_RATER: {name: _ratings(rows) for name, rows in forms},
     }
@@ -153,7 +153,8 @@ def _agreement(forms):
     """Fleiss' kappa as documented: the number of raters is that of the first item."""
     votes = _common_votes(forms)
     counts = np.stack([(votes == value).sum(axis=1) for value in (1, -1, 0)], axis=1).astype(float)
-    kappa = observed = None
+    kappa = None
+    observed = None
     raters = counts[0].sum() if len(counts) else 0
     if raters >= 2:
         observed = float((((counts**2).sum(axis=1) - raters) / (raters * (raters - 1))).mean())
@@ -175,7 +176,7 @@ def read_documented_rows(paths, side_column=None, last_column=False, columns=Non
     """Read the first sheet of each form as the documented analysis does: (file name, rows)."""
     forms = []
     for path in map(Path, paths):
-        (sheet,) = renamed(path, read_book(path).sheets[:1], columns or {})
+        (sheet,) = rename_columns(path, read_book(path).sheets[:1], columns or {})
         key = key_column(path, [name for name in sheet.table if name], side_column, last_column)
         needed = {"preferred", *RATING_COLUMNS, key}
         rows = [record for _, record in sheet_records(path, sheet, needed)]
@@ -211,8 +212,8 @@ def votes_of(dataset):
 
 
 DEALT = "dealt_at_random"
-# What depends on who cast which vote, on which side or in which place: published figures do not fix
-# it.
+# What depends on who cast which vote, on which side or at which position: published figures do
+# not fix it.
 _DEALT = (
     "cohen_kappa",
     "leave_one_out",

@@ -149,9 +149,8 @@ class Plan:
     per_item: int | None = None  # raters of each comparison; all by default
     pairs_per_item: int | None = None  # of systems, compared on each item; all by default
     seed: int = 0  # of the draw of items, public
-    margin: Annotated[float, Field(gt=0, lt=0.5)] = (
-        0.05  # around 1/2: win rates that count as no difference
-    )
+    # Win rates of 1/2 plus or minus the margin count as no difference.
+    margin: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05  # level of the primary test
     win_rate: Annotated[float, Field(gt=0, lt=1)] = 0.65  # for which the power is stated
     guess: str | None = None  # question for a column in which raters guess the system
@@ -393,39 +392,39 @@ def make_likert_forms(explanations, folder, study, raters, *, secret=None, forma
         raise InputError("there are no explanations")
     frame = explanations.assign(system=explanations.get("system", "")).astype(str)
     names = frame[["case_id", "chunk_id", "system"]].set_axis(["item", "chunk", "system"], axis=1)
-    twice = names[names.duplicated()]
-    if len(twice):
+    repeated = names[names.duplicated()]
+    if len(repeated):
         raise InputError(
-            f"{len(twice)} explanations occur twice (first: {', '.join(twice.iloc[0])})"
+            f"{len(repeated)} explanations occur twice (first: {', '.join(repeated.iloc[0])})"
         )
-    texts = frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(
-        ["case", "chunk"]
+    texts, changes = _cleaned(
+        frame.set_index(["case_id", "chunk_id"])[list(EXPLANATIONS[2:])].rename_axis(
+            ["case", "chunk"]
+        )
     )
-    texts, changes = _cleaned(texts)
     secret = secret or new_secret()
+    explained = pd.concat([names, texts.set_axis(names.index)], axis=1)
     forms = []
-    shown = pd.concat([names, texts.set_axis(names.index)], axis=1)
     for rater in raters:
-        part = shown.iloc[hidden_chance(secret, f"order of {rater}").permutation(len(shown))]
-        ids = {
-            "case_id": [opaque_id(secret, "case", item, rater) for item in part["item"]],
-            "annotator_id": rater,
-        }
-        known = part[list(names)].itertuples(index=False)
-        ids["chunk_id"] = [opaque_id(secret, "row", *row, rater) for row in known]
-        forms.append(part.assign(rater=rater, **ids))
+        order = hidden_chance(secret, f"order of {rater}").permutation(len(explained))
+        form = explained.iloc[order].assign(rater=rater, annotator_id=rater)
+        form["case_id"] = [opaque_id(secret, "case", item, rater) for item in form["item"]]
+        form["chunk_id"] = [
+            opaque_id(secret, "row", *name, rater)
+            for name in form[list(names)].itertuples(index=False)
+        ]
+        forms.append(form)
     report = {"text_changes": changes, "explanations": len(frame)}
-    plan = {
+    registered = {
         "design": {"explanations": len(frame), "raters": dict(raters)},
         "primary": RUBRIC["registered"]["likert"],
     }
     # One unnamed system has no name to hide.
     key = {"secret": secret, "systems": [name for name in names["system"].unique() if name]}
-    study = Plan(study, raters, formats=formats)
-    check_plan(study, key["systems"])
-    return report | {
-        "preregistration": _write(folder, study, LIKERT, pd.concat(forms), key, plan, report)
-    }
+    plan = Plan(study, raters, formats=formats)
+    check_plan(plan, key["systems"])
+    registered = _write(folder, plan, LIKERT, pd.concat(forms), key, registered, report)
+    return report | {"preregistration": registered}
 
 
 def _write(folder, plan, layout, forms, key, registered, report):
@@ -441,31 +440,19 @@ def _write(folder, plan, layout, forms, key, registered, report):
     with new_folder(folder) as temporary:
         content = {"schema": KEY_SCHEMA, "forms": sealed, **common, **key}
         path = write_json(temporary / SEALED / KEY, content, private=True)
-        digest = {KEY_DIGEST: sha256_file(path)}
+        key_sha256 = sha256_file(path)
         for rater, rows in forms.groupby("rater", sort=False):
-            name = f"{plan.study}_{rater}"
-            rows = rows.reindex(columns=layout.names)
-            if "xlsx" in plan.formats:
-                about = {
-                    "study": plan.study,
-                    "rater": rater,
-                    "form": sealed[rater]["form"],
-                    **digest,
-                }
-                rubric = layout.rubric_lines(plan.raters[rater], plan.guess)
-                _write_workbook(temporary / FORMS / f"{name}.xlsx", layout, rows, rubric, about)
-            if "csv" in plan.formats:
-                text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
-                # Without the mark at its beginning spreadsheets take it for Latin-1.
-                write_text(temporary / FORMS / f"{name}.csv", "\ufeff" + text)
+            about = {"study": plan.study, "rater": rater, "form": sealed[rater]["form"]}
+            about[KEY_DIGEST] = key_sha256
+            _write_form(temporary / FORMS, plan, layout, rows.reindex(columns=layout.names), about)
         if "csv" in plan.formats:
-            _write_rubrics(temporary / FORMS, plan, layout, digest)
+            _write_rubrics(temporary / FORMS, plan, layout, key_sha256)
         write_json(temporary / SEALED / REPORT, report, private=True)
         hashes = {path.name: sha256_file(path) for path in sorted((temporary / FORMS).iterdir())}
         registered = {
             "schema": PLAN_SCHEMA,
             **common,
-            "key_sha256": digest[KEY_DIGEST],
+            "key_sha256": key_sha256,
             "forms_sha256": hashes,
             **registered,
         }
@@ -487,11 +474,24 @@ def _sealed_rows(rows, layout):
     return sealed
 
 
-def _write_rubrics(folder, plan, layout, digest):
+def _write_form(folder, plan, layout, rows, about):
+    """Write one rater's form in the formats of the plan."""
+    rater = about["rater"]
+    name = f"{plan.study}_{rater}"
+    if "xlsx" in plan.formats:
+        rubric = layout.rubric_lines(plan.raters[rater], plan.guess)
+        _write_workbook(folder / f"{name}.xlsx", layout, rows, rubric, about)
+    if "csv" in plan.formats:
+        text = sheets.table_for_csv(rows).to_csv(index=False, lineterminator="\r\n")
+        # Without the mark at its beginning spreadsheets take it for Latin-1.
+        write_text(folder / f"{name}.csv", "\ufeff" + text)
+
+
+def _write_rubrics(folder, plan, layout, key_sha256):
     """Write the rubric beside forms in CSV, which has no second sheet, for each kind of rater."""
     for kind in sorted(set(plan.raters.values())):
         lines = layout.rubric_lines(kind, plan.guess)
-        lines += [(), ("study", plan.study), *digest.items()]
+        lines += [(), ("study", plan.study), (KEY_DIGEST, key_sha256)]
         text = "".join("  ".join(line) + "\n" for line in lines)
         write_text(folder / f"{plan.study}_rubric_{kind}.txt", text)
 
@@ -500,41 +500,18 @@ def _write_workbook(path, layout, rows, rubric, about):
     """Write one rater's form: texts locked, lists of choices, rubric and hash on more sheets."""
     book = Workbook()
     book.properties.creator = "casebook"
-    grey = PatternFill("solid", start_color="FFE7E6E6")
-    top = Alignment(wrap_text=True, vertical="top")
-    free = Protection(locked=False)
-    for style in (
-        NamedStyle("head", font=Font(bold=True), fill=grey, alignment=top),
-        NamedStyle("given", fill=grey, alignment=top, number_format="@"),
-        NamedStyle("rating", alignment=top, protection=free),
-        NamedStyle("note", alignment=top, number_format="@", protection=free),
-    ):
+    for style in _cell_styles():
         book.add_named_style(style)
     sheet = book.active
     sheet.title = SHEET
     sheet.freeze_panes = "B2"
     sheet.print_title_rows = "1:1"
     for number, column in enumerate(layout.columns, start=1):
-        letter = get_column_letter(number)
-        sheet.column_dimensions[letter].width = column.width
-        _put(sheet.cell(1, number), column.name, "head")
-        for line, text in enumerate(rows[column.name], start=2):
-            sheet.row_dimensions[line].height = ROW_HEIGHT
-            if column.locked:
-                _put(sheet.cell(line, number), text, "given")
-            else:
-                sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"
-        if column.choices:
-            choices = [str(choice) for choice in column.choices]
-            rule = DataValidation(
-                "list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True
-            )
-            rule.errorTitle = column.name
-            rule.error = f"Choose one of {', '.join(choices)}."
-            rule.add(f"{letter}2:{letter}{len(rows) + 1}")
-            sheet.add_data_validation(rule)
-    _put_lines(book.create_sheet(RUBRIC_SHEET), rubric, (26, 90))
-    _put_lines(book.create_sheet(ABOUT_SHEET), about.items(), (26, 70))
+        _write_column(sheet, number, column, rows[column.name])
+    for line in range(2, len(rows) + 2):
+        sheet.row_dimensions[line].height = ROW_HEIGHT
+    _write_lines(book.create_sheet(RUBRIC_SHEET), rubric, (26, 90))
+    _write_lines(book.create_sheet(ABOUT_SHEET), about.items(), (26, 70))
     for sheet in book:
         sheet.protection.sheet = True
         # Print all columns on one page: a torn row cannot be judged on paper.
@@ -542,15 +519,50 @@ def _write_workbook(path, layout, rows, rubric, about):
         sheet.page_setup.fitToWidth = 1
         sheet.page_setup.fitToHeight = 0
         sheet.sheet_properties.pageSetUpPr.fitToPage = True
-    book[SHEET].protection.formatColumns = book[SHEET].protection.formatRows = False
+    book[SHEET].protection.formatColumns = False
+    book[SHEET].protection.formatRows = False
     with replacing(path) as temporary:
         book.save(temporary)
 
 
-def _put_lines(sheet, lines, widths):
+def _cell_styles():
+    """Styles of cells: the header, texts that are locked, and what the rater fills."""
+    grey = PatternFill("solid", start_color="FFE7E6E6")
+    top = Alignment(wrap_text=True, vertical="top")
+    unlocked = Protection(locked=False)
+    return [
+        NamedStyle("head", font=Font(bold=True), fill=grey, alignment=top),
+        NamedStyle("given", fill=grey, alignment=top, number_format="@"),
+        NamedStyle("rating", alignment=top, protection=unlocked),
+        NamedStyle("note", alignment=top, number_format="@", protection=unlocked),
+    ]
+
+
+def _write_column(sheet, number, column, texts):
+    """Write one column of a form; where the rater fills it, its cells stay empty and open."""
+    letter = get_column_letter(number)
+    sheet.column_dimensions[letter].width = column.width
+    _write_text(sheet.cell(1, number), column.name, "head")
+    for line, text in enumerate(texts, start=2):
+        if column.locked:
+            _write_text(sheet.cell(line, number), text, "given")
+        else:
+            sheet.cell(line, number).style = "rating" if column.kind == "rating" else "note"
+    if column.choices:
+        choices = [str(choice) for choice in column.choices]
+        rule = DataValidation(
+            "list", f'"{",".join(choices)}"', allow_blank=True, showErrorMessage=True
+        )
+        rule.errorTitle = column.name
+        rule.error = f"Choose one of {', '.join(choices)}."
+        rule.add(f"{letter}2:{letter}{len(texts) + 1}")
+        sheet.add_data_validation(rule)
+
+
+def _write_lines(sheet, lines, widths):
     for line, texts in enumerate(lines, start=1):
         for number, text in enumerate(texts, start=1):
-            _put(sheet.cell(line, number), text, "given")
+            _write_text(sheet.cell(line, number), text, "given")
         if len(texts) == 1:
             sheet.merge_cells(start_row=line, end_row=line, start_column=1, end_column=2)
             sheet.row_dimensions[line].height = 32
@@ -558,7 +570,7 @@ def _put_lines(sheet, lines, widths):
         sheet.column_dimensions[get_column_letter(number)].width = width
 
 
-def _put(cell, text, style):
+def _write_text(cell, text, style):
     cell.value = sheets.for_workbook(text)
     cell.data_type = "s"  # text that begins with "=" would become a formula
     cell.style = style
@@ -611,12 +623,14 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
     ``systems`` chooses among those of the log and puts the one under study first; ``stratum`` names
     a column of it.
     """
-    known = list(dict.fromkeys(log["system"]))
-    unknown = [name for name in systems or () if name not in known]
-    if unknown:
-        raise InputError(
-            f"the log: holds no answers of {unknown[0]!r}; its systems are {', '.join(known)}"
-        )
+    systems_of_log = list(dict.fromkeys(log["system"]))
+    systems = systems or systems_of_log
+    for name in systems:
+        if name not in systems_of_log:
+            raise InputError(
+                f"the log: holds no answers of {name!r}; "
+                f"its systems are {', '.join(systems_of_log)}"
+            )
     if stratum and stratum not in log:
         raise InputError(f"the log: has no column {stratum!r} to stratify by; give group")
     table = log.assign(
@@ -625,11 +639,10 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
         stratum=log[stratum].astype(str) if stratum else "all",
     )
     table["answer"] = table["answer"].where(table["answer"].str.strip() != "", NO_ANSWER)
-    table["answer"] = table["answer"].mask(
-        table["no_answer"].notna()
-    )  # a run that failed has nothing to rate
-    table = pd.concat([table[table["system"] == name] for name in systems or known])
-    joined, account = _joined_answers(table, dict.fromkeys(systems or known, "the log"), common)
+    # A run that failed has nothing to rate.
+    table["answer"] = table["answer"].mask(table["no_answer"].notna())
+    table = pd.concat([table[table["system"] == name] for name in systems])
+    joined, account = _joined_answers(table, dict.fromkeys(systems, "the log"), common)
     empty = table.loc[table["answer"] == NO_ANSWER, "system"].value_counts(sort=False)
     return joined, account | {"no_answer": {name: int(count) for name, count in empty.items()}}
 
@@ -641,28 +654,31 @@ def _joined_answers(table, files, common):
         remedy = (
             "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
         )
-        raise InputError(
-            f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}" if systems else remedy
-        )
-    asked = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
+        if systems:
+            remedy = f"{files[systems[0]]}: holds one system, {systems[0]}; {remedy}"
+        raise InputError(remedy)
+    questions = table.drop_duplicates("item").set_index("item")[["prompt", "stratum"]]
     wide = table.pivot(index="item", columns="system", values="answer")  # noqa: PD010
-    wide = wide.loc[asked.index, systems]
-    missing = {
-        name: wide.index[wide[name].isna()].tolist() for name in systems if wide[name].isna().any()
-    }
-    for name, items in missing.items() if not common else ():
-        lacks = f"{name} lacks {len(items)} of {len(wide)} items (first: {items[0]})"
-        raise InputError(
-            f"{files[name]}: {lacks}; use only the common items (--common), or complete the file"
-        )
+    wide = wide.loc[questions.index, systems]
+    missing = {}
+    for name in systems:
+        items = wide.index[wide[name].isna()].tolist()
+        if items and not common:
+            raise InputError(
+                f"{files[name]}: {name} lacks {len(items)} of {len(wide)} items "
+                f"(first: {items[0]}); use only the common items (--common), or complete the file"
+            )
+        if items:
+            missing[name] = items
     wide = wide.dropna()
     if not len(wide):
         raise InputError("the systems have no item in common; check the item field")
-    other = table[
-        table["item"].isin(wide.index) & (table["prompt"] != table["item"].map(asked["prompt"]))
-    ]
-    for item, system in other[["item", "system"]].to_numpy():
-        where = f"{files[system]}: item {item} asks another question than in {files[systems[0]]}"
-        raise InputError(f"{where}; answers to different questions cannot be compared")
-    joined = asked.join(wide, how="inner").rename_axis("item_id").reset_index()
+    differs = table["prompt"] != table["item"].map(questions["prompt"])
+    contradictory = table[table["item"].isin(wide.index) & differs]
+    for item, system in contradictory[["item", "system"]].to_numpy():
+        raise InputError(
+            f"{files[system]}: item {item} asks another question than in {files[systems[0]]}; "
+            "answers to different questions cannot be compared"
+        )
+    joined = questions.join(wide, how="inner").rename_axis("item_id").reset_index()
     return joined, {"items": len(joined), "left_out": missing}

@@ -30,32 +30,35 @@ def sign_test_power(n, win_rate, *, alpha=0.05):
     """Exact power of the two-sided sign test on n untied votes (a number or an array)."""
     n = np.asarray(n)
     # Up to so many wins, or losses, the test rejects; -1 where it never does.
-    most = stats.binom.ppf(alpha / 2, n, 0.5)
-    most = most - (stats.binom.cdf(most, n, 0.5) > alpha / 2)
-    return stats.binom.cdf(most, n, win_rate) + stats.binom.cdf(most, n, 1 - win_rate)
+    critical = stats.binom.ppf(alpha / 2, n, 0.5)
+    critical = critical - (stats.binom.cdf(critical, n, 0.5) > alpha / 2)
+    return stats.binom.cdf(critical, n, win_rate) + stats.binom.cdf(critical, n, 1 - win_rate)
 
 
 def sign_test_sample_size(win_rate, *, power=0.8, alpha=0.05):
     """Number of votes from which on the sign test keeps a power."""
     z = special.ndtri(1 - alpha / 2) + special.ndtri(power)
-    guess = (z / max(abs(2 * win_rate - 1), 1e-9)) ** 2
-    if guess > MOST_VOTES:
+    approximate_n = (z / max(abs(2 * win_rate - 1), 1e-9)) ** 2
+    if approximate_n > MOST_VOTES:
         raise InputError(f"a win rate of {win_rate} needs more than {MOST_VOTES} votes")
-    n = np.arange(1, int(2 * guess) + 200)
+    n = np.arange(1, int(2 * approximate_n) + 200)
     return int(n[sign_test_power(n, win_rate, alpha=alpha) < power].max(initial=0)) + 1
 
 
 def power_table(win_rates=WIN_RATES, *, design_effect, alpha=0.05):
     """Votes needed to find a preference, independent and clustered, by true win rate."""
-    votes = [sign_test_sample_size(rate, alpha=alpha) for rate in win_rates]
-    reached = [
-        float(sign_test_power(n, rate, alpha=alpha))
-        for n, rate in zip(votes, win_rates, strict=True)
-    ]
-    clustered = [int(np.ceil(n * design_effect)) for n in votes]
-    return pd.DataFrame(
-        {"win_rate": win_rates, "votes": votes, "power": reached, "clustered_votes": clustered}
-    )
+    rows = []
+    for rate in win_rates:
+        n = sign_test_sample_size(rate, alpha=alpha)
+        rows.append(
+            {
+                "win_rate": rate,
+                "votes": n,
+                "power": float(sign_test_power(n, rate, alpha=alpha)),
+                "clustered_votes": int(np.ceil(n * design_effect)),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def marginal_probability(log_odds, sd):
@@ -65,9 +68,11 @@ def marginal_probability(log_odds, sd):
 
 def log_odds_of(win_rate, sd):
     """Mean log odds at which the probability averages to a win rate."""
-    return optimize.brentq(
-        lambda odds: marginal_probability(odds, sd) - win_rate, -40, 40, xtol=1e-13
-    )
+
+    def excess(log_odds):
+        return marginal_probability(log_odds, sd) - win_rate
+
+    return optimize.brentq(excess, -40, 40, xtol=1e-13)
 
 
 def simulate_votes(
@@ -101,13 +106,26 @@ def simulated_power(
 
     The spreads of items and raters (log odds) are those fitted to the documented study.
     """
-    spread = {"tie_rate": tie_rate, "item_sd": item_sd, "rater_sd": rater_sd}
     tables = []
     for n_items, n_raters, rate in itertools.product(items, raters, win_rates):
-        votes = simulate_votes(studies, n_items, n_raters, win_rate=rate, **spread, seed=seed)
-        design = {"items": n_items, "raters": n_raters, "win_rate": rate, **spread}
-        rates = rejection_rates(votes, alpha=alpha, seed=seed)
-        tables.append(rates.assign(**design)[[*design, *rates.columns]])
+        votes = simulate_votes(
+            studies,
+            n_items,
+            n_raters,
+            win_rate=rate,
+            tie_rate=tie_rate,
+            item_sd=item_sd,
+            rater_sd=rater_sd,
+            seed=seed,
+        )
+        table = rejection_rates(votes, alpha=alpha, seed=seed)
+        table.insert(0, "items", n_items)
+        table.insert(1, "raters", n_raters)
+        table.insert(2, "win_rate", rate)
+        table.insert(3, "tie_rate", tie_rate)
+        table.insert(4, "item_sd", item_sd)
+        table.insert(5, "rater_sd", rater_sd)
+        tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 

@@ -32,6 +32,7 @@ from casebook.stats.tests import (
     sign_flips,
     wilcoxon_signed_rank,
 )
+from casebook.verdicts import DIFFERENT, EQUIVALENT, NOT_PREFERRED, PREFERRED, UNDECIDED
 
 TIES = ("drop", "half")
 WIN_RATE_UNITS = ("vote", "item", "rater", "item and rater")
@@ -47,33 +48,38 @@ LEAST_EXPECTED = 5  # expected count below which the chi-square approximation is
 
 def count_votes(votes):
     """Count wins, ties, losses and missing votes."""
-    V = np.asarray(votes, dtype=float)
-    counts = {
-        name: int(np.sum(value == V)) for name, value in (("wins", 1), ("ties", 0), ("losses", -1))
+    votes = np.asarray(votes, dtype=float)
+    return {
+        "wins": int((votes == 1).sum()),
+        "ties": int((votes == 0).sum()),
+        "losses": int((votes == -1).sum()),
+        "missing": int(np.isnan(votes).sum()),
     }
-    return counts | {"missing": int(np.isnan(V).sum())}
 
 
 def item_means(votes):
     """Mean net vote of every item that has a vote."""
-    V = np.asarray(votes, dtype=float)
-    return np.nanmean(V[~np.isnan(V).all(axis=1)], axis=1)
+    votes = np.asarray(votes, dtype=float)
+    has_vote = ~np.isnan(votes).all(axis=1)
+    return np.nanmean(votes[has_vote], axis=1)
 
 
 def win_tie_loss_table(votes):
     """Count and test the votes of every rater, with Holm's correction, and of all together."""
-    V = np.asarray(votes, dtype=float)
-    names = list(votes.columns) if isinstance(votes, pd.DataFrame) else range(V.shape[1])
+    votes = pd.DataFrame(votes)
     rows = []
-    for name, column in [*zip(names, V.T, strict=True), ("pooled", V)]:
-        counts = count_votes(column)
+    for name, cast in [*votes.items(), ("pooled", votes)]:
+        counts = count_votes(cast)
         n = counts["wins"] + counts["losses"]
         share = wilson(counts["wins"], n)
         test = exact_sign_test(counts["wins"], counts["losses"])
         rows.append(
             {
                 "rater": name,
-                **{key: counts[key] for key in ("wins", "losses", "ties", "missing")},
+                "wins": counts["wins"],
+                "losses": counts["losses"],
+                "ties": counts["ties"],
+                "missing": counts["missing"],
                 "n": n,
                 "win_rate": share.estimate,
                 "low": share.low,
@@ -101,85 +107,89 @@ class Flips:
 
 def item_flips(table, *, level=0.95, n_resamples=100_000, seed=0):
     """Test and bound the mean of the items' means by turning signs of items."""
-    X = np.asarray(table, dtype=float)
-    X = X[np.isfinite(X).any(axis=1)]
-    known = np.isfinite(X).sum(axis=1)
-    n = len(X)
-    sums = np.nansum(X, axis=1)
+    scores = np.asarray(table, dtype=float)
+    scores = scores[np.isfinite(scores).any(axis=1)]
+    n = len(scores)
     if not n:
         return Flips(Interval(None, None, None, level, 0, EXACT, "no_units"), None, None)
+    n_raters = np.isfinite(scores).sum(axis=1)
+    sums = np.nansum(scores, axis=1)
     # Means of items are whole numbers over a common denominator: all patterns can be counted by
     # their sums.
-    common = math.lcm(*(int(k) for k in known))
-    values = sums * (common / known)
-    mean = float(values.sum() / (n * common))
-    method = EXACT
-    if not values.any():
-        return Flips(Interval(mean, None, None, level, n, method, "no_variation"), 1.0, 0.0)
-    if n * n * np.abs(values).sum() <= MOST_STEPS and not np.any(values % 1):
-        pvalue, low, high = _counted_flips(values.astype(int), 1 - level)
-        low = low / common
-        high = high / common
+    denominator = math.lcm(*n_raters.tolist())
+    numerators = sums * (denominator / n_raters)
+    mean = float(numerators.sum() / (n * denominator))
+    if not numerators.any():
+        return Flips(Interval(mean, None, None, level, n, EXACT, "no_variation"), 1.0, 0.0)
+    if n * n * np.abs(numerators).sum() <= MOST_STEPS and not np.any(numerators % 1):
+        method = EXACT
+        pvalue, low, high = _counted_flips(numerators.astype(int), 1 - level)
+        low = low / denominator
+        high = high / denominator
         error = 0.0
     else:
         method = f"{n_resamples:,} random sign patterns"
-        means = (sums / known)[:, None]
-        found = sign_flips(means, np.ones(n), level=level, n_resamples=n_resamples, seed=seed)
-        low, high, pvalue = (float(x[0]) for x in (found.low, found.high, found.p))
+        means = (sums / n_raters)[:, None]
+        flips = sign_flips(means, np.ones(n), level=level, n_resamples=n_resamples, seed=seed)
+        pvalue = float(flips.p[0])
+        low = float(flips.low[0])
+        high = float(flips.high[0])
         error = math.sqrt(pvalue * (1 - pvalue) / n_resamples)
     reason = too_few(n, None)
-    if reason or not math.isfinite(low + high):
-        low = high = None
-        reason = reason or "too_few_units_for_the_level"
-    elif low == high:
-        low = high = None
+    if reason is None and not math.isfinite(low + high):
+        reason = "too_few_units_for_the_level"
+    if reason is None and low == high:
         reason = "no_variation"
+    if reason:
+        low = None
+        high = None
     return Flips(Interval(mean, low, high, level, n, method, reason), pvalue, error)
 
 
 def _counted_flips(values, alpha):
     """P-value of whole numbers and the bounds of their mean, of all sign patterns."""
-    least = int(np.minimum(values, 0).sum())
+    lowest_sum = int(np.minimum(values, 0).sum())
     n = len(values)
-    chance = np.zeros((n + 1, int(np.abs(values).sum()) + 1))  # of a subset's size and its sum
-    chance[0, -least] = 1.0
+    # Probability of a random subset's size (row) and sum (column, from the lowest one).
+    probability = np.zeros((n + 1, int(np.abs(values).sum()) + 1))
+    probability[0, -lowest_sum] = 1.0
     for value in values:
-        added = np.roll(chance[:-1], value, axis=1)  # nothing reaches beyond the edge
-        chance *= 0.5
-        chance[1:] += 0.5 * added
-    sums = np.arange(chance.shape[1]) + least
+        with_value = np.roll(probability[:-1], value, axis=1)  # nothing reaches beyond the edge
+        probability *= 0.5
+        probability[1:] += 0.5 * with_value
+    sums = np.arange(probability.shape[1]) + lowest_sum
     total = values.sum()
-    pvalue = chance.sum(axis=0)[np.abs(total - 2 * sums) >= abs(total)].sum()
+    is_as_extreme = np.abs(total - 2 * sums) >= abs(total)
+    pvalue = min(1.0, float(probability.sum(axis=0)[is_as_extreme].sum()))
     # The means of all subsets of items bound what the test does not reject (Hartigan 1969).
     means = (sums / np.arange(1, n + 1)[:, None]).ravel()
-    weights = chance[1:].ravel()
-    empty = chance[0].sum()
-    bounds = []
-    for side in (1, -1):
-        order = np.argsort(side * means, kind="stable")
-        reached = empty + np.cumsum(weights[order])
-        # Equal means stand together: the last of them says how often one is reached.
-        first = np.searchsorted(reached, alpha / 2 * (1 + 1e-12), side="right")
-        beyond = empty > alpha / 2 or first == len(order)
-        bounds.append(-side * np.inf if beyond else means[order[first]])
-    return float(min(1.0, pvalue)), float(bounds[0]), float(bounds[1])
+    weights = probability[1:].ravel()
+    empty = probability[0].sum()
+    low = _subset_bound(means, weights, empty, alpha)
+    high = -_subset_bound(-means, weights, empty, alpha)
+    return pvalue, low, high
+
+
+def _subset_bound(means, weights, empty, alpha):
+    """Lower bound at half of alpha; -inf where the empty subset alone is as likely."""
+    order = np.argsort(means, kind="stable")
+    cumulative = empty + np.cumsum(weights[order])
+    # Equal means stand together: the last of them says how often one is reached.
+    position = np.searchsorted(cumulative, alpha / 2 * (1 + 1e-12), side="right")
+    if empty > alpha / 2 or position == len(order):
+        return -math.inf
+    return float(means[order[position]])
 
 
 def item_tests(votes, *, n_resamples=100_000, seed=0):
     """Test the preference with the item as the unit, in five ways."""
     means = item_means(votes)
-    flip = item_flips(votes, n_resamples=n_resamples, seed=seed)
+    flips = item_flips(votes, n_resamples=n_resamples, seed=seed)
+    mean = flips.interval
     wins = int((means > 0).sum())
     majority = exact_sign_test(wins, int((means < 0).sum()))
     rows = [
-        (
-            "sign-flip",
-            flip.interval.estimate,
-            flip.pvalue,
-            flip.interval.n,
-            flip.interval.method,
-            None,
-        ),
+        ("sign-flip", mean.estimate, flips.pvalue, mean.n, mean.method, None),
         ("majority sign", wins, majority.pvalue, majority.n, "exact", majority.reason),
     ]
     classical = {
@@ -187,45 +197,49 @@ def item_tests(votes, *, n_resamples=100_000, seed=0):
         "wilcoxon": wilcoxon_signed_rank(means),
         "wilcoxon-pratt": wilcoxon_signed_rank(means, zero_method="pratt"),
     }
-    rows += [
-        (name, test.statistic, test.pvalue, test.n, None, test.reason)
-        for name, test in classical.items()
-    ]
+    for name, test in classical.items():
+        rows.append((name, test.statistic, test.pvalue, test.n, None, test.reason))
     return pd.DataFrame(rows, columns=["test", "statistic", "pvalue", "n", "method", "reason"])
 
 
 def preference_lines(votes, *, level=0.95, n_resamples=100_000, seed=0):
     """Win rate, ties as half, for these raters (sign-flip) and for new ones (t)."""
-    V = np.asarray(votes, dtype=float)
-    flips = item_flips(V, level=level, n_resamples=n_resamples, seed=seed)
-    crossed = at_least(crossed_mean(V, level=level, limits=(-1.0, 1.0)), flips)
-    raters = int(np.isfinite(V).any(axis=0).sum())
+    votes = np.asarray(votes, dtype=float)
+    flips = item_flips(votes, level=level, n_resamples=n_resamples, seed=seed)
+    crossed = at_least(crossed_mean(votes, level=level, limits=(-1.0, 1.0)), flips)
+    n_raters = int(np.isfinite(votes).any(axis=0).sum())
     rows = []
-    for scope, test, error in ((THESE_RATERS, flips, flips.error), (NEW_RATERS, crossed, None)):
+    for scope, test in {THESE_RATERS: flips, NEW_RATERS: crossed}.items():
         net = test.interval
-        p = test.pvalue
-        rate, low, high = (
-            None if x is None else (1 + x) / 2 for x in (net.estimate, net.low, net.high)
-        )
-        verdict = "undecided"
-        if p is not None and p <= 1 - level and (low is not None or net.reason == "no_variation"):
-            verdict = "preferred" if net.estimate > 0 else "not preferred"
         rows.append(
             {
                 "scope": scope,
-                "win_rate": rate,
-                "low": low,
-                "high": high,
-                "p": p,
-                "verdict": verdict,
+                "win_rate": _rate(net.estimate),
+                "low": _rate(net.low),
+                "high": _rate(net.high),
+                "p": test.pvalue,
+                "verdict": _preference_verdict(net, test.pvalue),
                 "items": net.n,
-                "raters": raters,
+                "raters": n_raters,
                 "method": net.method,
-                "mc_error": error,
+                "mc_error": flips.error if scope == THESE_RATERS else None,
                 "reason": net.reason,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _rate(net):
+    """Turn a net vote in [-1, 1] into a win rate."""
+    return None if net is None else (1 + net) / 2
+
+
+def _preference_verdict(net, pvalue):
+    """Give the verdict on a mean net vote: its test decides, where it has an interval."""
+    has_interval = net.low is not None or net.reason == "no_variation"
+    if pvalue is None or pvalue > 1 - net.level or not has_interval:
+        return UNDECIDED
+    return PREFERRED if net.estimate > 0 else NOT_PREFERRED
 
 
 def win_rates(votes, lines, *, level=0.95, n_resamples=100_000, seed=0):
@@ -315,15 +329,17 @@ def preference_intervals(votes, *, n_resamples=10_000, seed=0):
     return pd.DataFrame(rows)
 
 
-def equivalence(votes, *, margin=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0):
+def equivalence(
+    votes, *, equivalence_range=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_000, seed=0
+):
     """Compare the win rate, ties as half, with a range of no difference: two one-sided tests."""
-    low, high = margin
+    low, high = equivalence_range
     rate = win_rate(
         votes, unit="item", ties="half", level=1 - alpha, n_resamples=n_resamples, seed=seed
     )
     scores = (item_means(votes) + 1) / 2
     p = None
-    verdict = "undecided"
+    verdict = UNDECIDED
     reason = rate.reason or "no_variation"
     if len(scores) > 1 and np.ptp(scores) > 0 and rate.low is not None:
         error = scores.std(ddof=1) / np.sqrt(len(scores))
@@ -331,9 +347,9 @@ def equivalence(votes, *, margin=EQUIVALENCE_RANGE, alpha=0.05, n_resamples=10_0
         p = positive(special.stdtr(len(scores) - 1, -gap / error))
         reason = None
         if p <= alpha:
-            verdict = "equivalent"
+            verdict = EQUIVALENT
         elif rate.low > high or rate.high < low:
-            verdict = "different"
+            verdict = DIFFERENT
     return {
         **bounded("win_rate", rate),
         "range from": low,
@@ -360,27 +376,39 @@ class PositionEffect:
 
 def position_effect(votes, on_the_left):
     """Measure what the side does; `on_the_left` says where the first system stood left."""
-    V = np.asarray(votes, dtype=float)
-    left = np.asarray(on_the_left)
-    cast = ~np.isnan(V)
-    left = cast & (left == True)  # noqa: E712 - of objects too, where no vote was cast
-    wins = int((np.where(left, V, -V) == 1).sum())
-    losses = int((np.where(left, V, -V) == -1).sum())
-    sides = [count_votes(V[side]) for side in (left, ~left)]
-    pairs = [(counts["wins"], counts["wins"] + counts["losses"]) for counts in sides]
-    one, two = (wilson(*pair) for pair in pairs)
-    balanced = Interval(None, None, None, one.level, one.n + two.n, "newcombe", "no_units")
-    if one.n and two.n:  # the mean of both shares, with the bounds of Newcombe's construction
-        mean = (one.estimate + two.estimate) / 2
-        below = np.hypot(one.estimate - one.low, two.estimate - two.low) / 2
-        above = np.hypot(one.high - one.estimate, two.high - two.estimate) / 2
-        balanced = Interval(
-            mean, float(mean - below), float(mean + above), one.level, one.n + two.n, "newcombe"
-        )
-    chosen = wilson(wins, wins + losses)
-    test = exact_sign_test(wins, losses)
-    difference = newcombe(*pairs[0], *pairs[1])
-    return PositionEffect(chosen, test, one, two, difference, balanced, float(left[cast].mean()))
+    votes = np.asarray(votes, dtype=float)
+    is_cast = ~np.isnan(votes)
+    is_left = np.asarray(on_the_left) == True  # noqa: E712 - objects where no vote was cast
+    is_left = is_cast & is_left
+    for_left = count_votes(np.where(is_left, votes, -votes))
+    wins = for_left["wins"]
+    losses = for_left["losses"]
+    at_left = count_votes(votes[is_left])
+    at_right = count_votes(votes[~is_left])
+    n_left = at_left["wins"] + at_left["losses"]
+    n_right = at_right["wins"] + at_right["losses"]
+    rate_left = wilson(at_left["wins"], n_left)
+    rate_right = wilson(at_right["wins"], n_right)
+    return PositionEffect(
+        left_choice=wilson(wins, wins + losses),
+        left_test=exact_sign_test(wins, losses),
+        win_rate_left=rate_left,
+        win_rate_right=rate_right,
+        difference=newcombe(at_left["wins"], n_left, at_right["wins"], n_right),
+        side_balanced=_side_balanced(rate_left, rate_right),
+        left_share=float(is_left[is_cast].mean()),
+    )
+
+
+def _side_balanced(left, right):
+    """Mean of the win rates on both sides, with the bounds of Newcombe's construction."""
+    n = left.n + right.n
+    if not (left.n and right.n):
+        return Interval(None, None, None, left.level, n, "newcombe", "no_units")
+    mean = (left.estimate + right.estimate) / 2
+    below = np.hypot(left.estimate - left.low, right.estimate - right.low) / 2
+    above = np.hypot(left.high - left.estimate, right.high - right.estimate) / 2
+    return Interval(mean, float(mean - below), float(mean + above), left.level, n, "newcombe")
 
 
 def dependence(votes, *, n_resamples=2_000, seed=0):
@@ -390,23 +418,22 @@ def dependence(votes, *, n_resamples=2_000, seed=0):
     sizes = (~np.isnan(scores)).sum(axis=1)
     n = int(sizes.sum())
     icc = bootstrap_statistic(scores, _icc, n_resamples=n_resamples, seed=seed)
-    effect = effective = None
+    effect = None
+    effective_n = None
     if icc.estimate is not None:
         effect = 1 + (float(np.sum(sizes**2)) / n - 1) * icc.estimate
-        effective = n / effect if effect > 0 else None
-    known = {"n": n, "reason": icc.reason}
+        effective_n = n / effect if effect > 0 else None
     rows = [
-        {
-            "measure": "ICC(1) of votes on one item",
-            "value": icc.estimate,
-            "low": icc.low,
-            "high": icc.high,
-            **known,
-        },
-        {"measure": "design effect", "value": effect, **known},
-        {"measure": "effective number of votes", "value": effective, **known},
-        _heterogeneity(votes),
+        {"measure": "ICC(1) of votes on one item", "value": icc.estimate},
+        {"measure": "design effect", "value": effect},
+        {"measure": "effective number of votes", "value": effective_n},
     ]
+    for row in rows:
+        row["n"] = n
+        row["reason"] = icc.reason
+    rows[0]["low"] = icc.low
+    rows[0]["high"] = icc.high
+    rows.append(_heterogeneity(votes))
     return pd.DataFrame(rows, columns=["measure", "value", "low", "high", "p", "n", "reason"])
 
 
@@ -427,17 +454,19 @@ def _icc(scores):
 
 def _heterogeneity(votes):
     """Pearson's chi-square test that all raters prefer the first system equally often."""
-    V = np.asarray(votes, dtype=float)
-    table = np.array([(V == 1).sum(axis=0), (V == -1).sum(axis=0)])
+    votes = np.asarray(votes, dtype=float)
+    table = np.array([(votes == 1).sum(axis=0), (votes == -1).sum(axis=0)])
     table = table[:, table.sum(axis=0) > 0]
     df = max(table.shape[1] - 1, 0)
     row = {"measure": f"raters differ, chi-square on {df} df", "n": int(table.sum())}
-    if df < 1 or not table.sum(axis=1).all():
-        return row | {"reason": "fewer_than_two_raters" if df < 1 else "no_variation"}
+    if df < 1:
+        return row | {"reason": "fewer_than_two_raters"}
+    if not table.sum(axis=1).all():
+        return row | {"reason": "no_variation"}
     test = stats.chi2_contingency(table, correction=False)
-    small = test.expected_freq.min() < LEAST_EXPECTED
+    is_doubtful = test.expected_freq.min() < LEAST_EXPECTED
     return row | {
         "value": test.statistic,
         "p": test.pvalue,
-        "reason": "small_expected_counts" if small else None,
+        "reason": "small_expected_counts" if is_doubtful else None,
     }

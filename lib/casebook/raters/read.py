@@ -5,7 +5,6 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Generic, Literal, NamedTuple, TypeVar
 
@@ -33,6 +32,7 @@ from casebook.raters.forms import (
     RUBRIC_SHEET,
     SEALED,
     SHEET,
+    FormLayout,
 )
 from casebook.readers import read_json
 from casebook.sheets import KINDS, Formula, read_book, value_of
@@ -46,6 +46,7 @@ SIDE_COLUMN = "_rag_side_for_analysis"
 # Systems of the documented layout.
 RAG = "RAG"
 BASE = "BASE"
+LONGEST_CONTENT = 60  # characters of a cell that a message quotes
 _UNSEALED = "casebook-rater-key-1"  # schema of keys whose pre-registration has no seal
 
 
@@ -61,8 +62,17 @@ class Defect(NamedTuple):
     effect: str = NOTE
 
 
-def _report(defects, path, sheet, *about, **more):
-    defects.append(Defect(str(path), sheet, *about, **more))
+class SheetDefects(list):
+    """Defects of one sheet of a form, in the order in which they are met."""
+
+    def __init__(self, path, sheet):
+        super().__init__()
+        self.path = str(path)
+        self.sheet = sheet
+
+    def add(self, row, column, kind, content="", effect=NOTE):
+        """Add a defect; row and column are None where it is one of the whole sheet."""
+        self.append(Defect(self.path, self.sheet, row, column, kind, content, effect))
 
 
 def defect_table(defects):
@@ -76,10 +86,10 @@ class ReturnedForm:
 
     path: Path
     rater: str
-    layout: object
+    layout: FormLayout
     sheet: str
     rows: pd.DataFrame
-    ours: bool  # made by `casebook raters forms`: a workbook that says so
+    has_about_sheet: bool  # as only workbooks that `casebook raters forms` made
     key_sha256: str | None  # of the key with which it was made, as a workbook says
     defects: tuple
 
@@ -90,61 +100,68 @@ def read_forms(paths, columns=None):
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
     base name, with its folder where several have one name.
     """
-    files = expand(paths)
+    files = form_files(paths)
     # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
-    twice = [path for path, count in Counter(map(os.path.realpath, files)).items() if count > 1]
-    if twice:
-        raise InputError(f"{twice[0]}: is given twice")
-    names = Counter(path.stem for path in files)
+    for path, count in Counter(map(os.path.realpath, files)).items():
+        if count > 1:
+            raise InputError(f"{path}: is given twice")
+    n_files_of_name = Counter(path.stem for path in files)
     forms = []
-    for form in (read_form(path, columns) for path in files):
-        if names[form.path.stem] > 1:
-            rater = f"{form.path.resolve().parent.name}/{form.path.stem}"
-            defect = Defect(str(form.path), "", None, None, "same_name", f"called {rater} here")
+    for path in files:
+        form = read_form(path, columns)
+        if n_files_of_name[path.stem] > 1:
+            rater = f"{path.resolve().parent.name}/{path.stem}"
+            defect = Defect(str(path), "", None, None, "same_name", f"called {rater} here")
             form = replace(form, rater=rater, defects=(*form.defects, defect))
         forms.append(form)
     return forms
 
 
-def expand(paths):
+def form_files(paths):
     """List the forms among files and folders, or of a single one."""
-    files = []
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = []
     for path in map(Path, paths):
-        inside = sorted(path.iterdir()) if path.is_dir() else ()
-        # Spreadsheets leave a lock file beside an open workbook.
-        forms = [
-            p for p in inside if p.suffix.lower() in KINDS and not p.name.startswith(("~$", "."))
-        ]
-        files += forms if path.is_dir() else [path]
+        if path.is_dir():
+            files += [file for file in sorted(path.iterdir()) if _is_form(file)]
+        else:
+            files.append(path)
     if not files:
-        places = ", ".join(map(str, paths)) or "nothing was named"
-        raise InputError(f"{places}: no forms ({', '.join(KINDS)}) to read")
+        where = ", ".join(map(str, paths)) or "nothing was named"
+        raise InputError(f"{where}: no forms ({', '.join(KINDS)}) to read")
     return files
+
+
+def _is_form(file):
+    # Spreadsheets leave a lock file beside an open workbook.
+    return file.suffix.lower() in KINDS and not file.name.startswith(("~$", "."))
 
 
 def read_form(path, columns=None):
     """Read one returned form."""
     book = read_book(path)
-    defects = []
-    sheets = renamed(book.path, book.sheets, columns or {})
-    for kind, text in book.remarks:
-        _report(defects, book.path, "", None, None, kind, text)
-    sheet, layout = _ratings(book.path, sheets, defects)
-    rows = _rows(book.path, sheet, layout, partial(_report, defects, book.path, sheet.name))
-    about = next((own for own in sheets if own.name == ABOUT_SHEET and own.head), None)
-    made_with = _key_digest(about) if about else None
-    defects.sort(key=lambda defect: defect.row or 0)
+    sheets = rename_columns(book.path, book.sheets, columns or {})
+    sheet = _rating_sheet(book.path, sheets)
+    layout = _layout_of(sheet)
+    defects = [Defect(str(book.path), "", None, None, kind, text) for kind, text in book.remarks]
+    defects += _sheet_defects(book.path, sheets, sheet)
+    rows, defects_of_rows = _read_rows(book.path, sheet, layout)
+    defects += defects_of_rows
+    about = next((table for table in sheets if table.name == ABOUT_SHEET and table.head), None)
     return ReturnedForm(
-        book.path,
-        book.path.stem,
-        layout,
-        sheet.name,
-        rows,
-        about is not None,
-        made_with,
-        tuple(defects),
+        path=book.path,
+        rater=book.path.stem,
+        layout=layout,
+        sheet=sheet.name,
+        rows=rows,
+        has_about_sheet=about is not None,
+        key_sha256=_key_digest(about) if about else None,
+        defects=tuple(sorted(defects, key=_row_number)),
     )
+
+
+def _row_number(defect):
+    return defect.row or 0
 
 
 def _key_digest(about):
@@ -155,138 +172,170 @@ def _key_digest(about):
     return None
 
 
-def renamed(path, sheets, columns):
+def rename_columns(path, sheets, columns):
     """Give sheets their documented column names: `columns` maps those to the file's."""
-    wanted = {given: documented for documented, given in columns.items()}
-    for given, documented in wanted.items():
-        if not any(given in sheet.table for sheet in sheets):
+    for documented, column in columns.items():
+        if not any(column in sheet.table for sheet in sheets):
             raise InputError(
-                f"{path}: no column {given!r}, which is to be read as {documented!r}; "
+                f"{path}: no column {column!r}, which is to be read as {documented!r}; "
                 f"{_columns(sheets)}"
             )
-
-    def named(name, table):
-        # What stood under a documented name that is read elsewhere is another column.
-        return wanted.get(name, f"{name} (own)" if columns.get(name) in table else name)
-
-    return [
-        replace(sheet, table=sheet.table.rename(columns=partial(named, table=sheet.table)))
-        for sheet in sheets
-    ]
+    renamed = []
+    for sheet in sheets:
+        names = {}
+        for documented, column in columns.items():
+            if column in sheet.table:
+                # What stood under a documented name that is read elsewhere is another column.
+                names.setdefault(documented, f"{documented} (own)")
+                names[column] = documented
+        renamed.append(replace(sheet, table=sheet.table.rename(columns=names)))
+    return renamed
 
 
 def _columns(sheets):
     """Say which columns there are."""
-    listed = [
-        f"sheet {sheet.name!r} has {', '.join(name for name in sheet.table if name) or 'none'}"
-        for sheet in sheets
-        if sheet.name not in OWN_SHEETS
-    ]
-    return "; ".join(listed) or "there is no other sheet"
+    texts = []
+    for sheet in sheets:
+        if sheet.name not in OWN_SHEETS:
+            names = ", ".join(name for name in sheet.table if name) or "none"
+            texts.append(f"sheet {sheet.name!r} has {names}")
+    return "; ".join(texts) or "there is no other sheet"
 
 
-def _ratings(path, sheets, defects):
-    """Find the sheet with the ratings, and its layout; name what else there is."""
-    likert = {column.name for column in LIKERT.answers}
-    usable = [sheet for sheet in sheets if "preferred" in sheet.table or likert & {*sheet.table}]
-    if not usable:
+def _rating_sheet(path, sheets):
+    """Find the sheet with the ratings: the one of that name, else the first with such columns."""
+    rating_columns = {"preferred", *(column.name for column in LIKERT.answers)}
+    candidates = [sheet for sheet in sheets if rating_columns & {*sheet.table}]
+    if not candidates:
         remedy = f"{_columns(sheets)}: name it with --map preferred=COLUMN"
         raise InputError(f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); {remedy}")
-    chosen = min(usable, key=lambda sheet: sheet.name != SHEET)
-    if chosen.name != SHEET and path.suffix.lower() != ".csv":
-        _report(defects, path, SHEET, None, None, "missing_sheet", f"{chosen.name} read instead")
-    for other in sheets:
-        if other is not chosen and other.name not in OWN_SHEETS:
-            rows = f"{'hidden, ' * other.hidden}{len(other.table) + bool(other.head)} rows"
-            _report(defects, path, other.name, None, None, "extra_sheet", rows)
-    if chosen.hidden:
-        _report(defects, path, chosen.name, None, None, "hidden_sheet", "the ratings are hidden")
-    if "preferred" not in chosen.table:
-        return chosen, LIKERT
-    return chosen, PAIRED_WITH_GUESS if GUESS.name in chosen.table else PAIRED
+    for sheet in candidates:
+        if sheet.name == SHEET:
+            return sheet
+    return candidates[0]
+
+
+def _layout_of(sheet):
+    if "preferred" not in sheet.table:
+        return LIKERT
+    return PAIRED_WITH_GUESS if GUESS.name in sheet.table else PAIRED
+
+
+def _sheet_defects(path, sheets, rating_sheet):
+    """Name what sheets there are besides the one with the ratings, and whether that is hidden."""
+    defects = []
+    if rating_sheet.name != SHEET and path.suffix.lower() != ".csv":
+        text = f"{rating_sheet.name} read instead"
+        defects.append(Defect(str(path), SHEET, None, None, "missing_sheet", text))
+    for sheet in sheets:
+        if sheet is not rating_sheet and sheet.name not in OWN_SHEETS:
+            n_rows = len(sheet.table) + bool(sheet.head)
+            text = f"hidden, {n_rows} rows" if sheet.hidden else f"{n_rows} rows"
+            defects.append(Defect(str(path), sheet.name, None, None, "extra_sheet", text))
+    if rating_sheet.hidden:
+        text = "the ratings are hidden"
+        defects.append(Defect(str(path), rating_sheet.name, None, None, "hidden_sheet", text))
+    return defects
 
 
 # --- cells ------------------------------------------------------------------
 
 
-def _rows(path, sheet, layout, report):
-    """Read the rows below the header, column by column, and name what is not as it was sent out."""
+def _read_rows(path, sheet, layout):
+    """Read the rows below the header, column by column; also give their defects."""
+    defects = SheetDefects(path, sheet.name)
     names = sheet.table.columns
     numbers = sheet.table.index
     table = sheet.table.loc[:, ~names.duplicated() & (names != "")]
     extra = table.columns.difference(layout.names, sort=False).tolist()
-    required = [column.name for column in layout.columns if column.required]
-    for kind, effect, found in (
-        ("repeated_column", NOTE, names[names.duplicated() & (names != "")]),
-        ("missing_column", LOST, [name for name in required if name not in table]),
-        ("extra_column", NOTE, extra),
-    ):
-        for name in found:
-            report(sheet.head, name, kind, effect=effect)
-    for number, cells in zip(numbers, sheet.table.to_numpy(), strict=True):
-        for place, cell in enumerate(cells, start=1):
-            if isinstance(cell, Formula):
-                report(
-                    number, names[place - 1] or f"number {place}", "formula", cell_text(cell.text)
-                )
+    _add_column_defects(defects, sheet, layout, extra)
+    _add_formulas(defects, sheet)
     rows = {"row": numbers.tolist()}
     for column in layout.columns:
-        is_present = column.name in table
-        cells = table[column.name] if is_present else dict.fromkeys(numbers)
-        rows[column.name] = []
-        for number, cell in cells.items():
-            if isinstance(cell, Formula) and column.kind == "note":
-                cell = cell.text if cell.value is None else cell.value
-            value, *problem = _read_cell(
-                column, value_of(path, sheet.name, number, column.name, cell)
-            )
-            rows[column.name].append(value)
-            if problem and is_present:
-                report(number, column.name, *problem)
+        if column.name in table:
+            rows[column.name] = _read_column(path, column, table[column.name], defects)
+        elif column.name == layout.key:
+            rows[column.name] = [str(number) for number in numbers]
+        else:
+            rows[column.name] = [None if column.choices else ""] * len(numbers)
     rows |= {name: table[name].tolist() for name in extra if name != "row"}
-    if layout.key not in table:
-        rows[layout.key] = [str(number) for number in numbers]
     ratings = {column.name: float for column in layout.columns if column.kind == "rating"}
-    return _without_duplicates(pd.DataFrame(rows).astype(ratings), layout, report)
+    rows = pd.DataFrame(rows).astype(ratings)
+    return _without_duplicates(rows, layout, defects), defects
 
 
-def _read_cell(column, cell):
-    """Give what a cell says, and kind, content and effect of a problem, if there is one."""
-    if not column.choices:
-        return ("" if cell is None else str(cell),)
+def _add_column_defects(defects, sheet, layout, extra):
+    """Name the columns that occur twice, that are missing and that no form has."""
+    names = sheet.table.columns
+    for name in names[names.duplicated() & (names != "")]:
+        defects.add(sheet.head, name, "repeated_column")
+    for column in layout.columns:
+        if column.required and column.name not in names:
+            defects.add(sheet.head, column.name, "missing_column", effect=LOST)
+    for name in extra:
+        defects.add(sheet.head, name, "extra_column")
+
+
+def _add_formulas(defects, sheet):
+    for number, cells in zip(sheet.table.index, sheet.table.to_numpy(), strict=True):
+        for position, cell in enumerate(cells):
+            if isinstance(cell, Formula):
+                name = sheet.table.columns[position] or f"number {position + 1}"
+                defects.add(number, name, "formula", cell_text(cell.text))
+
+
+def _read_column(path, column, cells, defects):
+    """Read the cells of one column of a form."""
+    values = []
+    for number, cell in cells.items():
+        if isinstance(cell, Formula) and column.kind == "note":
+            cell = cell.text if cell.value is None else cell.value
+        cell = value_of(path, defects.sheet, number, column.name, cell)
+        if column.choices:
+            values.append(_read_choice(column, number, cell, defects))
+        else:
+            values.append("" if cell is None else str(cell))
+    return values
+
+
+def _read_choice(column, number, cell, defects):
+    """Find the choice that a cell names, in whatever spelling; None if it names none."""
     text = "" if cell is None else str(cell).strip()
     if not text:
-        return (None, "blank", "", LOST) if column.required else (None,)
-    plain = re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text).casefold()
-    choice = next((choice for choice in column.choices if str(choice).casefold() == plain), None)
-    if choice is None:
-        return None, "not_a_choice", cell_text(cell), LOST
-    repaired = isinstance(cell, str) and cell != str(choice)
-    return (choice, "spelling", cell_text(cell), REPAIRED) if repaired else (choice,)
+        if column.required:
+            defects.add(number, column.name, "blank", effect=LOST)
+        return None
+    spelling = re.sub(r"^\+?(\d+)(\.0+)?$", r"\1", text).casefold()
+    for choice in column.choices:
+        if str(choice).casefold() == spelling:
+            if isinstance(cell, str) and cell != str(choice):
+                defects.add(number, column.name, "spelling", cell_text(cell), REPAIRED)
+            return choice
+    defects.add(number, column.name, "not_a_choice", cell_text(cell), LOST)
+    return None
 
 
-def cell_text(value, most=60):
+def cell_text(value):
     """Show a cell's content in a message."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= LONGEST_CONTENT else f"{text[: LONGEST_CONTENT - 1]}…"
 
 
-def _without_duplicates(rows, layout, report):
+def _without_duplicates(rows, layout, defects):
     """Of rows with one id keep the first if they agree, else none."""
     key = layout.key
-    nameless = rows[layout.key] == ""
-    judged = rows.drop_duplicates([key, *(column.name for column in layout.answers)])[
-        key
-    ].value_counts()
-    again = rows.duplicated(key) & ~nameless
-    apart = (rows[key].map(judged) > 1) & ~nameless
-    for number in rows.loc[nameless, "row"]:
-        report(number, key, "no_id", effect=LOST)
-    for number, identity, differs in zip(
-        *(column[again] for column in (rows["row"], rows[key], apart)), strict=True
-    ):
-        report(number, key, "duplicate", identity, LOST if differs else NOTE)
-    return rows[~(nameless | again | apart)].reset_index(drop=True)
+    ids = rows[key]
+    answers = [column.name for column in layout.answers]
+    n_answers = rows.drop_duplicates([key, *answers])[key].value_counts()
+    is_nameless = ids == ""
+    is_repeated = ids.duplicated() & ~is_nameless
+    is_contradictory = (ids.map(n_answers) > 1) & ~is_nameless
+    for number in rows.loc[is_nameless, "row"]:
+        defects.add(number, key, "no_id", effect=LOST)
+    repeated = rows[["row", key]].assign(contradicts=is_contradictory)[is_repeated]
+    for number, name, contradicts in repeated.itertuples(index=False):
+        defects.add(number, key, "duplicate", name, LOST if contradicts else NOTE)
+    return rows[~(is_nameless | is_repeated | is_contradictory)].reset_index(drop=True)
 
 
 # --- the key ------------------------------------------------------------------
@@ -356,10 +405,8 @@ class Votes:
     raters: tuple
     defects: tuple
     absent: tuple = ()
-    registered: bool = (
-        False  # whether a pre-registration, which nobody has altered, came with the key
-    )
-    margin: tuple | None = None  # win rates that count as no difference, if they were registered
+    registered: bool = False  # whether an unaltered pre-registration came with the key
+    equivalence_range: tuple | None = None  # win rates that count as no difference, if registered
     alpha: float | None = None  # level of the primary test, if it was registered
 
 
@@ -383,13 +430,13 @@ def open_forms(forms, key=None, side_column=None, last_column=False, force=False
         raise InputError("force has no effect on forms without a sealed key: leave it out")
     if key is not None:
         votes = unblind(forms, read_key(key), force=force)
-    elif any(form.ours for form in forms) and not side_column:
+    elif side_column or not any(form.has_about_sheet for form in forms):
+        votes = read_votes(forms, side_column, last_column=last_column)
+    else:
         raise InputError(
             f"{forms[0].path}: these forms are blind: "
             "give the sealed key, or the folder of the study"
         )
-    else:
-        votes = read_votes(forms, side_column, last_column=last_column)
     if votes.frame["choice"].isna().all():
         raise InputError(f"{forms[0].path}: no form holds a judgement; are they filled?")
     return votes
@@ -399,11 +446,12 @@ def key_beside(forms):
     """Find the key of a study in the folder of its forms, or above it, unless they carry it."""
     if any(SIDE_COLUMN in form.rows for form in forms):
         return None
-    folders = dict.fromkeys(
-        place for form in forms for place in (form.path.parent, form.path.resolve().parents[1])
-    )
-    files = [file for folder in folders for file in (folder / KEY, folder / SEALED / KEY)]
-    return next((file for file in files if file.is_file()), None)
+    for form in forms:
+        for folder in (form.path.parent, form.path.resolve().parents[1]):
+            for file in (folder / KEY, folder / SEALED / KEY):
+                if file.is_file():
+                    return file
+    return None
 
 
 def read_key(path):
@@ -418,8 +466,10 @@ def read_key(path):
     if not isinstance(key, dict) or key.get("schema") not in (KEY_SCHEMA, _UNSEALED):
         raise InputError(f"{file}: is no key of a rater study; give key.json")
     if key["schema"] == _UNSEALED:
-        why = "an earlier version made it, and its pre-registration could be altered unnoticed"
-        raise InputError(f"{file}: {why}: analyse the forms with that version")
+        raise InputError(
+            f"{file}: an earlier version made it, and its pre-registration could be altered "
+            "unnoticed: analyse the forms with that version"
+        )
     try:
         _KEY.validate_python(key)
     except ValidationError as error:
@@ -437,11 +487,14 @@ def read_key(path):
 
 def _registration(key_file, secret):
     """Read the pre-registration of a key, and refuse either if it was altered."""
-    places = [folder / PREREGISTRATION for folder in (key_file.parent, key_file.parent.parent)]
-    file = next((place for place in places if place.is_file()), None)
-    if file is None:
-        remedy = "put it beside the key, or give the folder of the study"
-        raise InputError(f"{key_file}: is used only with its {PREREGISTRATION}: {remedy}")
+    file = key_file.parent / PREREGISTRATION
+    if not file.is_file():
+        file = key_file.parent.parent / PREREGISTRATION
+    if not file.is_file():
+        raise InputError(
+            f"{key_file}: is used only with its {PREREGISTRATION}: "
+            "put it beside the key, or give the folder of the study"
+        )
     registered = read_json(file)
     if not isinstance(registered, dict) or registered.get("schema") != PLAN_SCHEMA:
         raise InputError(f"{file}: is no pre-registration of a rater study")
@@ -459,31 +512,32 @@ def _registration(key_file, secret):
 
 def unblind(forms, key, *, force=False):
     """Join forms of preferences with the key."""
-    rows, defects, absent = _opened(forms, key, "paired", force)
+    form_of_rater = _forms_by_rater(forms, key, "paired", force)
+    rows, defects = _join_with_key(form_of_rater, key)
     strata = {row["item_id"]: row["stratum"] for row in key["draw"]}
     rows["stratum"] = rows["item_id"].map(strata).fillna("all")
     return Votes(
-        decode_judgements(rows),
-        tuple(key["systems"]),
-        key["focus"],
-        raters=tuple(rater for rater in key["forms"] if rater not in absent),
+        frame=decode_judgements(rows),
+        systems=tuple(key["systems"]),
+        focus=key["focus"],
+        raters=tuple(rater for rater in key["forms"] if rater in form_of_rater),
         defects=defects,
-        absent=absent,
+        absent=tuple(rater for rater in key["forms"] if rater not in form_of_rater),
         registered=True,
-        margin=tuple(key["no_difference"]),
+        equivalence_range=tuple(key["no_difference"]),
         alpha=key["alpha"],
     )
 
 
 def unblind_likert(forms, key, *, force=False):
     """Join Likert forms with the key: the frame of ratings, and the defects."""
-    rows, defects, _ = _opened(forms, key, "likert", force)
+    rows, defects = _join_with_key(_forms_by_rater(forms, key, "likert", force), key)
     answers = [column.name for column in LIKERT.answers]
     return rows[["rater", "item_id", "chunk", "system", *answers, "notes"]], defects
 
 
-def _opened(forms, key, layout, force):
-    """Rows of all forms with what is sealed of them, defects, and raters without a form."""
+def _forms_by_rater(forms, key, layout, force):
+    """Find each rater's form by the ids in it, whatever its file is called."""
     if key["layout"] != layout:
         raise InputError(f"the key is of {key['layout']} forms, not of {layout} ones")
     for form in forms:
@@ -492,49 +546,61 @@ def _opened(forms, key, layout, force):
                 f"{form.path}: was made with another key: "
                 f"its sheet {ABOUT_SHEET!r} has another SHA-256"
             )
-    rater_of = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
-    owners = {}
-    for form in forms:  # whatever the name of its file
-        raters = form.rows[form.layout.key].map(rater_of).value_counts()
-        if not len(raters):
+    rater_of_id = {row["id"]: rater for rater, form in key["forms"].items() for row in form["rows"]}
+    form_of_rater = {}
+    for form in forms:
+        raters = form.rows[form.layout.key].map(rater_of_id).value_counts()
+        if raters.empty:
             raise InputError(
                 f"{form.path}: none of its ids is in the key: another study, or edited ids"
             )
         rater = raters.index[0]
-        if rater in owners:
-            raise InputError(f"{form.path}: form of {rater} is in already: {owners[rater].path}")
-        owners[rater] = form
-    absent = tuple(rater for rater in key["forms"] if rater not in owners)
+        if rater in form_of_rater:
+            raise InputError(
+                f"{form.path}: form of {rater} is in already: {form_of_rater[rater].path}"
+            )
+        form_of_rater[rater] = form
+    absent = [rater for rater in key["forms"] if rater not in form_of_rater]
     if absent and not force:
         missing = f"{len(absent)} of {len(key['forms'])} forms are not in ({', '.join(absent)})"
         raise InputError(f"{missing}: unblind when they are, or force it")
-    defects = [defect for form in forms for defect in form.defects]
-    present = {rater: form["rows"] for rater, form in key["forms"].items() if rater in owners}
-    rows = [_joined(owners[rater], rater, sealed, defects) for rater, sealed in present.items()]
-    return pd.concat(rows, ignore_index=True), tuple(defects), absent
+    return form_of_rater
 
 
-def _joined(form, rater, sealed, defects):
-    """Pair the rows of a form with the key's; name what does not fit."""
+def _join_with_key(form_of_rater, key):
+    """Put what was sealed beside each row of the forms; also give all defects of the forms."""
+    defects = [defect for form in form_of_rater.values() for defect in form.defects]
+    tables = []
+    for rater, sealed in key["forms"].items():
+        if rater not in form_of_rater:
+            continue
+        form = form_of_rater[rater]
+        name = form.layout.key
+        form_rows = form.rows[["row", *form.layout.names]]
+        key_rows = pd.DataFrame(sealed["rows"]).rename(columns={"id": name, "item": "item_id"})
+        rows = form_rows.merge(key_rows, on=name)
+        tables.append(rows.assign(rater=rater, place=np.arange(1, len(rows) + 1)))
+        defects += _differences_from_key(form, form_rows, key_rows, rows)
+    return pd.concat(tables, ignore_index=True), tuple(defects)
+
+
+def _differences_from_key(form, form_rows, key_rows, rows):
+    """Name ids and texts of a form that are not as they were sent out."""
+    defects = SheetDefects(form.path, form.sheet)
     name = form.layout.key
-    report = partial(_report, defects, form.path, form.sheet)
-    key_rows = pd.DataFrame(sealed).rename(columns={"id": name, "item": "item_id"})
-    key_rows["rater"] = rater
-    form_rows = form.rows[["row", *form.layout.names]]
     unknown = form_rows[~form_rows[name].isin(key_rows[name])]
-    for row, identity in unknown[["row", name]].itertuples(index=False):
-        report(row, name, "unknown_id", identity, LOST)
+    for number, identity in unknown[["row", name]].itertuples(index=False):
+        defects.add(number, name, "unknown_id", identity, LOST)
     is_missing = ~key_rows[name].isin(form_rows[name])
     for position, identity in key_rows.loc[is_missing, name].items():
-        report(None, name, "missing_row", f"{identity}, row {position + 2}", LOST)
-    rows = form_rows.merge(key_rows, on=name)
+        defects.add(None, name, "missing_row", f"{identity}, row {position + 2}", LOST)
     if rows[name].tolist() != key_rows.loc[~is_missing, name].tolist():
-        report(None, name, "reordered", "rows are joined by their ids")
+        defects.add(None, name, "reordered", "rows are joined by their ids")
     for row in rows.to_dict("records"):
         for column, digest in row["texts"].items():
             if text_hash(row[column].replace("\r\n", "\n").replace("\r", "\n")) != digest:
-                report(row["row"], column, "edited_text", "not as sent out")
-    return rows.assign(place=np.arange(1, len(rows) + 1))
+                defects.add(row["row"], column, "edited_text", "not as sent out")
+    return defects
 
 
 TEXT_COLUMN_OF_FORM = {
@@ -580,70 +646,78 @@ def decode_judgements(rows):
 
 def read_votes(forms, side_column=None, *, last_column=False):
     """Give the judgements of forms that carry their key."""
+    tables = []
     defects = []
-    rows = []
     for form in forms:
-        defects += form.defects
         if form.rows.empty:
             raise InputError(f"{form.path}: sheet {form.sheet!r} has no rows")
-        column = key_column(form.path, list(form.rows)[1:], side_column, last_column)
-        rows.append(_carried(form, column, partial(_report, defects, form.path, form.sheet)))
-    frame = decode_judgements(pd.concat(rows, ignore_index=True))
-    return Votes(frame, (RAG, BASE), RAG, tuple(form.rater for form in forms), tuple(defects))
+        columns = list(form.rows.columns.drop("row"))
+        column = key_column(form.path, columns, side_column, last_column)
+        rows, defects_of_key = _rows_with_key(form, column)
+        tables.append(rows)
+        defects += [*form.defects, *defects_of_key]
+    return Votes(
+        frame=decode_judgements(pd.concat(tables, ignore_index=True)),
+        systems=(RAG, BASE),
+        focus=RAG,
+        raters=tuple(form.rater for form in forms),
+        defects=tuple(defects),
+    )
 
 
-def key_column(path, columns, wanted=None, last_column=False):
+def key_column(path, columns, side_column=None, last_column=False):
     """Find the column that says which side is the system under study; none is guessed."""
-    wanted = wanted or SIDE_COLUMN
-    if wanted in columns or (last_column and columns):
-        return wanted if wanted in columns else columns[-1]
-    remedy = (
-        "name it with --side-col, give the sealed key with --key, "
+    side_column = side_column or SIDE_COLUMN
+    if side_column in columns:
+        return side_column
+    if last_column and columns:
+        return columns[-1]
+    raise InputError(
+        f"{path}: has no key column {side_column!r} "
+        "(which side, S1 or S2, is the system under study); "
+        f"it has {', '.join(columns)}: name it with --side-col, give the sealed key with --key, "
         "or allow the last column with --last-column"
     )
-    what = f"no key column {wanted!r} (which side, S1 or S2, is the system under study)"
-    raise InputError(f"{path}: has {what}; it has {', '.join(columns)}: {remedy}")
 
 
-def _carried(form, column, report):
-    """Rows of a form with the systems that its key column names."""
-    name = _item_column(form)
-    rows = form.rows
-    items = rows[name].map(lambda text: " ".join(text.split()))
-    places = np.arange(1, len(rows) + 1)
-    cells = zip(rows["row"], rows[column], strict=True)
+def _rows_with_key(form, column):
+    """Rows of a form with the systems that its key column names, and what the key lacks."""
+    defects = SheetDefects(form.path, form.sheet)
+    item_column = _item_column(form)
+    rows = form.rows.assign(
+        rater=form.rater,
+        item_id=form.rows[item_column].map(lambda text: " ".join(text.split())),
+        place=np.arange(1, len(form.rows) + 1),
+        stratum="all",
+    )
     sides = pd.Series(
-        [value_of(form.path, form.sheet, number, column, cell) for number, cell in cells],
+        [
+            value_of(form.path, form.sheet, number, column, cell)
+            for number, cell in zip(rows["row"], form.rows[column], strict=True)
+        ],
         dtype=object,
     )
     stripped = sides.astype(str).str.strip()
-    again = items.duplicated()
-    for number, item in zip(rows["row"][again], items[again], strict=True):
-        report(number, name, "duplicate", cell_text(item), LOST)
-    unknown = ~stripped.isin(["S1", "S2"]) & ~again
-    for number, side in zip(rows["row"][unknown], sides[unknown], strict=True):
-        report(number, column, "no_key", cell_text(side), LOST)
-    judged = rows.assign(
-        rater=form.rater,
-        item_id=items,
-        place=places,
-        stratum="all",
-        left=stripped.map({"S1": RAG, "S2": BASE}),
-        right=stripped.map({"S1": BASE, "S2": RAG}),
-    )
-    return judged[~again]
+    rows["left"] = stripped.map({"S1": RAG, "S2": BASE})
+    rows["right"] = stripped.map({"S1": BASE, "S2": RAG})
+    is_repeated = rows["item_id"].duplicated()
+    for number, item in rows.loc[is_repeated, ["row", "item_id"]].itertuples(index=False):
+        defects.add(number, item_column, "duplicate", cell_text(item), LOST)
+    is_unknown = ~stripped.isin(["S1", "S2"]) & ~is_repeated
+    for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True):
+        defects.add(number, column, "no_key", cell_text(side), LOST)
+    return rows[~is_repeated], defects
 
 
 def _item_column(form):
     """Give the column that names an item for all raters: its prompt, else its id."""
     if form.rows["prompt_text"].str.strip().any():
         return "prompt_text"
-    gone = {defect.column for defect in form.defects if defect.kind == "missing_column"}
-    if "prompt_id" not in gone:
+    missing = {defect.column for defect in form.defects if defect.kind == "missing_column"}
+    if "prompt_id" not in missing:
         return "prompt_id"
-    names = ", ".join(name for name in form.rows if name not in {"row", *gone})
-    lacks = (
-        f"sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', "
-        f"which name the items; it has {names}"
+    names = ", ".join(name for name in form.rows if name not in {"row", *missing})
+    raise InputError(
+        f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', "
+        f"which name the items; it has {names}: name one with --map prompt_text=COLUMN"
     )
-    raise InputError(f"{form.path}: {lacks}: name one with --map prompt_text=COLUMN")

@@ -1,4 +1,4 @@
-"""The retrieval ablation: the same queries through many systems, scored query by query, and compared."""
+"""The retrieval ablation: the same queries through many systems, scored and compared."""
 
 import itertools
 import math
@@ -9,20 +9,18 @@ import numpy as np
 import pandas as pd
 
 from casebook.data import load
-from casebook.data.cards import may_show
 from casebook.data.splits import halve
 from casebook.errors import InputError
-from casebook.frames import compare_systems, contrasts, estimates, tie_classes
+from casebook.frames import compare_systems, contrasts, estimates, tie_classes_of
 from casebook.measures.ranking import evaluate
 from casebook.plugins import callable_plugin, called, instance
 from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
-from casebook.retrieval.pipeline import DEPTH, HybridRetriever, RetrievalResult
-from casebook.retrieval.settings import named
+from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
+from casebook.retrieval.settings import system_name
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
-from casebook.runs.outputs import MOST_BYTES, items_within, one_line
 from casebook.stats.intervals import bootstrap_mean, bounds_text, resampled_clusters
 from casebook.tables import reason_text
 from casebook.verdicts import (
@@ -35,13 +33,26 @@ from casebook.verdicts import (
     verdict_of,
 )
 
-MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
-RETRIEVES = "(queries, k) -> ids, scores"
-CONTROLS = ("random", "constant")
-CONTROL = "random"  # the baseline of every number
+ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
+CONTROL_SYSTEMS = ("random", "constant")
+RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
+PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
+PUBLISHED_COLUMNS = [
+    "source",
+    "system",
+    "split",
+    "measure",
+    "published",
+    "ours",
+    "ours low",
+    "ours high",
+    "n",
+    "difference",
+    "kind",
+]
 
 
-def run_ablation(dataset, systems, measures=MEASURES):
+def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
     """Put every query through every system, and score what comes back.
 
     Parameters
@@ -49,17 +60,17 @@ def run_ablation(dataset, systems, measures=MEASURES):
     dataset : RetrievalDataset
         Documents, queries and judgements, as `casebook.data.load` gives them.
     systems : dict of str to HybridRetriever or callable
-        What is compared. A callable takes the list of query texts and a depth, and gives for each query its
-        document ids, best first, and their scores: two lists of lists. The system named ``random``, if there is one, is
-        the control beside every number.
+        What is compared. A callable takes the list of query texts and a depth, and gives for each
+        query its document ids, best first, and their scores: two lists of lists. The system named
+        ``random``, if there is one, is the control of every number.
     measures : sequence of str
         Ranking measures, such as ``nDCG@10``.
 
     Returns
     -------
     Ablation
-        ``scores``: for each measure a frame, queries x systems; ``results``: what each system returned, with the lists
-        and costs of all stages; ``numbers``, ``rows``, ``compare``.
+        ``scores``: for each measure a frame, queries x systems; ``results``: what each system
+        returned, with the lists and costs of all stages; ``numbers``, ``rows``, ``compare``.
 
     Raises
     ------
@@ -85,65 +96,62 @@ def run_ablation(dataset, systems, measures=MEASURES):
 
 
 def retrieve(dataset, system):
-    """Put all queries of a dataset through one system; where it names candidates, only those are ranked."""
+    """Put all queries of a dataset through one system, which ranks their candidates or all."""
     texts = dataset.queries["text"].tolist()
     pools = None
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
-    rows = own_answers(system, texts, DEPTH, set(dataset.documents["doc_id"]))
-    pools = map(set, pools or rows)
-    return Answers(
-        [
-            {doc: row[doc] for doc in row if doc in pool}
-            for row, pool in zip(rows, pools, strict=True)
-        ]
-    )
+    rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
+    if pools is not None:
+        rows = [_restricted(row, set(pool)) for row, pool in zip(rows, pools, strict=True)]
+    return CallableResult(rows)
 
 
-def own_answers(system, queries, depth, known):
-    """Ask a retriever of the user's own: scores by document for each query, of known documents, each once, finite."""
-    name = getattr(system, "__qualname__", type(system).__name__)
-    answer = called(name, system, queries, depth)
+def _restricted(scores, pool):
+    return {doc: score for doc, score in scores.items() if doc in pool}
+
+
+def scores_by_callable(retriever, queries, depth, doc_ids):
+    """Ask a retriever of the user, and check its answer: scores by document for each query."""
+    name = getattr(retriever, "__qualname__", type(retriever).__name__)
+    answer = called(name, retriever, queries, depth)
     try:
-        pairs = [
+        lists = [
             list(zip(ids, map(float, scores), strict=True))
             for ids, scores in zip(*answer, strict=True)
         ]
-        rows = list(map(dict, pairs))
+        rows = [dict(entries) for entries in lists]
     except (TypeError, ValueError, OverflowError):
+        lists = []
         rows = []
     if len(rows) != len(queries):
-        wanted = f"ids and scores of equal lengths for each of {len(queries)} questions"
-        raise InputError(f"{name}: expected two lists: {wanted}")
-    if list(map(len, rows)) != list(map(len, pairs)):
+        expected = f"ids and scores of equal lengths for each of {len(queries)} questions"
+        raise InputError(f"{name}: expected two lists: {expected}")
+    if any(len(row) < len(entries) for row, entries in zip(rows, lists, strict=True)):
         raise InputError(f"{name}: a document is given twice for one question")
-    unknown = set().union(*rows) - known
+    unknown = set().union(*rows) - doc_ids
     if unknown:
-        raise InputError(
-            f"{name}: {len(unknown)} ids are no documents, such as {next(iter(unknown))!r}"
-        )
-    wrong = [doc for row in rows for doc, value in row.items() if not math.isfinite(value)]
-    if wrong:
-        raise InputError(
-            f"{name}: {len(wrong)} scores are not finite, such as that of {wrong[0]!r}"
-        )
+        example = next(iter(unknown))
+        raise InputError(f"{name}: {len(unknown)} ids are no documents, such as {example!r}")
+    not_finite = [doc for row in rows for doc, score in row.items() if not math.isfinite(score)]
+    if not_finite:
+        n = len(not_finite)
+        raise InputError(f"{name}: {n} scores are not finite, such as that of {not_finite[0]!r}")
     return rows
 
 
 def load_retriever(name, documents=None):
-    """Import a retriever of the user's own; of a class an object is made with the documents (doc_id, title, text)."""
-    found = callable_plugin(name, RETRIEVES)
-    return (
-        instance(name, found, RETRIEVES, documents)
-        if isinstance(found, type) and documents is not None
-        else found
-    )
+    """Import a retriever of the user; a class is called with the documents, if they are given."""
+    retriever = callable_plugin(name, RETRIEVER_SIGNATURE)
+    if isinstance(retriever, type) and documents is not None:
+        return instance(name, retriever, RETRIEVER_SIGNATURE, documents)
+    return retriever
 
 
 @dataclass(frozen=True)
-class Answers:
+class CallableResult:
     """What a callable returned: scores by document id for each query, best first."""
 
     rows: list
@@ -155,19 +163,19 @@ class Answers:
 
 def score(dataset, results, measures):
     """Score results against the judgements: for each measure a frame, queries x systems."""
-    queries, measures = dataset.queries["query_id"], list(measures)
-    frames = {
-        name: evaluate(dataset.qrels, result.run(queries), measures).frame()
-        for name, result in results.items()
-    }
+    query_ids = dataset.queries["query_id"]
+    measures = list(measures)
+    by_system = {}
+    for system, result in results.items():
+        by_system[system] = evaluate(dataset.qrels, result.run(query_ids), measures).frame()
     return {
-        name: pd.DataFrame({system: frame[name] for system, frame in frames.items()})
-        for name in measures
+        measure: pd.DataFrame({system: frame[measure] for system, frame in by_system.items()})
+        for measure in measures
     }
 
 
 class ScoredSystems:
-    """What an experiment that scores systems on queries offers: `dataset` and `scores`, and all of the below."""
+    """Base of experiments that score systems on queries: a subclass has `dataset` and `scores`."""
 
     control = ""
     controls = ()
@@ -176,57 +184,69 @@ class ScoredSystems:
     def clusters(self):
         """Group of each query; None where queries are independent."""
         groups = self.dataset.groups
-        return (
-            None
-            if groups is None
-            else [groups[query] for query in next(iter(self.scores.values())).index]
-        )
+        if groups is None:
+            return None
+        frame = next(iter(self.scores.values()))
+        return [groups[query] for query in frame.index]
 
     def rows(self):
         """Tidy rows, one per query and system, with a column for each measure."""
-        rows = pd.DataFrame({measure: frame.unstack() for measure, frame in self.scores.items()})  # noqa: PD010
-        rows = rows.rename_axis(["system", "query_id"]).reset_index()
+        columns = {}
+        for measure, frame in self.scores.items():
+            columns[measure] = frame.unstack()  # noqa: PD010
+        rows = pd.DataFrame(columns).rename_axis(["system", "query_id"]).reset_index()
         groups = self.dataset.groups
         rows["group"] = rows["query_id"] if groups is None else rows["query_id"].map(groups)
         return rows[["query_id", "group", "system", *self.scores]]
 
     def compare(self, measure, focus, planned=None, margin=0.0, n_resamples=10_000, seed=0):
-        """Compare all pairs on one measure, controls left out: those `planned` (or of `focus`) are one family."""
-        frame = self.scores[measure]
-        rest = [name for name in frame if name not in self.controls and name != focus]
-        frame = frame[[focus, *rest]]
-        planned = [(focus, name) for name in rest] if planned is None else list(planned)
-        known = set(map(frozenset, planned))
-        other = [pair for pair in itertools.combinations(frame, 2) if frozenset(pair) not in known]
-        options = {
-            "clusters": self.clusters,
-            "margin": margin,
-            "n_resamples": n_resamples,
-            "seed": seed,
-        }
-        comparison = compare_systems(frame, pairs=planned, **options)
+        """Compare all pairs of systems on one measure, without controls.
+
+        The `planned` pairs, by default all with the system `focus`, are one family of contrasts;
+        all other pairs are another one.
+        """
+        systems = [name for name in self.scores[measure] if name not in self.controls]
+        others = [name for name in systems if name != focus]
+        frame = self.scores[measure][[focus, *others]]
+        if planned is None:
+            planned = [(focus, name) for name in others]
+        else:
+            planned = list(planned)
+        planned_sets = {frozenset(pair) for pair in planned}
+        all_pairs = itertools.combinations(frame, 2)
+        unplanned = [pair for pair in all_pairs if frozenset(pair) not in planned_sets]
+
+        def compared(pairs):
+            return compare_systems(
+                frame,
+                clusters=self.clusters,
+                pairs=pairs,
+                margin=margin,
+                n_resamples=n_resamples,
+                seed=seed,
+            )
+
+        comparison = compared(planned)
         pairs = comparison.pairs.assign(family="planned")
-        if other:
-            others = compare_systems(frame, pairs=other, **options).pairs.assign(family="other")
-            pairs = pd.concat([pairs, others], ignore_index=True) if planned else others
+        if unplanned:
+            other_pairs = compared(unplanned).pairs.assign(family="other")
+            pairs = pd.concat([pairs, other_pairs], ignore_index=True) if planned else other_pairs
         systems = comparison.systems
-        apart = pd.DataFrame(False, systems["system"], systems["system"])
-        for a, b in pairs.loc[
-            pairs["p_adjusted"] <= 1 - comparison.level, ["system", "against"]
-        ].to_numpy():
-            apart.loc[a, b] = apart.loc[b, a] = True
-        systems = systems.assign(tie_class=tie_classes(apart.to_numpy()))
+        classes = tie_classes_of(systems["system"], pairs, 1 - comparison.level)
+        systems = systems.assign(tie_class=classes)
         return replace(comparison, systems=systems, pairs=pairs)
 
-    def numbers(self, **options):
-        """Every mean with interval, n and control, as in ``numbers.json``: by system and measure."""
-        table = {system: {} for system in next(iter(self.scores.values()))}
-        options = {"clusters": self.clusters, **options}
+    def numbers(self, *, n_resamples=10_000, seed=0):
+        """Give every mean as in ``numbers.json``, with interval, n and control."""
+        numbers = {system: {} for system in next(iter(self.scores.values()))}
         for measure, frame in self.scores.items():
             control = frame[self.control].mean() if self.control in frame else None
-            for system, interval in zip(frame, bootstrap_mean(frame, **options), strict=True):
-                table[system][measure] = interval.number(control)
-        return table
+            intervals = bootstrap_mean(
+                frame, clusters=self.clusters, n_resamples=n_resamples, seed=seed
+            )
+            for system, interval in zip(frame, intervals, strict=True):
+                numbers[system][measure] = interval.number(control)
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -237,30 +257,31 @@ class Ablation(ScoredSystems):
     results: dict
     scores: dict
 
-    control = CONTROL
-    controls = CONTROLS
+    control = "random"
+    controls = CONTROL_SYSTEMS
 
-    def joined(self, other):
+    def joined(self, ablation):
         """Add the systems of another ablation of the same queries."""
         scores = {
-            measure: frame.join(other.scores[measure]) for measure, frame in self.scores.items()
+            measure: frame.join(ablation.scores[measure]) for measure, frame in self.scores.items()
         }
-        return Ablation(self.dataset, self.results | other.results, scores)
+        return Ablation(self.dataset, self.results | ablation.results, scores)
 
 
-def means_table(numbers, measures=MEASURES):
-    """Means of `ScoredSystems.numbers` as a table: system, n, and value, low and high of each measure."""
+def means_table(numbers, measures=ABLATION_MEASURES):
+    """Means of `ScoredSystems.numbers` as a table: system, n, then each measure with its bounds."""
     rows = []
-    for system, known in numbers.items():
-        row = {"system": system, "n": known[measures[0]]["n"]}
-        for name in measures:
-            low, high = known[name]["ci"]
-            row |= {name: known[name]["value"], f"{name} low": low, f"{name} high": high}
+    for system, by_measure in numbers.items():
+        row = {"system": system, "n": by_measure[measures[0]]["n"]}
+        for measure in measures:
+            low, high = by_measure[measure]["ci"]
+            row[measure] = by_measure[measure]["value"]
+            row[f"{measure} low"] = low
+            row[f"{measure} high"] = high
         rows.append(row)
     table = pd.DataFrame(rows)
-    return table.astype(
-        dict.fromkeys(table.columns[2:], float)
-    )  # None, for no interval, becomes NaN
+    # None, for no interval, becomes NaN.
+    return table.astype(dict.fromkeys(table.columns[2:], float))
 
 
 def strongest(study, systems):
@@ -269,33 +290,43 @@ def strongest(study, systems):
     return means[[name for name in systems if name in means]].idxmax()
 
 
-def planned_rows(study, pairs, measure="nDCG@10", **options):
-    """Planned contrasts, as `casebook.contrasts` gives them, with the queries that are better, equal and worse."""
+def planned_rows(study, pairs, measure="nDCG@10", *, margin=0.0, n_resamples=10_000, seed=0):
+    """Planned contrasts, with the numbers of queries that are better, equal and worse."""
     scores = study.scores[measure]
     rows = contrasts(
-        scores, pairs, study.clusters, not_measured=same_inputs(study.results, pairs), **options
+        scores,
+        pairs,
+        study.clusters,
+        margin=margin,
+        n_resamples=n_resamples,
+        seed=seed,
+        not_measured=same_inputs(study.results, pairs),
     )
-    signs = {pair: np.sign((scores[pair[0]] - scores[pair[1]]).round(9)) for pair in pairs}
+    signs = [np.sign((scores[system] - scores[against]).round(9)) for system, against in pairs]
     for name, sign in (("better", 1), ("equal", 0), ("worse", -1)):
-        rows[name] = [int((signs[pair] == sign).sum()) for pair in pairs]
+        rows[name] = [int((of_pair == sign).sum()) for of_pair in signs]
     return rows
 
 
-def unpaired_contrast(scores, first, clusters=None, margin=0.0):
-    """Difference in mean of the queries that are `first` and the others, by least squares with errors over groups."""
+def unpaired_contrast(scores, in_part, clusters=None, margin=0.0):
+    """Compare the mean of some queries with that of all others.
+
+    By least squares, with errors that are robust to clusters.
+    """
     from statsmodels.regression.linear_model import OLS  # slow to import, and needed here alone
 
     codes, reason = resampled_clusters(clusters, len(scores))
     codes = np.arange(len(scores)) if codes is None else pd.factorize(np.asarray(codes))[0]
-    design = np.column_stack([np.ones(len(scores)), first])
-    fit = OLS(scores.to_numpy(), design).fit(
-        cov_type="cluster", cov_kwds={"groups": codes}, use_t=True
-    )
+    design = np.column_stack([np.ones(len(scores)), in_part])
+    model = OLS(scores.to_numpy(), design)
+    fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
     low, high = fit.conf_int()[1]
-    spread = max(np.ptp(half) for half in (scores[first], scores[~first]))
-    if reason == "fewer_than_six_units" or spread == 0:
-        low = high = np.nan
-        reason = reason if spread else "no_variation"
+    varies = max(np.ptp(scores[in_part]), np.ptp(scores[~in_part])) > 0
+    if not varies:
+        reason = "no_variation"
+    if not varies or reason == "fewer_than_six_units":
+        low = np.nan
+        high = np.nan
     return {
         "difference": fit.params[1],
         "low": low,
@@ -310,28 +341,29 @@ def unpaired_contrast(scores, first, clusters=None, margin=0.0):
 def same_inputs(results, pairs):
     """Pairs of systems that read the same on every query, with the reason."""
     reasons = {}
-    for pair in pairs:
-        first, second = (results.get(name) for name in pair)
-        if not (isinstance(first, RetrievalResult) and isinstance(second, RetrievalResult)):
-            continue  # what a callable reads is not known
-        if first.config == second.config:
-            reasons[pair] = "both are one system with these settings"
-        elif _differ_in_mmr_alone(first, second) and _reranks_the_same(first, second):
-            reasons[pair] = (
+    for system, against in pairs:
+        result = results.get(system)
+        baseline = results.get(against)
+        if not (isinstance(result, RetrievalResult) and isinstance(baseline, RetrievalResult)):
+            continue  # nobody can tell what a callable reads
+        if result.config == baseline.config:
+            reasons[system, against] = "both are one system with these settings"
+        elif _differ_in_mmr_alone(result, baseline) and _rerank_the_same(result, baseline):
+            reasons[system, against] = (
                 "marginal relevance dropped no document, so the reranker read the same ones"
             )
     return reasons
 
 
-def _differ_in_mmr_alone(first, second):
-    return first.config.model_copy(update={"mmr": second.config.mmr}) == second.config
+def _differ_in_mmr_alone(result, baseline):
+    return result.config.model_copy(update={"mmr": baseline.config.mmr}) == baseline.config
 
 
-def _reranks_the_same(first, second):
-    if not first.config.reranker:
+def _rerank_the_same(result, baseline):
+    if not result.config.reranker:
         return False
-    documents = [np.sort(result.stages["rerank"].ids, axis=1) for result in (first, second)]
-    return np.array_equal(*documents)
+    documents = np.sort(result.stages["rerank"].ids, axis=1)
+    return np.array_equal(documents, np.sort(baseline.stages["rerank"].ids, axis=1))
 
 
 _VERBS = {
@@ -343,36 +375,35 @@ _VERBS = {
 
 
 def contrast_sentence(row):
-    """Say a planned contrast: verdict, difference with its interval, and queries better, equal and worse."""
-    system, against = named(row["system"]), named(row["against"])
+    """Write a planned contrast as a sentence."""
+    system = system_name(row["system"])
+    against = system_name(row["against"])
     if row["verdict"] == NOT_MEASURED:
         return f"{system} against {against} cannot be measured here: {reason_text(row['reason'])}."
     effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
-    counts = (
-        f"{counted(row['better'], 'questions')} better, {row['equal']} equal, {row['worse']} worse"
-    )
+    better = counted(row["better"], "questions")
+    counts = f"{better} better, {row['equal']} equal, {row['worse']} worse"
     return f"{system} {_VERBS[row['verdict']]} {against}: {effect}{by_unit(row)}; {counts}."
 
 
 def by_unit(rows):
-    """Words for intervals that are over questions because there are too few groups; none for others."""
+    """Write that intervals are over questions, where there are too few groups; else nothing."""
     if INTERVAL_BY_UNIT in np.atleast_1d(rows["reason"]).tolist():
         return " (by question: fewer than six groups)"
     return ""
 
 
 def best_sentence(comparison, where):
-    """Name the best system, whichever it is, and those that cannot be distinguished from it."""
+    """Name the best system, and those that cannot be distinguished from it."""
     table = comparison.systems
     best = table.iloc[0]
-    classes = table["tie_class"].str.split(",").map(set)
-    tied = [
-        named(system)
-        for system, classes_of_system in zip(table["system"][1:], classes[1:], strict=True)
-        if classes_of_system & classes[0]
-    ]
+    tie_classes_of_best = set(best["tie_class"].split(","))
+    tied = []
+    for row in table.iloc[1:].itertuples():
+        if tie_classes_of_best.intersection(row.tie_class.split(",")):
+            tied.append(system_name(row.system))
     interval = bounds_text(best["low"], best["high"])
-    text = f"On {where} the best of {len(table)} systems is **{named(best['system'])}**"
+    text = f"On {where} the best of {len(table)} systems is **{system_name(best['system'])}**"
     text += f" (nDCG@10 {best['value']:.3f} {interval})"
     if len(table) == 1:
         return f"{text}."
@@ -383,64 +414,62 @@ def best_sentence(comparison, where):
 
 
 def halves(data):
-    """Divide a dataset's queries into two halves that share no group; none if there is a single group."""
+    """Divide a dataset into halves that share no group of queries; [] if there is one group."""
     parts = halve(data.groups or {query: query for query in data.qrels}, seed=0)
     if not all(parts.values()):
-        return []  # a single group
-    names = ("first", "second")
+        return []
     return [
-        data.subset(p, f"{data.split}_{n}_half") for n, p in zip(names, parts.values(), strict=True)
+        data.subset(queries, f"{data.split}_{name}_half")
+        for name, queries in zip(("first", "second"), parts.values(), strict=True)
     ]
 
 
-def published_figures(key, index, **draws):
-    """Figures that others published for a data set (``published.yml``), beside ours under their settings."""
+def published_figures(key, index, *, n_resamples=10_000, seed=0):
+    """Compare figures that others published for a data set with ours under their settings."""
     rows = []
-    for figure in read_yaml(Path(__file__).with_name("published.yml")).get(key, []):
-        dataset = load(key, figure["split"])
-        systems = {"ours": HybridRetriever(index, **figure["settings"])}
-        study = run_ablation(dataset, systems, list(figure["values"]))
-        kind = "reproduced" if figure.get("reproduces", True) else "reference"
-        for measure, value in figure["values"].items():
-            found = estimates(study.scores[measure], study.clusters, **draws).iloc[0]
-            where = [figure[name] for name in ("source", "system", "split")]
-            ours = (found["value"], found["low"], found["high"], found["n"], found["value"] - value)
-            rows.append((*where, measure, value, *ours, kind))
-    columns = [
-        "source",
-        "system",
-        "split",
-        "measure",
-        "published",
-        "ours",
-        "ours low",
-        "ours high",
-        "n",
-        "difference",
-        "kind",
-    ]
-    return pd.DataFrame(rows, columns=columns).astype({"ours low": float, "ours high": float})
+    for figure in read_yaml(PUBLISHED_FIGURES).get(key, []):
+        retriever = HybridRetriever(index, **figure["settings"])
+        measures = list(figure["values"])
+        study = run_ablation(load(key, figure["split"]), {"ours": retriever}, measures)
+        for measure, published in figure["values"].items():
+            frame = estimates(
+                study.scores[measure], study.clusters, n_resamples=n_resamples, seed=seed
+            )
+            ours = frame.iloc[0]
+            rows.append(
+                {
+                    "source": figure["source"],
+                    "system": figure["system"],
+                    "split": figure["split"],
+                    "measure": measure,
+                    "published": published,
+                    "ours": ours["value"],
+                    "ours low": ours["low"],
+                    "ours high": ours["high"],
+                    "n": ours["n"],
+                    "difference": ours["value"] - published,
+                    "kind": "reproduced" if figure.get("reproduces", True) else "reference",
+                }
+            )
+    table = pd.DataFrame(rows, columns=PUBLISHED_COLUMNS)
+    return table.astype({"ours low": float, "ours high": float})
 
 
 def data_table(dataset):
     """Describe a dataset in a few rows of item and value."""
     rows = list(dataset.counts.items())
-    rows.append(
-        (
-            "ranked for each query",
-            "all documents" if dataset.candidates is None else "judged documents only",
-        )
-    )
+    ranked = "all documents" if dataset.candidates is None else "judged documents only"
+    rows.append(("ranked for each query", ranked))
     titles = dataset.documents.get("title", pd.Series(dtype=object)).fillna("")
     if titles.any():
         pairs = zip(titles, dataset.documents["text"], strict=True)
-        read = all(text.startswith(title.strip()) for title, text in pairs)
-        rows.append(("titles", "searched with the texts" if read else "not searched"))
+        searched = all(text.startswith(title.strip()) for title, text in pairs)
+        rows.append(("titles", "searched with the texts" if searched else "not searched"))
     if dataset.missing:
         rows.append(("judged but missing", dataset.missing))
     if dataset.groups is not None:
-        count = len({dataset.groups[query] for query in dataset.queries["query_id"]})
-        rows.append(("groups of dependent queries", count))
+        groups = {dataset.groups[query] for query in dataset.queries["query_id"]}
+        rows.append(("groups of dependent queries", len(groups)))
     if dataset.card is not None:
         licence = dataset.card.licence
         use = "non-commercial only" if licence.non_commercial else "permissive"
@@ -450,91 +479,26 @@ def data_table(dataset):
 
 
 def ingest(folder, dataset, vectors, provider, passages=None):
-    """Write the manifest of what was indexed: `Passages` with their vectors, by default whole documents."""
+    """Write the manifest of indexed `Passages` and their vectors, by default whole documents."""
     passages = passages or CorpusIndex(dataset.documents).passages()
-    doc_ids, owner = dataset.documents["doc_id"].tolist(), passages.owner
-    number = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    doc_ids = dataset.documents["doc_id"].tolist()
+    owner = passages.owner
+    number_in_document = np.arange(len(owner)) - np.searchsorted(owner, owner)
     rows = [row for row, text in enumerate(passages.texts) if text.strip()]
-    cut = {}
+    chunks = []
+    for row in rows:
+        chunks.append((doc_ids[owner[row]], int(number_in_document[row]), passages.texts[row]))
+    preprocessing = {"loader": dataset.card.loader if dataset.card else "beir"}
     if passages.cut:
-        cut = {"chunker": "words", "chunkSize": passages.cut[0], "chunkOverlap": passages.cut[1]}
+        max_words, overlap, _ = passages.cut
+        preprocessing |= {"chunker": "words", "chunkSize": max_words, "chunkOverlap": overlap}
     return write_manifest(
         folder,
         dataset.key,
         "refs",
-        [(doc_ids[owner[row]], int(number[row]), passages.texts[row]) for row in rows],
+        chunks,
         vectors=np.asarray(vectors)[rows],
         provider=provider,
         input_root=dataset.name,
-        preprocessing={"loader": dataset.card.loader if dataset.card else "beir"} | cut,
+        preprocessing=preprocessing,
     )
-
-
-SHOWN = ("full", "bm25", "dense", "random")
-SHOWN_MEASURES = ("nDCG@10", "RR@10", "AP", "R@10")
-SHOWN_RANKS = 10
-OPENINGS = (160, 80)  # characters of a document; the second where room is short
-
-
-def question_items(study, systems=SHOWN, most_bytes=MOST_BYTES):
-    """Collect what a reader needs to judge single questions; those on which systems differ least are left out first."""
-    systems = [name for name in systems if name in study.results]
-    tested = [name for name in systems if name not in study.controls]
-    queries, asked = (study.dataset.queries[column].tolist() for column in ("query_id", "text"))
-    runs = {name: study.results[name].run(queries) for name in systems}
-    tops = {
-        name: [list(run[query])[:SHOWN_RANKS] for query in queries] for name, run in runs.items()
-    }
-    measures = [name for name in SHOWN_MEASURES if name in study.scores]
-    values = np.stack(
-        [study.scores[name].reindex(queries)[systems].to_numpy(float) for name in measures], 2
-    )
-    scores = study.scores["nDCG@10"].reindex(queries)[tested]
-    spread = (scores.max(axis=1) - scores.min(axis=1)).fillna(0).to_numpy()
-    order = np.argsort(-spread, kind="stable").tolist()
-    shown = may_show(study.dataset.card)
-
-    def collect(rows, opening):
-        places, opened, items = {}, set(), []
-
-        def numbered(documents):
-            return [places.setdefault(document, len(places)) for document in documents]
-
-        for row in rows:
-            query = queries[row]
-            relevant = [
-                doc for doc, grade in study.dataset.qrels.get(query, {}).items() if grade > 0
-            ]
-            opened.update(relevant, *(tops[name][row] for name in tested))
-            items.append(
-                {
-                    "id": query,
-                    "text": one_line(asked[row]) if "items" in shown else None,
-                    "relevant": numbered(relevant),
-                    "scores": [
-                        [round(v, 3) if math.isfinite(v) else None for v in s]
-                        for s in values[row].tolist()
-                    ],
-                    "top": [numbered(tops[name][row]) for name in systems],
-                }
-            )
-        texts = study.dataset.documents.set_index("doc_id")["text"]
-        # A judged document that the collection lacks has an id and no opening.
-        seen = opened.intersection(texts.index) if "documents" in shown else set()
-        return {
-            "kind": "questions",
-            "dataset": study.dataset.name,
-            "card": study.dataset.card.key if study.dataset.card else None,
-            "texts": sorted(shown),
-            "systems": systems,
-            "controls": [name for name in systems if name in study.controls],
-            "measures": measures,
-            "depth": SHOWN_RANKS,
-            "asked": len(queries),
-            "documents": [
-                [name, one_line(texts[name], opening) if name in seen else None] for name in places
-            ],
-            "items": items,
-        }
-
-    return items_within(collect, order, OPENINGS, most_bytes)

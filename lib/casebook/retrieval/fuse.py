@@ -1,19 +1,26 @@
 """Fusion of several ranked lists per query, and maximal marginal relevance.
 
-Cormack, Clarke and Buettcher (2009), Reciprocal rank fusion outperforms Condorcet and individual rank learning methods,
-SIGIR. Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking, SIGIR.
+Cormack, Clarke and Buettcher (2009), Reciprocal rank fusion outperforms Condorcet and individual
+rank learning methods, SIGIR. Carbonell and Goldstein (1998), The use of MMR, diversity-based
+reranking, SIGIR.
 """
 
 import numpy as np
 
 from casebook.errors import InputError
-from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_depth, stack
+from casebook.retrieval.ranked import (
+    ABSENT,
+    RankedLists,
+    best_first,
+    positive_depth,
+    rank_entries,
+    stack,
+)
 
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
-_FUSED_TOGETHER, _PICKED_TOGETHER = (
-    256,
-    16,
-)  # queries whose lists or vectors stay in the processor's cache
+# Queries at a time, so that their lists, or their vectors, stay in the cache of the processor.
+_FUSION_BLOCK = 256
+_MMR_BLOCK = 16
 
 
 def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
@@ -33,18 +40,19 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     Returns
     -------
     RankedLists
-        Every document of any list. Scores lie above 0, up to the sum of the weights over ``k + 1``. Ties go to the
-        better best rank, then to the lower position.
+        Every document of any list. Scores lie above 0, up to the sum of the weights over ``k + 1``.
+        Ties go to the better best rank, then to the lower position.
 
     Raises
     ------
     InputError
-        If there is no list, the lists have different queries, or a constant or weight is out of range.
+        If there is no list, the lists have different queries, or a constant or weight is out of
+        range.
 
     References
     ----------
-    Cormack, Clarke and Buettcher (2009), Reciprocal rank fusion outperforms Condorcet and individual rank learning
-    methods, SIGIR.
+    Cormack, Clarke and Buettcher (2009), Reciprocal rank fusion outperforms Condorcet and
+    individual rank learning methods, SIGIR.
 
     Examples
     --------
@@ -58,110 +66,121 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
     if depth is not None:
         lists = [entry.truncate(depth) for entry in lists]
-    return _sum_by_id(
-        lists,
-        [
-            np.broadcast_to(weight[:, None] / (k + np.arange(1.0, entry.shape[1] + 1)), entry.shape)
-            for entry, weight in zip(lists, weights, strict=True)
-        ],
-    )
+    values = []
+    for entry, weight in zip(lists, weights, strict=True):
+        ranks = np.arange(1.0, entry.shape[1] + 1)
+        values.append(np.broadcast_to(weight[:, None] / (k + ranks), entry.shape))
+    return _sum_by_document(lists, values)
 
 
 def weighted_sum(lists, weights=None):
     """Fuse ranked lists by the weighted sum of their scores, each list's scaled to [0, 1]."""
     lists, weights = _checked(lists, weights)
-    pairs = zip(lists, weights, strict=True)
-    return _sum_by_id(
-        lists, [weight[:, None] * min_max(entry.scores, entry.ids >= 0) for entry, weight in pairs]
-    )
+    values = []
+    for entry, weight in zip(lists, weights, strict=True):
+        values.append(weight[:, None] * min_max(entry.scores, entry.ids >= 0))
+    return _sum_by_document(lists, values)
 
 
 def standardised_sum(lists, weights=None, pool=50, depth=100):
-    """Fuse by the weighted sum of z-scores over all documents that any list has among its first `pool`.
+    """Fuse by the weighted sum of z-scores over all documents among the first `pool` of any list.
 
-    A document that a list lacks gets the list's lowest score, or 0 if that is lower and the list is not full.
+    A document that a list lacks gets the list's lowest score, or 0 if that is lower and the list is
+    not full.
     """
     lists, weights = _checked(lists, weights)
     lists = [entry.truncate(depth) for entry in lists]
     ids = reciprocal_rank_fusion(lists, depth=pool).ids
-    total, best = np.zeros(ids.shape), np.full(ids.shape, np.inf)
+    total = np.zeros(ids.shape)
+    best_ranks = np.full(ids.shape, np.inf)
     for entry, weight in zip(lists, weights, strict=True):
-        last = np.where(entry.ids >= 0, entry.scores, np.inf).min(1, initial=np.inf)
-        floor = np.where(entry.lengths < depth, np.minimum(last, 0.0), last)[:, None]
-        own = entry.scores_of(ids)
-        own = np.where(np.isnan(own), floor, own)
-        total += weight[:, None] * z_scores(RankedLists(ids, np.where(ids >= 0, own, -np.inf)))
-        best = np.fmin(best, entry.ranks_of(ids))
+        scores = entry.scores_of(ids)
+        scores = np.where(np.isnan(scores), _lowest_scores(entry, depth)[:, None], scores)
+        scores = np.where(ids >= 0, scores, -np.inf)
+        total += weight[:, None] * z_scores(RankedLists(ids, scores))
+        best_ranks = np.fmin(best_ranks, entry.ranks_of(ids))
     total = np.where(ids >= 0, np.round(total, _DECIMALS), -np.inf)
-    return best_first(ids, total, best)
+    return best_first(ids, total, best_ranks)
+
+
+def _lowest_scores(lists, depth):
+    """Score of documents that a list lacks [Q]."""
+    scores = np.where(lists.ids >= 0, lists.scores, np.inf)
+    lowest = scores.min(axis=1, initial=np.inf)
+    return np.where(lists.lengths < depth, np.minimum(lowest, 0.0), lowest)
 
 
 def z_scores(lists):
-    """Bring the scores of each list to mean 0 and deviation 1 over its own entries; 0 in the padding."""
-    filled, count = lists.ids >= 0, np.maximum(lists.lengths, 1)[:, None]
+    """Bring the scores of each list to mean 0 and deviation 1; 0 in the padding."""
+    filled = lists.ids >= 0
+    n = np.maximum(lists.lengths, 1)[:, None]
     scores = np.where(filled, lists.scores, 0.0)
-    centred = np.where(filled, scores - scores.sum(1, keepdims=True) / count, 0.0)
-    spread = np.sqrt((centred**2).sum(1, keepdims=True) / count)
-    return centred / np.where(spread > 0, spread, 1.0)
+    mean = scores.sum(axis=1, keepdims=True) / n
+    centred = np.where(filled, scores - mean, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=1, keepdims=True) / n)
+    return centred / np.where(deviation > 0, deviation, 1.0)
 
 
 def min_max(scores, filled):
     """Scale each row to [0, 1] over the entries that count; equal scores become 1."""
-    low = np.where(filled, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
-    shifted = np.subtract(scores, low, out=np.zeros(np.shape(scores)), where=filled)
+    lowest = np.where(filled, scores, np.inf).min(axis=1, keepdims=True, initial=np.inf)
+    shifted = np.subtract(scores, lowest, out=np.zeros(np.shape(scores)), where=filled)
     span = shifted.max(axis=1, keepdims=True, initial=0.0)
-    return np.where(span > 0, shifted / np.where(span > 0, span, 1.0), np.where(filled, 1.0, 0.0))
+    scaled = shifted / np.where(span > 0, span, 1.0)
+    return np.where(span > 0, scaled, np.where(filled, 1.0, 0.0))
 
 
 def _checked(lists, weights):
+    """Lists of the same queries, and their weights [lists, 1 or Q]."""
     lists = list(lists)
     if len({entry.shape[0] for entry in lists}) != 1:
         raise InputError("fusion needs at least one ranked list, and all of the same queries")
-    weights = np.ones(len(lists)) if weights is None else np.asarray(weights, float)
+    if weights is None:
+        weights = np.ones(len(lists))
+    weights = np.asarray(weights, float)
     fits = weights.shape in ((len(lists),), (len(lists), lists[0].shape[0]))
-    if (
-        not fits
-        or not (np.isfinite(weights) & (weights >= 0)).all()
-        or (weights.size and not weights.any())
-    ):
+    valid = (np.isfinite(weights) & (weights >= 0)).all()
+    all_zero = weights.size and not weights.any()
+    if not fits or not valid or all_zero:
         raise InputError(
             f"fusion of {len(lists)} lists needs as many weights, at least 0 and not all 0"
         )
     return lists, weights.reshape(len(lists), -1)
 
 
-def _sum_by_id(lists, parts):
-    """Add up the parts of each document of each query and rank the sums: best first, then by best rank, then by id."""
+def _sum_by_document(lists, values):
+    """Add up the values of each document of each query, and rank the sums.
+
+    Best first; equal ones by the best rank in any list, then by position.
+    """
     ranks = np.concatenate([np.arange(entry.shape[1]) for entry in lists])
-    # Parts of a document are added best rank first, so that the same ranks in other lists give the same sum to the last
-    # bit, and a tie stays a tie.
+    # Values of a document are added best rank first, so that the same ranks in other lists give the
+    # same sum to the last bit, and a tie stays a tie.
     columns = np.argsort(ranks, kind="stable")
+    ranks = ranks[columns]
     ids = np.concatenate([entry.ids for entry in lists], axis=1)[:, columns]
-    values = np.concatenate(parts, axis=1)[:, columns]
-    blocks = [
-        slice(start, start + _FUSED_TOGETHER) for start in range(0, len(ids), _FUSED_TOGETHER)
-    ]
-    return stack(
-        [_ranked_sums(ids[block], values[block], ranks[columns]) for block in blocks or [slice(0)]]
-    )
+    values = np.concatenate(values, axis=1)[:, columns]
+    blocks = []
+    for start in range(0, len(ids), _FUSION_BLOCK):
+        block = slice(start, start + _FUSION_BLOCK)
+        blocks.append(_ranked_sums(ids[block], values[block], ranks))
+    return stack(blocks) if blocks else RankedLists.empty(0)
 
 
 def _ranked_sums(ids, values, ranks):
-    rows, places = np.nonzero(ids >= 0)
-    if not rows.size:
+    rows, columns = np.nonzero(ids >= 0)
+    if rows.size == 0:
         return RankedLists.empty(len(ids))
-    # One number for query, document and place, whose order is that of all three.
-    documents, width = ids.max() + 1, ids.shape[1]
-    keys, places = np.divmod(
-        np.sort((rows * documents + ids[rows, places]) * width + places), width
-    )
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    totals = np.add.reduceat(values[keys // documents, places], starts)
-    rows, ids = np.divmod(keys[starts], documents)
-    order = np.lexsort(
-        (ranks[places[starts]], -totals, rows)
-    )  # stable: equal ones stay in the order of their ids
-    return RankedLists.of(rows[order], ids[order], totals[order], len(values))
+    # One number for query, document and column, whose order is that of all three.
+    n_documents = ids.max() + 1
+    n_columns = ids.shape[1]
+    keys = (rows * n_documents + ids[rows, columns]) * n_columns + columns
+    pairs, columns = np.divmod(np.sort(keys), n_columns)
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    totals = np.add.reduceat(values[pairs // n_documents, columns], starts)
+    rows, documents = np.divmod(pairs[starts], n_documents)
+    best_ranks = ranks[columns[starts]]
+    return rank_entries(rows, documents, totals, len(values), ranks=best_ranks)
 
 
 def maximal_marginal_relevance(
@@ -189,8 +208,9 @@ def maximal_marginal_relevance(
     order : ndarray of int, shape [Q, k]
         Columns in the order of picking, -1 where none is left; ties go to the earlier candidate.
     values : ndarray of float, shape [Q, k]
-        ``lambda_ * relevance - (1 - lambda_) * redundancy`` when picked, -inf where none is left. Values of
-        different picks are not comparable; the first one has ``lambda_`` times its relevance.
+        ``lambda_ * relevance - (1 - lambda_) * redundancy`` when picked, -inf where none is left.
+        Values of different picks are not comparable; the first one has ``lambda_`` times its
+        relevance.
 
     Raises
     ------
@@ -199,8 +219,8 @@ def maximal_marginal_relevance(
 
     References
     ----------
-    Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking for reordering documents and producing
-    summaries, SIGIR.
+    Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking for reordering
+    documents and producing summaries, SIGIR.
 
     Examples
     --------
@@ -208,7 +228,9 @@ def maximal_marginal_relevance(
     >>> maximal_marginal_relevance([[1.0, 0.9, 0.5]], copies, k=2)[0].tolist()
     [[0, 2]]
     """
-    relevance, vectors, k = np.asarray(relevance, float), np.asarray(vectors), positive_depth(k)
+    relevance = np.asarray(relevance, float)
+    vectors = np.asarray(vectors)
+    k = positive_depth(k)
     if not 0 <= lambda_ <= 1:
         raise InputError(f"lambda of marginal relevance must be in [0, 1], got {lambda_}")
     if candidates is None:
@@ -220,38 +242,50 @@ def maximal_marginal_relevance(
         raise InputError(
             f"relevance {relevance.shape} and vectors {vectors.shape} do not fit, or it holds NaN"
         )
-    valid = relevance > -np.inf
-    valid = valid if candidates is None else valid & (candidates >= 0)
-    relevance = np.where(
-        valid, min_max(relevance, valid) if scale_relevance else relevance, -np.inf
-    )
-    order, values = np.full((len(relevance), k), ABSENT), np.full((len(relevance), k), -np.inf)
-    for start in range(0, len(relevance), _PICKED_TOGETHER):
-        block = slice(start, start + _PICKED_TOGETHER)
-        chosen = vectors[block] if candidates is None else vectors[np.maximum(candidates[block], 0)]
-        order[block], values[block] = _picked(relevance[block], chosen, lambda_, k)
+    available = relevance > -np.inf
+    if candidates is not None:
+        available &= candidates >= 0
+    if scale_relevance:
+        relevance = min_max(relevance, available)
+    relevance = np.where(available, relevance, -np.inf)
+    order = np.full((len(relevance), k), ABSENT)
+    values = np.full((len(relevance), k), -np.inf)
+    for start in range(0, len(relevance), _MMR_BLOCK):
+        block = slice(start, start + _MMR_BLOCK)
+        if candidates is None:
+            vectors_of_block = vectors[block]
+        else:
+            vectors_of_block = vectors[np.maximum(candidates[block], 0)]
+        order[block], values[block] = _picks(relevance[block], vectors_of_block, lambda_, k)
     return order, values
 
 
-def _picked(relevance, vectors, lambda_, k):
-    """Run the greedy selection for one block of queries."""
-    queries, pool = relevance.shape
-    order, values = np.full((queries, k), ABSENT), np.full((queries, k), -np.inf)
-    rows, norms = np.arange(queries), np.sqrt(np.einsum("qcd,qcd->qc", vectors, vectors))
+def _picks(relevance, vectors, lambda_, k):
+    """Pick candidates one by one, for a block of queries: columns and values [Q, k]."""
+    n_queries, n_candidates = relevance.shape
+    order = np.full((n_queries, k), ABSENT)
+    values = np.full((n_queries, k), -np.inf)
+    rows = np.arange(n_queries)
+    norms = np.sqrt(np.einsum("qcd,qcd->qc", vectors, vectors))
     norms = np.where(norms > 0, norms, np.inf)
-    gain = lambda_ * relevance if lambda_ else np.where(relevance > -np.inf, 0.0, -np.inf)
-    redundancy = np.full((queries, pool), -np.inf)
-    choice, value = relevance, gain  # the first pick is the most relevant one, whatever lambda is
-    for step in range(min(k, pool)):
-        pick = choice.argmax(axis=1)
+    redundancy = np.full((n_queries, n_candidates), -np.inf)
+    if lambda_ > 0:
+        gain = lambda_ * relevance
+    else:
+        gain = np.where(relevance > -np.inf, 0.0, -np.inf)
+    for step in range(min(k, n_candidates)):
+        if step == 0:  # the most relevant one, whatever lambda is
+            marginal_gain = gain
+            pick = relevance.argmax(axis=1)
+        else:
+            marginal_gain = gain - (1 - lambda_) * redundancy
+            pick = marginal_gain.argmax(axis=1)
         order[:, step] = np.where(gain[rows, pick] > -np.inf, pick, ABSENT)
-        values[:, step] = value[rows, pick]
+        values[:, step] = marginal_gain[rows, pick]
         gain[rows, pick] = -np.inf
-        picked = vectors[rows, pick] / norms[rows, pick, None]
-        np.maximum(
-            redundancy, np.matmul(vectors, picked[:, :, None])[:, :, 0] / norms, out=redundancy
-        )
-        choice = value = gain - (1 - lambda_) * redundancy
+        direction = vectors[rows, pick] / norms[rows, pick, None]
+        cosines = np.matmul(vectors, direction[:, :, None])[:, :, 0] / norms
+        np.maximum(redundancy, cosines, out=redundancy)
     if np.isnan(redundancy).any():
         raise InputError("a candidate vector holds NaN: check the embeddings")
     return order, values

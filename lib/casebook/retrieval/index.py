@@ -25,8 +25,8 @@ MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 class CorpusIndex:
     """Documents (``doc_id``, ``text``, metadata) with an encoder; parts are built on first use.
 
-    With `remember_scores` the late-interaction score of each pair of query and document is kept,
-    for experiments that put the same queries through many settings.
+    With `remember_scores` late-interaction scores of queries and documents stay in memory, for
+    experiments that run the same queries with many settings.
     """
 
     def __init__(self, documents, encoder=None, remember_scores=False):
@@ -110,7 +110,7 @@ class Passages:
 
     @cached_property
     def chunks(self):
-        """Texts with their documents and places, cut so that the encoder reads each whole."""
+        """Passages, none of them longer than the encoder reads."""
         texts = self.index.texts
         if self.cut is None:
             rows = np.arange(len(texts))
@@ -178,7 +178,7 @@ Chunks = namedtuple("Chunks", "texts owner start end")
 
 
 def chunk_documents(texts, max_words=130, overlap=40, encoder=None):
-    """Cut documents into overlapping windows of words, each read whole by an encoder."""
+    """Cut documents into overlapping windows of words that fit the limit of an encoder."""
     assert 0 <= overlap < max_words
     spans = []
     for owner, text in enumerate(texts):
@@ -204,7 +204,7 @@ def _windows(text, max_words, overlap, encoder):
     done = 0
     while done < len(words):
         end = _window_end(words, begin, min(begin + max_words, len(words)), fits)
-        if end <= done:  # nothing new beside the shared words: share fewer
+        if end <= done:  # no new word: let the windows share fewer
             begin += 1
             continue
         yield words[begin][0], words[end - 1][1]
@@ -226,8 +226,11 @@ def _window_end(words, begin, end, fits):
         end = begin + 1
     longer = range(begin + 1, end)
     start = words[begin][0]
-    n_fitting = bisect.bisect_left(longer, True, key=lambda word: not fits(start, words[word][1]))
-    return begin + 1 + n_fitting
+
+    def is_too_long(last_word):
+        return not fits(start, words[last_word][1])
+
+    return begin + 1 + bisect.bisect_left(longer, True, key=is_too_long)
 
 
 def most_central(chunks, limit):
@@ -254,7 +257,7 @@ def most_central(chunks, limit):
 
 
 class WindowedQueries(EncoderWrapper):
-    """Encoder that reads a query beyond its limit in windows; all else is as the encoder has it."""
+    """Encoder that reads a query beyond its limit in windows, and all other texts as before."""
 
     def encode_queries(self, texts):
         """Vectors of length 1 [n, D]; of a long query the mean over its windows."""
@@ -262,7 +265,7 @@ class WindowedQueries(EncoderWrapper):
         vectors = self.encoder.encode_queries(windows)
         starts = np.cumsum(sizes) - sizes
         means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
-        # Others keep their vectors to the last bit.
+        # Short queries keep their vectors to the last bit.
         return np.where((sizes == 1)[:, None], vectors[starts], means)
 
     def token_vectors(self, texts, role="document"):

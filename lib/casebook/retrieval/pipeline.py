@@ -28,7 +28,7 @@ from casebook.retrieval.ranked import ABSENT, RankedLists, best_first, positive_
 from casebook.retrieval.rerank import agreement_weights, combine
 from casebook.retrieval.settings import PipelineConfig, config_for
 
-DEPTH = 100
+EVALUATION_DEPTH = 100
 # Lists that also match other words lose weight as queries grow: by this power of the semantic
 # weight.
 _WEIGHT_POWERS = {"bm25_stemmed": 1.0, "dense": 0.5}
@@ -104,7 +104,9 @@ class HybridRetriever:
         """
         return self.retrieve_many([query], top_k, filters, depth=1).hits(0)
 
-    def retrieve_many(self, queries, top_k=None, filters=None, candidates=None, depth=DEPTH):
+    def retrieve_many(
+        self, queries, top_k=None, filters=None, candidates=None, depth=EVALUATION_DEPTH
+    ):
         """Retrieve documents for many queries.
 
         Parameters
@@ -163,9 +165,9 @@ class HybridRetriever:
         )
 
     def _run(self, batch, costs):
-        """Put queries through the stages: the lists of each, and passages that decide documents."""
+        """Run the stages: the lists of each, and the passages that decided the documents."""
         config = self.config
-        # Queries of which more than their words counts: the others need no encoder.
+        # Queries without a weight of semantic evidence need no encoder.
         semantic = batch.part(np.flatnonzero(batch.weights))
         with _timed(costs, "index"):
             reranker, engines = self._prepared(semantic)
@@ -228,7 +230,7 @@ class HybridRetriever:
         return config.semantic_weight(self.index.encoder().count_tokens(queries))
 
     def _prepared(self, semantic):
-        """Build what the stages need: the reranker, and by list the passages and their index."""
+        """Build what the stages need: the reranker, and for each list its passages and index."""
         config = self.config
         if not semantic.queries:
             return None, {name: self._engine(name) for name in config.lists if name == "bm25"}
@@ -257,36 +259,38 @@ class HybridRetriever:
         return self.index.encoder(self.config.query_reading).encode_queries(semantic.queries)
 
     def _first_stage(self, name, engine, batch, vectors):
-        """One list of each query, and the passages that decided; None where no passage did."""
+        """One list of each query, and the passage that decided each document, or None."""
         if engine is None:
             return _control_list(name, batch, len(self.index), self.config.seed), None
         passages, index = engine
         queries = vectors if name == "dense" else batch.queries
-        lists, winners = _documents(index, queries, passages.owner, batch, len(self.index))
-        # Whole documents, where the pipeline cuts them into passages, decide nothing.
-        return lists, winners if passages is self._passages else None
+        lists, best_passages = _search_documents(
+            index, queries, passages.owner, batch, len(self.index)
+        )
+        # A search of whole documents says nothing about their passages.
+        return lists, best_passages if passages is self._passages else None
 
     def _fused(self, stages, semantic, depth):
-        """Fuse first-stage lists cut at some depth; queries of words alone keep their BM25 list."""
+        """Fuse first-stage lists; queries without semantic evidence keep their BM25 list."""
         config = self.config
-        lists = [stages[name].truncate(depth) for name in config.lists]
+        lists = [stages[name] for name in config.lists]
         if len(lists) == 1:
-            return lists[0]
+            return lists[0].truncate(depth)
         weights = np.array(
             [
                 weight * semantic.weights ** _WEIGHT_POWERS.get(name, 0.0)
                 for name, weight in zip(config.lists, config.weights, strict=True)
             ]
         )
-        parts = [entry.take(semantic.rows) for entry in lists]
+        of_words = stages.get("bm25", lists[0]).truncate(depth)
+        lists = [entry.take(semantic.rows) for entry in lists]
         if config.fusion == "standardised":
-            uncut = [stages[name].take(semantic.rows) for name in config.lists]
-            fused = standardised_sum(uncut, weights, depth, max(depth, 2 * config.pool))
+            fused = standardised_sum(lists, weights, depth, max(depth, 2 * config.pool))
         elif config.fusion == "weighted_sum":
-            fused = weighted_sum(parts, weights)
+            fused = weighted_sum([entry.truncate(depth) for entry in lists], weights)
         else:
-            fused = reciprocal_rank_fusion(parts, config.rrf_k, weights=weights)
-        return stages.get("bm25", lists[0]).truncate(depth).replace(semantic.rows, fused)
+            fused = reciprocal_rank_fusion(lists, config.rrf_k, depth, weights)
+        return of_words.replace(semantic.rows, fused)
 
     def _diversify(self, stages, semantic, vectors):
         """Pick documents by marginal relevance over the passages nearest to the query."""
@@ -344,7 +348,7 @@ class HybridRetriever:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some queries of a call: their rows in it, and what every stage has to know of them."""
+    """Some queries of a call, with their rows in it, and what every stage needs of them."""
 
     rows: np.ndarray
     queries: list
@@ -369,7 +373,7 @@ def _checked_queries(queries):
     return queries
 
 
-def _documents(index, queries, owner, batch, n_documents):
+def _search_documents(index, queries, owner, batch, n_documents):
     """Search passages until there are enough documents, each at its best one."""
     mask = None
     available = n_documents
@@ -382,10 +386,10 @@ def _documents(index, queries, owner, batch, n_documents):
         fetch *= _OVERSAMPLING
     while True:
         lists = index.search(queries, min(fetch, len(owner)), mask)
-        documents, winners = ranked.collapse(lists, owner)
+        documents, best_passages = ranked.collapse(lists, owner)
         exhausted = lists.lengths < min(fetch, len(owner))
         if fetch >= len(owner) or ((documents.lengths >= target) | exhausted).all():
-            return documents.truncate(batch.depth), winners[:, : batch.depth]
+            return documents.truncate(batch.depth), best_passages[:, : batch.depth]
         fetch *= 2
 
 
@@ -393,14 +397,16 @@ def _control_list(name, batch, n_documents, seed):
     """Rank without reading: in random order, or in that of the collection."""
     ids = np.full((len(batch.queries), min(batch.depth, n_documents)), ABSENT)
     for row, query in enumerate(batch.queries):
-        allowed = np.arange(n_documents)
+        documents = np.arange(n_documents)
         if batch.allowed is not None:
-            allowed = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
+            # One mask of all queries, or one of each.
+            documents = np.flatnonzero(batch.allowed[row % len(batch.allowed)])
         if name == "random":
             digest = hashlib.sha256(query.encode()).digest()
-            allowed = np.random.default_rng([seed, int.from_bytes(digest[:8])]).permutation(allowed)
-        allowed = allowed[: ids.shape[1]]
-        ids[row, : len(allowed)] = allowed
+            rng = np.random.default_rng([seed, int.from_bytes(digest[:8])])
+            documents = rng.permutation(documents)
+        documents = documents[: ids.shape[1]]
+        ids[row, : len(documents)] = documents
     scores = 0.0 if name == "constant" else -np.arange(1.0, ids.shape[1] + 1)
     return RankedLists(ids, np.where(ids >= 0, scores, -np.inf))
 
@@ -408,9 +414,9 @@ def _control_list(name, batch, n_documents, seed):
 def _deciding_passages(final, sources):
     """Passage that decided each document: that of the first source which has one."""
     passages = np.full(final.shape, ABSENT)
-    for rows, documents, winners in sources:
+    for rows, documents, best_passages in sources:
         columns = documents.columns_of(final.ids[rows])
-        candidates = np.take_along_axis(winners, np.maximum(columns, 0), axis=1)
+        candidates = np.take_along_axis(best_passages, np.maximum(columns, 0), axis=1)
         undecided = (passages[rows] < 0) & (columns >= 0)
         passages[rows] = np.where(undecided, candidates, passages[rows])
     return passages

@@ -1,4 +1,4 @@
-"""Ranked lists of many queries as two arrays, how they are made, and what they may hold.
+"""Ranked lists of many queries as two arrays, and filters on the documents that they may hold.
 
 One tie rule holds everywhere: higher score first, then lower position in the indexed collection,
 so that a list depends on its scores alone and never on a sort routine.
@@ -200,6 +200,10 @@ def to_run(lists, query_ids, doc_ids):
     }
 
 
+def _is_not_in(values, excluded):
+    return ~values.isin(excluded)
+
+
 _OPERATORS = {
     "eq": operator.eq,
     "ne": operator.ne,
@@ -208,7 +212,7 @@ _OPERATORS = {
     "gte": operator.ge,
     "lte": operator.le,
     "in": pd.Series.isin,
-    "not_in": lambda values, excluded: ~values.isin(excluded),
+    "not_in": _is_not_in,
 }
 
 

@@ -8,6 +8,8 @@ decided it. To add one, put into `RERANKERS` what builds it from the collection'
 ``HybridRetriever(..., reranker="mine")``.
 """
 
+import functools
+
 import numpy as np
 
 from casebook.errors import InputError
@@ -16,26 +18,26 @@ from casebook.retrieval.fuse import z_scores
 from casebook.retrieval.ranked import RankedLists, best_first
 
 CROSS_ENCODER = "cross-encoder:"
-RERANKS = "(query, texts) -> scores"
+RERANKER_SIGNATURE = "(query, texts) -> scores"
 _DECIMALS = 9  # sums over more or less padding differ in their last bits
 
 
-def _late_interaction(weighting):
+def _late_interaction(passages, query_reading, weighting):
     """MaxSim over the tokens of all of a document's passages."""
+    from casebook.models.rerankers import MaxSimReranker, RememberedScores
 
-    def build(passages, query_reading):
-        from casebook.models.rerankers import MaxSimReranker, RememberedScores
+    reranker = MaxSimReranker(
+        passages.index.encoder(query_reading), passages.texts, passages.owner, weighting
+    )
+    # One pass over a small collection gives tokens, and pooled vectors for the dense list.
+    reranker.prepare()
+    if passages.index.remember_scores:
+        reranker = RememberedScores(reranker)
 
-        reranker = MaxSimReranker(
-            passages.index.encoder(query_reading), passages.texts, passages.owner, weighting
-        )
-        # One pass over a small collection gives tokens, and pooled vectors for the dense list.
-        reranker.prepare()
-        if passages.index.remember_scores:
-            reranker = RememberedScores(reranker)
-        return lambda queries, documents, nearest: reranker.scores(queries, documents)
+    def rerank(queries, documents, nearest):
+        return reranker.scores(queries, documents)
 
-    return build
+    return rerank
 
 
 def _pass_through(passages, query_reading):
@@ -50,8 +52,8 @@ def _pass_through(passages, query_reading):
 
 #: What builds a reranker from passages, by name.
 RERANKERS = {
-    "maxsim": _late_interaction("idf"),
-    "maxsim-mean": _late_interaction("mean"),
+    "maxsim": functools.partial(_late_interaction, weighting="idf"),
+    "maxsim-mean": functools.partial(_late_interaction, weighting="mean"),
     "pass-through": _pass_through,
 }
 
@@ -59,24 +61,28 @@ RERANKERS = {
 def build_reranker(name, passages, query_reading="truncated"):
     """Build a reranker of `RERANKERS`, or a cross-encoder or plugin that reads nearest passages."""
     if is_plugin(name):
-        return _plugged(name, passages.texts)
+        return _plugin_reranker(name, passages.texts)
     if not name.startswith(CROSS_ENCODER):
         return RERANKERS[name](passages, query_reading)
     from casebook.models.rerankers import CrossEncoderReranker
 
     model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts)
-    return lambda queries, documents, nearest: (model.scores(queries, nearest), nearest)
+
+    def rerank(queries, documents, nearest):
+        return model.scores(queries, nearest), nearest
+
+    return rerank
 
 
 def load_reranker(name):
-    """Import a reranker of the user's own: ``(query, texts) -> scores``, or a class of such."""
-    reranker = callable_plugin(name, RERANKS)
+    """Import a reranker of the user, ``(query, texts) -> scores``, or a class of them."""
+    reranker = callable_plugin(name, RERANKER_SIGNATURE)
     if isinstance(reranker, type):
-        return instance(name, reranker, RERANKS)
+        return instance(name, reranker, RERANKER_SIGNATURE)
     return reranker
 
 
-def _plugged(name, texts):
+def _plugin_reranker(name, texts):
     score = load_reranker(name)
 
     def rerank(queries, documents, nearest):

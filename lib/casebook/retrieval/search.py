@@ -1,7 +1,7 @@
-"""The two kinds of first-stage search: BM25 over bm25s, with stemmers, and nearest vectors over faiss.
+"""The two kinds of first-stage search: words (BM25, over bm25s) and vectors (cosine, over faiss).
 
-Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond, FnTIR 3(4). Lù (2024), BM25S,
-arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
+Robertson and Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond, FnTIR 3(4).
+Lù (2024), BM25S, arXiv:2407.03618. Douze et al. (2024), The Faiss library, arXiv:2401.08281.
 """
 
 import math
@@ -17,7 +17,6 @@ from bm25s.stopwords import STOPWORDS_EN, STOPWORDS_EN_PLUS
 from casebook.errors import InputError
 from casebook.models.cache import unit_rows
 from casebook.retrieval.ranked import (
-    ABSENT,
     RankedLists,
     as_mask,
     best_first,
@@ -33,8 +32,9 @@ _PDPABENCH = {
     "stemmer": "porter_extended",
     "token_pattern": r"[a-z0-9]+",
 }
-#: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's BM25 baseline.
-#: ``okapi_porter``: of the PDPABench authors (rank_bm25's Okapi, tuned); the untuned one is inside their hybrid.
+#: BM25 settings by name. ``default``: those of bm25s. ``leaderboard``: of the MTEB leaderboard's
+#: BM25 baseline. ``okapi_porter``: of the PDPABench authors (rank_bm25's Okapi, tuned); the untuned
+#: one is inside their hybrid.
 PRESETS = {
     "default": {},
     "leaderboard": {"stemmer": "english"},
@@ -45,8 +45,10 @@ _STOP_LISTS = {"en": STOPWORDS_EN, "en_plus": STOPWORDS_EN_PLUS, None: []}
 _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 _OKAPI_EPSILON = 0.25  # of rank_bm25: what a negative idf becomes, as a share of the mean
 
-_NEAR_TIE = 1e-5  # single-precision scores closer than this may be a tie that rounding has split
-_BLOCK_VALUES, _PAIRS = 8_000_000, 4096
+# Scores in single precision that are closer than this may be a tie, which rounding has split.
+_NEAR_TIE = 1e-5
+_SCORES_AT_ONCE = 8_000_000  # of all texts for a block of queries
+_PAIRS_AT_ONCE = 4096
 
 
 class BM25Index:
@@ -60,14 +62,12 @@ class BM25Index:
         b=0.75,
         stopwords="en",
         stemmer=None,
-        token_pattern=None,
+        token_pattern=_TOKEN_PATTERN,
     ):
-        self._tokenising = {
-            "token_pattern": token_pattern or _TOKEN_PATTERN,
-            "stopwords": list(_STOP_LISTS[stopwords]),
-            "stemmer": stemmer and stemmer_named(stemmer),
-        }
         self.size = len(texts)
+        self._token_pattern = token_pattern
+        self._stopwords = list(_STOP_LISTS[stopwords])
+        self._stemmer = None if stemmer is None else load_stemmer(stemmer)
         # Double precision: single would make ties of scores that differ.
         self._bm25 = bm25s.BM25(
             k1=k1, b=b, method="lucene" if method == "okapi" else method, dtype="float64"
@@ -81,38 +81,49 @@ class BM25Index:
 
     def search(self, queries, k, allowed=None):
         """Find the texts with the highest positive scores."""
-        mask, tokens = as_mask(allowed), self._tokens(queries)
-        step, parts = max(1, _BLOCK_VALUES // self.size), []
-        for start in range(0, len(tokens), step):
-            block = slice(start, start + step)
+        mask = as_mask(allowed)
+        tokens = self._tokens(queries)
+        block_size = max(1, _SCORES_AT_ONCE // self.size)
+        blocks = []
+        for start in range(0, len(tokens), block_size):
+            block = slice(start, start + block_size)
             scores = np.stack([self._scores(words) for words in tokens[block]])
-            keep = scores > 0
+            retrieved = scores > 0
             if mask is not None:
-                keep &= mask if len(mask) == 1 else mask[block]
-            parts.append(from_scores(np.where(keep, scores, -np.inf), k))
-        return stack(parts or [RankedLists.empty(0)])
+                retrieved &= mask if len(mask) == 1 else mask[block]
+            blocks.append(from_scores(np.where(retrieved, scores, -np.inf), k))
+        return stack(blocks) if blocks else RankedLists.empty(0)
 
     def weights(self):
         """Weight of each word in each text, sparse [N, V]."""
-        parts = self._bm25.scores
-        shape = self.size, len(parts["indptr"]) - 1
-        return scipy.sparse.csc_array(
-            (parts["data"], parts["indices"], parts["indptr"]), shape=shape
-        ).tocsr()
+        scores = self._bm25.scores
+        matrix = scipy.sparse.csc_array(
+            (scores["data"], scores["indices"], scores["indptr"]),
+            shape=(self.size, len(scores["indptr"]) - 1),
+        )
+        return matrix.tocsr()
 
     def _tokens(self, texts):
         return bm25s.tokenize(
-            list(texts), **self._tokenising, return_ids=False, show_progress=False
+            list(texts),
+            token_pattern=self._token_pattern,
+            stopwords=self._stopwords,
+            stemmer=self._stemmer,
+            return_ids=False,
+            show_progress=False,
         )
 
     def _scores(self, words):
-        known = self._bm25.get_tokens_ids(words)
-        return self._bm25.get_scores_from_ids(known) if known else np.zeros(self.size)
+        token_ids = self._bm25.get_tokens_ids(words)
+        if not token_ids:
+            return np.zeros(self.size)
+        return self._bm25.get_scores_from_ids(token_ids)
 
 
 def _rescale_to_okapi(index):
     """Exchange Lucene's idf for rank_bm25's in an eagerly scored index, in place."""
-    n, df = index["num_docs"], np.diff(index["indptr"])
+    n = index["num_docs"]
+    df = np.diff(index["indptr"])
     ratio = (n - df + 0.5) / (df + 0.5)
     okapi = np.log(ratio)
     # Summed without rounding, since the order of the words is not reproducible.
@@ -125,7 +136,7 @@ class DenseIndex:
     """Vectors searched by cosine; a pair scores the same whatever else is searched."""
 
     def __init__(self, vectors):
-        self._vectors = _unit(vectors)
+        self._vectors = _unit_vectors(vectors)
         self.size, self.dims = self._vectors.shape
         if not self._vectors.size:
             raise InputError("a dense index needs at least one vector")
@@ -135,47 +146,44 @@ class DenseIndex:
 
     def search(self, query_vectors, k, allowed=None):
         """Find the most similar vectors of every query; exact."""
-        queries = _unit(query_vectors)
+        queries = _unit_vectors(query_vectors)
         if queries.shape[1] != self.dims:
             raise InputError(f"queries have {queries.shape[1]} dimensions, the index {self.dims}")
-        depth, mask = min(positive_depth(k), self.size), as_mask(allowed)
-        if mask is None or len(mask) == 1:
-            return self._settled(
-                queries, depth, np.arange(self.size) if mask is None else np.flatnonzero(mask[0])
-            )
-        return stack(
-            [
-                self._settled(queries[[row]], depth, np.flatnonzero(one))
-                for row, one in enumerate(mask)
-            ]
-        )
+        k = positive_depth(k)
+        mask = as_mask(allowed)
+        if mask is None:
+            return self._search_in(np.arange(self.size), queries, k)
+        if len(mask) == 1:
+            return self._search_in(np.flatnonzero(mask[0]), queries, k)
+        lists = []
+        for row, allowed_of_query in enumerate(mask):
+            lists.append(self._search_in(np.flatnonzero(allowed_of_query), queries[[row]], k))
+        return stack(lists)
 
-    def _settled(self, queries, depth, positions):
-        """Rank some positions in double precision; fetch on where the cut falls into a near tie."""
-        depth = min(depth, positions.size)
-        if depth == 0:
+    def _search_in(self, positions, queries, k):
+        k = min(k, len(positions))
+        if k == 0:
             return RankedLists.empty(len(queries))
-        chosen = None
-        if positions.size < self.size:
-            chosen = faiss.SearchParameters(sel=faiss.IDSelectorBatch(positions))
-        ids, scores = (
-            np.full((len(queries), depth), ABSENT),
-            np.full((len(queries), depth), -np.inf),
-        )
-        open_rows, fetch = np.arange(len(queries)), min(depth + 1, positions.size)
-        while open_rows.size:
-            rough, found = self._index.search(queries[open_rows], fetch, params=chosen)
-            precise = _pair_scores(self._vectors, queries[open_rows], found)
-            settled = best_first(found, precise).truncate(depth)
-            ids[open_rows], scores[open_rows] = settled.ids, settled.scores
-            if fetch == positions.size:
-                break
-            close = rough[:, -1] >= scores[open_rows, -1] - _NEAR_TIE
-            open_rows, fetch = open_rows[close], min(4 * fetch, positions.size)
-        return RankedLists(ids, scores)
+        return self._best(positions, queries, k, n_candidates=min(k + 1, len(positions)))
+
+    def _best(self, positions, queries, k, n_candidates):
+        """Rank candidates of single precision in double; take more where the cut is a near tie."""
+        parameters = None
+        if len(positions) < self.size:
+            parameters = faiss.SearchParameters(sel=faiss.IDSelectorBatch(positions))
+        rough_scores, ids = self._index.search(queries, n_candidates, params=parameters)
+        lists = best_first(ids, _inner_products(self._vectors, queries, ids)).truncate(k)
+        if n_candidates == len(positions):
+            return lists
+        near_tie = np.flatnonzero(rough_scores[:, -1] >= lists.scores[:, -1] - _NEAR_TIE)
+        if near_tie.size == 0:
+            return lists
+        more_candidates = min(4 * n_candidates, len(positions))
+        settled = self._best(positions, queries[near_tie], k, more_candidates)
+        return lists.replace(near_tie, settled)
 
 
-def _unit(vectors):
+def _unit_vectors(vectors):
     """Check vectors, and bring them to unit length; zero stays zero."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
@@ -183,27 +191,35 @@ def _unit(vectors):
     return unit_rows(vectors)
 
 
-def _pair_scores(vectors, queries, ids):
-    """Inner products in double precision, each summed alone."""
-    scores, flat = np.empty(ids.size), ids.ravel()
+def _inner_products(vectors, queries, ids):
+    """Inner products of queries and their candidates in double precision, each summed alone."""
     rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-    for start in range(0, flat.size, _PAIRS):
-        pair = slice(start, start + _PAIRS)
-        scores[pair] = (queries[rows[pair]].astype(np.float64) * vectors[flat[pair]]).sum(axis=1)
+    candidates = ids.ravel()
+    scores = np.empty(ids.size)
+    for start in range(0, ids.size, _PAIRS_AT_ONCE):
+        block = slice(start, start + _PAIRS_AT_ONCE)
+        products = queries[rows[block]].astype(np.float64) * vectors[candidates[block]]
+        scores[block] = products.sum(axis=1)
     return scores.reshape(ids.shape)
 
 
-# Stemmers. PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work means is that
-# of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and irregular words alone and treats
-# final ``y`` after a vowel, ``-ied`` and ``-fully`` differently. Published figures depend on that.
+# PyStemmer's ``porter`` is Porter's own algorithm (1980, Program 14(3)). What most Python work
+# means is that of the Natural Language Toolkit (Bird, Klein and Loper 2009), which leaves short and
+# irregular words alone and treats final ``y`` after a vowel, ``-ied`` and ``-fully`` differently.
+# Published figures depend on that.
+_STEMMERS = ("english", "porter", "porter_extended")
 
 
-def stemmer_named(name):
-    """Look up a stemmer of lists of words."""
-    check_choice("stemmer", name, ("english", "porter", "porter_extended"))
-    if name == "porter_extended":
-        from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
+def load_stemmer(name):
+    """Give a function that stems a list of words."""
+    check_choice("stemmer", name, _STEMMERS)
+    if name != "porter_extended":
+        return Stemmer.Stemmer(name).stemWords
+    from nltk.stem.porter import PorterStemmer  # slow to import, and needed here alone
 
-        stem = PorterStemmer().stem
-        return lambda words: [stem(word) for word in words]
-    return Stemmer.Stemmer(name).stemWords
+    stemmer = PorterStemmer()
+
+    def stem(words):
+        return [stemmer.stem(word) for word in words]
+
+    return stem

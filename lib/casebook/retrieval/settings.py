@@ -22,17 +22,18 @@ _SYSTEMS = read_yaml(Path(__file__).with_name("systems.yml"))
 #: Systems by key: what each changes in the settings, and what it is.
 MODES = {key: (row.get("settings", {}), row["about"]) for key, row in _SYSTEMS.items()}
 #: What readers call the systems.
-NAMES = {key: row["name"] for key, row in _SYSTEMS.items()} | {"full_tuned": "Full pipeline, tuned"}
+SYSTEM_NAMES = {key: row["name"] for key, row in _SYSTEMS.items()}
+SYSTEM_NAMES["full_tuned"] = "Full pipeline, tuned"
 #: Systems of one list and one search, which every other has to beat.
 SIMPLE = ("bm25", "bm25_stemmed", "bm25_chunked", "dense", "dense_chunked")
 #: Systems without a reranker, which the full pipeline has to beat.
 UNRERANKED = (*SIMPLE, "rrf", "rrf_chunked", "fused", "fused_mmr")
 _RENAMED = {"no_mmr": "full", "no_reranker": "fused", "constant_weights": "documented"}
-# Below this weight, encoding a collection would cost minutes and move next to nothing.
+# Below this weight, encoding a collection would take minutes and change next to nothing.
 _SMALLEST_WEIGHT = 0.07
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Above = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Proportion = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Correlation = Annotated[float, Field(ge=-1, le=1)]
 
 
@@ -47,14 +48,14 @@ class PipelineConfig(pydantic.BaseModel):
         Field(min_length=1),
     ] = ("bm25", "bm25_stemmed", "dense")
     fusion: Literal["standardised", "rrf", "weighted_sum"] = "standardised"
-    rrf_k: Above = 20
-    question_tokens: Above | None = 64  # from which on a query counts as long
+    rrf_k: Positive = 20
+    question_tokens: Positive | None = 64  # from which on a query counts as long
     # Of a query beyond its limit the encoder reads what comes before the limit, or windows whose
     # vectors are averaged.
     query_reading: Literal["truncated", "windows"] = "truncated"
     pool: PositiveInt = 50  # documents of each list that are fused
     mmr: bool = False
-    mmr_lambda: Share = 0.7
+    mmr_lambda: Proportion = 0.7
     # Documents that the reranker reads; marginal relevance keeps as many.
     mmr_pool: PositiveInt = 50
     # Or maxsim-mean, pass-through, cross-encoder:NAME, module:object.
@@ -79,7 +80,7 @@ class PipelineConfig(pydantic.BaseModel):
 
     @pydantic.field_validator("lists", "agreement", mode="before")
     @classmethod
-    def _tuple(cls, value):
+    def _as_tuple(cls, value):
         if isinstance(value, str):
             return (value,)
         if isinstance(value, list):
@@ -88,7 +89,7 @@ class PipelineConfig(pydantic.BaseModel):
 
     @pydantic.field_validator("reranker")
     @classmethod
-    def _known(cls, name):
+    def _check_reranker(cls, name):
         if name is None or name == "none":
             return None
         if "/" in name and not name.startswith(CROSS_ENCODER):
@@ -100,7 +101,7 @@ class PipelineConfig(pydantic.BaseModel):
         return name
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self):
+    def _check_consistency(self):
         low, high = self.agreement or (0, 1)
         checks = {
             "lists must be distinct": len(set(self.lists)) == len(self.lists),
@@ -126,7 +127,7 @@ class PipelineConfig(pydantic.BaseModel):
         return [1 / n_bm25 if name.startswith("bm25") else 1.0 for name in self.lists]
 
     def semantic_weight(self, tokens):
-        """Weight of semantic evidence in queries of so many tokens, in [0, 1]; the words' is 1."""
+        """Weight of semantic evidence by length of the query, in [0, 1]; that of words is 1."""
         tokens = np.maximum(np.asarray(tokens), 1)
         if self.question_tokens is None or "bm25" not in self.lists:
             return np.ones(tokens.shape)
@@ -134,9 +135,9 @@ class PipelineConfig(pydantic.BaseModel):
         return np.where(weight < _SMALLEST_WEIGHT, 0.0, weight)
 
 
-def named(system):
-    """Give what readers call a system; one of the user's own keeps its name."""
-    return NAMES.get(system, system)
+def system_name(system):
+    """Give what readers call a system; a system of the user keeps its name."""
+    return SYSTEM_NAMES.get(system, system)
 
 
 def uses_encoder(mode):
@@ -146,7 +147,7 @@ def uses_encoder(mode):
 
 
 def config_for(mode, **settings):
-    """Settings of a named system; what the mode changes wins."""
+    """Settings of a named system; those of the mode win."""
     if mode in _RENAMED:
         raise InputError(f"mode {mode!r} is called {_RENAMED[mode]!r} now")
     check_choice("mode", mode, tuple(MODES))

@@ -526,8 +526,8 @@ def report_markdown(kind, report):
     return "\n".join(lines) + "\n"
 
 
-def kept_decisions(root):
-    """List the decisions kept as files below a registry, also without promotion, latest first."""
+def stored_decisions(root):
+    """List the decisions stored below a registry, also without promotion, latest first."""
     import pandas as pd
 
     numbers = ["difference", "difference low", "difference high", "n"]

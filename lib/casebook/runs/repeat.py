@@ -93,7 +93,7 @@ def _check_metric(name):
 
 Word = Annotated[str, BeforeValidator(_word_of)]
 Setting = Annotated[Word, AfterValidator(_check_setting)]
-Name = Annotated[str, AfterValidator(_check_name)]
+ValidName = Annotated[str, AfterValidator(_check_name)]
 
 
 class _Table(BaseModel):
@@ -112,7 +112,7 @@ class _Table(BaseModel):
 class Variant(_Table):
     """One command of a matrix."""
 
-    name: Name
+    name: ValidName
     args: list[Word] = Field(min_length=1)
     env: dict[Setting, Word] | None = None
     timeout: float | None = Field(
@@ -130,7 +130,7 @@ class After(_Table):
     write_compare: bool = Field(True, validation_alias="writecompare")
     promote_best: bool = Field(False, validation_alias="promotebest")
     open_output: bool = Field(False, validation_alias="openoutput")
-    domain_key: Name | None = Field(None, validation_alias="domainkey")
+    domain_key: ValidName | None = Field(None, validation_alias="domainkey")
 
 
 class Matrix(_Table):

@@ -68,7 +68,7 @@ def annotated_collection(documents, name):
     )
 
 
-def own_collection(path, corpus):
+def user_collection(path, corpus):
     """Take cases from a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(

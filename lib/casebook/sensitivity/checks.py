@@ -2,7 +2,7 @@
 
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.sensitivity.cases import own_collection, read_passages
+from casebook.sensitivity.cases import read_passages, user_collection
 from casebook.sensitivity.edits import LEAST_TERMS, single_fact_edits
 from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.sensitivity.tree import CaseSearch
@@ -13,7 +13,7 @@ def check_cases(values):
     """Refuse cases of the user's own that cannot be studied."""
     if values.get("corpus") is None:
         return  # refused with a sentence of its own
-    cases = own_collection(values["cases"], values["corpus"])
+    cases = user_collection(values["cases"], values["corpus"])
     vocabulary = CaseSearch(None, documents=cases.documents).vocabulary
     sheets = [sheet for sheet in cases.sheets if len(vocabulary.terms(sheet)) >= LEAST_TERMS]
     if not sheets:

@@ -37,7 +37,7 @@ def word_lists():
     return read_yaml(WORDS)
 
 
-def filled(pattern, **more):
+def fill_pattern(pattern, **pieces):
     """Fill the names in a pattern.
 
     «name» is a keyword argument, a piece, or the words of a list as alternatives.
@@ -46,10 +46,10 @@ def filled(pattern, **more):
 
     def piece(match):
         name = match[1]
-        if name in more:
-            return more[name]
+        if name in pieces:
+            return pieces[name]
         if name in words["pieces"]:
-            return filled(words["pieces"][name])
+            return fill_pattern(words["pieces"][name])
         forms = words[name]
         if isinstance(forms, dict) and isinstance(next(iter(forms.values())), list):
             forms = [form for group in forms.values() for form in group]
@@ -59,14 +59,14 @@ def filled(pattern, **more):
 
 
 @cache
-def pattern(name, **more):
+def pattern(name, **pieces):
     """One of the patterns of the rules."""
-    return re.compile(filled("".join(word_lists()["patterns"][name]), **more))
+    return re.compile(fill_pattern("".join(word_lists()["patterns"][name]), **pieces))
 
 
 def alternatives(forms, before="", after=""):
     """One pattern of several, without regard to case."""
-    return re.compile(filled(before + "|".join(forms) + after), re.IGNORECASE)
+    return re.compile(fill_pattern(before + "|".join(forms) + after), re.IGNORECASE)
 
 
 @cache
@@ -74,11 +74,10 @@ def acts():
     """Rows of ``acts.csv`` by code; titles, abbreviations and marks are lists."""
     with ACTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    lists = ("titles", "abbreviations", "marks")
-    return {
-        row["code"]: row | {name: [x for x in row[name].split(";") if x] for name in lists}
-        for row in rows
-    }
+    for row in rows:
+        for column in ("titles", "abbreviations", "marks"):
+            row[column] = [text for text in row[column].split(";") if text]
+    return {row["code"]: row for row in rows}
 
 
 @cache
@@ -99,7 +98,7 @@ def act_structure():
 
 
 @dataclass(frozen=True)
-class Citation:
+class Provision:
     """One provision cited at ``text[start:end]``."""
 
     act: str
@@ -117,13 +116,14 @@ class Citation:
         return f"{self.act}-{'Article-' if self.kind == 'Article' else ''}{self.number}"
 
 
-def find_citations(text, country=None):
+def find_provisions(text, country=None):
     """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
     country = country or country_of(text)
     mentions = find_acts(text, country)
     signs = list(_paragraph_signs(text, mentions))
-    groups = _by_place([*(g for g in _groups(text) if not _touches(g, mentions + signs)), *signs])
-    groups = _by_place([*groups, *_numbers_after_names(text, groups, mentions)])
+    groups = [group for group in _groups(text) if not _touches(group, mentions + signs)]
+    groups = _by_position(groups + signs)
+    groups = _by_position([*groups, *_numbers_after_names(text, groups, mentions)])
     for group in groups:
         _attach(text, group, mentions)
     # Chains share the act of their last link.
@@ -137,14 +137,16 @@ def find_citations(text, country=None):
         if not group.act and pattern("act_of_another_name").match(text, group.end):
             group.act = UNKNOWN
     _inherit(text, groups, mentions, country)
-    return [
-        Citation(g.act, g.kind, number, g.order, *span) for g in groups for number, *span in g.items
-    ]
+    provisions = []
+    for group in groups:
+        for number, start, end in group.items:
+            provisions.append(Provision(group.act, group.kind, number, group.order, start, end))
+    return provisions
 
 
 def cited_sections(text, country=None):
     """Give the distinct provisions that a text cites, those of unknown acts left out."""
-    return tuple(dict.fromkeys(c.id for c in find_citations(text, country) if c.act != UNKNOWN))
+    return tuple(dict.fromkeys(c.id for c in find_provisions(text, country) if c.act != UNKNOWN))
 
 
 def parse_section(section):
@@ -152,7 +154,7 @@ def parse_section(section):
     match = pattern("normal_form").fullmatch(section.strip())
     if match is None:
         return None
-    return Citation(
+    return Provision(
         match["act"],
         match["rule"] or match["kind"] or "Section",
         match["number"],
@@ -282,16 +284,18 @@ def find_acts(text, country=None):
             mention = Mention(code, *match.span())
             if not _touches(mention, mentions):
                 by_alias.append(mention)
-    return _by_place(mentions + by_alias)
+    return _by_position(mentions + by_alias)
 
 
 def _abbreviated(text, match):
-    """Give the act whose usual abbreviation stands in brackets behind a long title."""
-    behind = match["any"] and pattern("act_in_brackets").match(text, match.end())
-    candidates = _by_name("abbreviations").get(_plain(behind["name"]), ()) if behind else ()
-    year = re.findall(r"\d{4}", match["tail3"] or "")
-    fit = [act for act in candidates if not year or act["year"] in year]
-    return fit[0]["code"] if len(fit) == 1 else None
+    """Give the act whose usual abbreviation follows a long title in brackets."""
+    in_brackets = match["any"] and pattern("act_in_brackets").match(text, match.end())
+    if not in_brackets:
+        return None
+    years = re.findall(r"\d{4}", match["tail3"] or "")
+    candidates = _by_name("abbreviations").get(_plain(in_brackets["name"]), ())
+    codes = [act["code"] for act in candidates if not years or act["year"] in years]
+    return codes[0] if len(codes) == 1 else None
 
 
 def _title(match):
@@ -307,24 +311,19 @@ def _code(match, country, certain=False):
     """Choose the act that a match means: by year or chapter, else by country."""
     listed_name = match["title"] or match["short"]
     tail = match["tail"] or match["tail2"] or match["tail3"] or ""
-    year = next(iter(re.findall(r"\b\d{4}\b", tail.split("Rev")[0])), "")
-    joined = (
-        "".join(
-            re.findall(
-                r"\w+", (listed_name or _without_lead(match["any"])).title().replace("'S", "s")
-            )
-        )
-        + year
-    )
+    years = re.findall(r"\b\d{4}\b", tail.split("Rev")[0])
+    year = years[0] if years else ""
+    name = listed_name or _without_lead(match["any"])
+    code_of_name = "".join(re.findall(r"\w+", name.title().replace("'S", "s"))) + year
     if listed_name is None:
-        return joined if year or not certain else None
+        return code_of_name if year or not certain else None
     candidates = _by_name("titles" if match["title"] else "abbreviations")[_plain(listed_name)]
     stated = set(re.findall(r"\d+[A-Z]?", tail))
     for act in candidates:
         if stated & {act["year"], act["chapter"]} - {""}:
             return act["code"]
-    if year:  # an act of this name, but of a year that the table does not know
-        return joined
+    if year:  # an act of this name, but of a year that is not in the table
+        return code_of_name
     if certain:
         return None
     of_country = [act for act in candidates if act["country"] == country]
@@ -388,7 +387,7 @@ class _Group:
     act: str = ""
 
 
-def _by_place(spans):
+def _by_position(spans):
     return sorted(spans, key=_start)
 
 
@@ -402,11 +401,15 @@ def _touches(span, others):
 
 def _groups(text):
     for match in pattern("provisions").finditer(text):
-        name = next(n for n in ("rules", "numbers", "bare") if match[n])
-        order = str(_arabic(match["order"])) if name == "rules" else ""
-        article = (match["unit"] or "").lower().startswith("art")
-        kind = "Rule" if order else "Article" if article else "Section"
-        yield _Group(kind, _items(match, name), *match.span(), order, name == "bare")
+        form = next(name for name in ("rules", "numbers", "bare") if match[name])
+        order = str(_arabic(match["order"])) if form == "rules" else ""
+        if order:
+            kind = "Rule"
+        elif (match["unit"] or "").lower().startswith("art"):
+            kind = "Article"
+        else:
+            kind = "Section"
+        yield _Group(kind, _items(match, form), *match.span(), order, bare=form == "bare")
 
 
 def _items(match, name, item="one_provision"):
@@ -440,14 +443,14 @@ def _numbers_after_names(text, groups, mentions):
     """Yield numbers that follow an act without a unit: ``IPC 302``, ``IPC-302``."""
     for mention in mentions:
         match = pattern("after_name").match(text, mention.end)
-        if match and not any(
-            g.start <= match.start("numbers") and match.end() <= g.end for g in groups
-        ):
+        if match is None:
+            continue
+        start = match.start("numbers")
+        end = match.end()
+        if not any(group.start <= start and end <= group.end for group in groups):
             kind = "Article" if match["article"] else "Section"
             items = _items(match, "numbers")
-            yield _Group(
-                kind, items, match.start("numbers"), match.end(), bare=True, act=mention.code
-            )
+            yield _Group(kind, items, start, end, bare=True, act=mention.code)
 
 
 def _attach(text, group, mentions):
@@ -476,39 +479,55 @@ def _fits(group, code):
 
 
 def _inherit(text, groups, mentions, country):
-    """Give the rest the act of the same number, else the one act that it can be."""
-    usual = {"Article": ("Constitution", "SGConstitution"), "Rule": ("CPC", "ROC")}
-    resolved = {(g.kind, number): g.act for g in groups for number, *_ in g.items if g.act}
+    """Give each group without an act that of the same number, else the only act it can be of."""
+    if country == SINGAPORE:
+        usual = {"Article": "SGConstitution", "Rule": "ROC"}
+    else:
+        usual = {"Article": "Constitution", "Rule": "CPC"}
+    act_of_number = {}
+    for group in groups:
+        if group.act:
+            act_of_number |= {(group.kind, number): group.act for number, *_ in group.items}
     for group in groups:
         if not group.act:
-            default = usual.get(group.kind, ("", ""))[country == SINGAPORE]
-            same = resolved.get((group.kind, group.items[0][0]))
-            group.act = same or default or _nearest(text, group, groups, mentions)
+            first_number = group.items[0][0]
+            group.act = (
+                act_of_number.get((group.kind, first_number))
+                or usual.get(group.kind)
+                or _nearest(text, group, groups, mentions)
+            )
 
 
 def _nearest(text, group, groups, mentions):
     """Give the only act of the text, or the last of this sentence or that before, if it can be."""
-    before = [g for g in groups if g.end <= group.start and g.kind == group.kind]
-    cited = [(g.end, g.act) for g in before if g.act and g.act != UNKNOWN]
-    choice = {code for _, code in cited} | {m.code for m in mentions if _fits(group, m.code)} - {
-        UNKNOWN
-    }
-    if len(choice) != 1:  # no sentence, or one, lies between
-        near = [
-            code
-            for end, code in cited
-            if len(re.findall(r"[.;]\s+[A-Z]", text[end : group.start])) <= 1
-        ]
-        choice = near[-1:]
-    largest = {}
-    for cited_group in groups:
-        act = cited_group.act
-        for number, *_ in cited_group.items:
-            largest[act] = max(largest.get(act, 0), leading(number))
-    able = [
-        a for a in choice if all(_has(a, number, largest.get(a, 0)) for number, *_ in group.items)
+    cited_before = [
+        earlier
+        for earlier in groups
+        if earlier.end <= group.start
+        and earlier.kind == group.kind
+        and earlier.act not in ("", UNKNOWN)
     ]
-    return able[0] if able else UNKNOWN
+    mentioned = {mention.code for mention in mentions if _fits(group, mention.code)}
+    candidates = {earlier.act for earlier in cited_before} | mentioned - {UNKNOWN}
+    if len(candidates) != 1:  # no sentence, or one, lies between
+        near = [
+            earlier.act
+            for earlier in cited_before
+            if len(re.findall(r"[.;]\s+[A-Z]", text[earlier.end : group.start])) <= 1
+        ]
+        candidates = near[-1:]
+    numbers = [number for number, *_ in group.items]
+    for act in candidates:
+        cited_numbers = [
+            leading(number)
+            for cited_group in groups
+            if cited_group.act == act
+            for number, *_ in cited_group.items
+        ]
+        largest = max(cited_numbers, default=0)
+        if all(_has(act, number, largest) for number in numbers):
+            return act
+    return UNKNOWN
 
 
 def _has(act, number, largest):

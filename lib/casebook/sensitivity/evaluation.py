@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from casebook.measures.classification import auroc, auroc_difference, formulas
+from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
 from casebook.sensitivity.facts import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
@@ -26,7 +26,7 @@ from casebook.stats.intervals import (
 )
 from casebook.stats.tests import holm, paired_randomization
 
-THRESHOLD = 1.5
+DECISIVE_DISPLACEMENT = 1.5
 """Mean rank displacement above which a fact type is called decisive, documented."""
 LEAST_COMMON = 3
 """Fact types that a documented rank correlation needs."""
@@ -163,7 +163,7 @@ def shares_above(edges, placebos, annotations):
         "placebos": placebos[placebos["status"] == OK],
     }
     shares = {
-        name: (part[DISPLACEMENT] > THRESHOLD).groupby(part["case_id"]).mean()
+        name: (part[DISPLACEMENT] > DECISIVE_DISPLACEMENT).groupby(part["case_id"]).mean()
         for name, part in groups.items()
     }
     return pd.DataFrame(shares).astype(float)
@@ -172,7 +172,7 @@ def shares_above(edges, placebos, annotations):
 # ---- scores against annotations
 
 
-def stated_evaluation(scores, annotations, outcomes, threshold=THRESHOLD):
+def stated_evaluation(scores, annotations, outcomes, threshold=DECISIVE_DISPLACEMENT):
     """Score as the document's sentences say: shares of all annotated facts and proposed edits.
 
     `outcomes` are the validator's decisions on all proposed edits.
@@ -193,7 +193,7 @@ def _rounded_share(flags):
     return round(float(flags.mean()), 4) if len(flags) else None
 
 
-def documented_evaluation(scores, annotations, edges=0, threshold=THRESHOLD):
+def documented_evaluation(scores, annotations, edges=0, threshold=DECISIVE_DISPLACEMENT):
     """Score as the document's code does: averaged over cases, 0 for a case without annotations.
 
     Ties of the rank correlation are broken by the alphabet; the accept rate is 1 with any edge
@@ -335,23 +335,6 @@ def score_pairs(scores, annotations):
     table = scores.rename_axis(index="case_id", columns=None).reset_index()
     table = table.melt("case_id", var_name="fact_type", value_name="score")
     return annotations.merge(table, how="left", on=["case_id", "fact_type"])
-
-
-def auroc_contrast(truth, score, baseline, clusters, level=0.95):
-    """Contrast two AUROCs on the same units: a row of ``contrasts.json`` with both levels."""
-    truth = np.asarray(truth, bool)
-    sides = [np.asarray(side, float) for side in (score, baseline)]
-    area = auroc_difference(truth, *sides, level=level, clusters=list(clusters))
-    levels = [auroc(truth, side).estimate for side in sides]
-    row = {
-        "difference": area.estimate,
-        "low": area.low,
-        "high": area.high,
-        "level": levels[0],
-        "baseline": levels[1],
-    }
-    row = {name: np.nan if value is None else value for name, value in row.items()}
-    return row | {"n": area.n, "groups": len(set(clusters)), "reason": area.reason}
 
 
 def type_scores(scores, annotations):

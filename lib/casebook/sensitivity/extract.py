@@ -22,7 +22,7 @@ from casebook.stats.intervals import clustered_wilson
 from casebook.stats.samples import stream
 from casebook.text import fold, sentences
 
-WORD_LISTS = citations.word_lists()
+CASE_WORDS = citations.word_lists()
 LONGEST_REGION = 12_000  # characters of the documented system
 SHORT_TEXT = 4_000  # texts up to here are read whole: a fifth of them is a sentence or two
 FACTS_SHARE = 0.2  # of a text without a heading that is read
@@ -141,7 +141,7 @@ def _sections(text, country):
     """Find the provisions of acts that are known, and count those of other acts."""
     sections = {}
     unknown = set()
-    for citation in citations.find_citations(text, country):
+    for citation in citations.find_provisions(text, country):
         if citation.act == citations.UNKNOWN:
             unknown.add(citation.id)
         else:
@@ -179,8 +179,8 @@ def facts_region(text):
 
 # ---- quantities, sums of money, ages, lengths of time
 
-_TENS = {word: 10 * tens for tens, word in enumerate(WORD_LISTS["numbers"][20:], 2)}
-_SPELLED = {word: value for value, word in enumerate(WORD_LISTS["numbers"][:20])} | _TENS
+_TENS = {word: 10 * tens for tens, word in enumerate(CASE_WORDS["numbers"][20:], 2)}
+_SPELLED = {word: value for value, word in enumerate(CASE_WORDS["numbers"][:20])} | _TENS
 _REACH = 70  # characters in which a word says what a number is for
 OLDEST_READ = 110
 
@@ -189,7 +189,7 @@ def quantity(text):
     """Give the value of a quantity as judgments write it: 5,00,000, 2.5 lakh, two and a half."""
     total = current = 0.0
     half = 0.0
-    scales = WORD_LISTS["scales"]
+    scales = CASE_WORDS["scales"]
     for figure, word in pattern("number_or_word").findall(text.lower()):
         word = word if word in scales or word in _SPELLED else word.rstrip("s")
         if figure:
@@ -216,7 +216,7 @@ def _about(text, match, kind):
     before = re.split(r"[.;]\s", text[max(0, match.start() - _REACH) : match.start()])[-1].lower()
     after = re.split(r"[.;]\s", text[match.end() : match.end() + _REACH])[0].lower()
     near = []
-    for word in WORD_LISTS["purposes"][kind]:
+    for word in CASE_WORDS["purposes"][kind]:
         purpose = re.compile(rf"\b{re.escape(word)}")
         gaps = [before[match.end() :] for match in purpose.finditer(before)]
         gaps += [after[: match.start()] for match in purpose.finditer(after)]
@@ -229,7 +229,7 @@ def _about(text, match, kind):
 def _unit(written, table):
     return next(
         name
-        for name, forms in WORD_LISTS[table].items()
+        for name, forms in CASE_WORDS[table].items()
         if re.fullmatch("|".join(forms), written, re.IGNORECASE)
     )
 
@@ -300,12 +300,12 @@ def _length(match):
 
 _SCOPE = 6  # words between trigger and term
 _EVIDENCE = {
-    name: alternatives(WORD_LISTS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
+    name: alternatives(CASE_WORDS["evidence"][name], r"(?<!\w)(?:", r")(?!\w)")
     for name in facts.EVIDENCE_TYPES
 }
 _VERDICTS = {
     name: rf"(?P<v{at}>\b(?:{'|'.join(forms)})\b)"
-    for at, (name, forms) in enumerate(WORD_LISTS["verdicts"].items())
+    for at, (name, forms) in enumerate(CASE_WORDS["verdicts"].items())
 }
 _VERDICT = alternatives(_VERDICTS.values())
 OUTCOME_TAIL = 12_000  # characters at the end of a judgment in which it ends
@@ -359,10 +359,10 @@ def outcome(text):
 
 _HEAD = 4_000  # characters in which a cause title stands
 _GOVERNMENT = ("State", "UnionOfIndia", "PublicSector")
-_NAMED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["named"].items()}
-_DESCRIBED = {kind: alternatives(forms) for kind, forms in WORD_LISTS["described"].items()}
+_NAMED = {kind: alternatives(forms) for kind, forms in CASE_WORDS["named"].items()}
+_DESCRIBED = {kind: alternatives(forms) for kind, forms in CASE_WORDS["described"].items()}
 _ORDER = list(_DESCRIBED)
-_CALLED = {word: kind for kind, names in WORD_LISTS["called"].items() for word in names}
+_CALLED = {word: kind for kind, names in CASE_WORDS["called"].items() for word in names}
 _COMPOUND = {"petitioner": "(?:appellant|petitioner)s?", "respondent": "respondents?"}
 
 
@@ -448,19 +448,14 @@ def _most_called(text, role):
         spans[_CALLED[word.lower()]].append(match.span())
     if not spans:
         return None
-    kind, of_kind = max(spans.items(), key=_number_of_spans)
-    return TextFact(kind, *of_kind[0])
-
-
-def _number_of_spans(item):
-    _, spans = item
-    return len(spans)
+    kind = max(spans, key=lambda kind: len(spans[kind]))
+    return TextFact(kind, *spans[kind][0])
 
 
 def _described_sides(text):
     """Find the kinds of both sides in their descriptions; a role in the dispute precedes a form."""
-    petitioner = _described(text, WORD_LISTS["roles"]["petitioner"])
-    respondent = _described(text, WORD_LISTS["roles"]["respondent"])
+    petitioner = _described(text, CASE_WORDS["roles"]["petitioner"])
+    respondent = _described(text, CASE_WORDS["roles"]["respondent"])
     owner = _first_kind(text, "owner", "mover")
     if owner and (petitioner is None or owner.fact != petitioner.fact):
         if respondent is None or respondent.fact == owner.fact:
@@ -481,7 +476,7 @@ def _other_side(text, petitioner):
         return opposer if governs else None
     counterpart = f"counterpart_{petitioner.fact}"
     for match in (
-        pattern(counterpart).finditer(text) if counterpart in WORD_LISTS["patterns"] else ()
+        pattern(counterpart).finditer(text) if counterpart in CASE_WORDS["patterns"] else ()
     ):
         respondent = _kind(match["who"], match.start("who"))
         if respondent and respondent.fact != petitioner.fact:
@@ -507,7 +502,7 @@ def _first_kind(text, *names):
 def _described(text, roles):
     """Give the kind of the side with some roles: as introduced, as named, or by what it does."""
     role = rf"(?:{'|'.join(roles)})\b(?:\sNo\.?\s?1\b)?"
-    windows = [citations.filled(window, ROLE=role) for window in WORD_LISTS["windows"]]
+    windows = [citations.fill_pattern(window, ROLE=role) for window in CASE_WORDS["windows"]]
     not_individual = set(_ORDER) - {"Individual"}
     choices = [
         (windows[:2], {"Individual"}),
@@ -582,26 +577,27 @@ def extract_with_model(text, model, case_id="case"):
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
             continue
-        spans = _placed(sheet, part, by_rules)
-        if missing := len(list(facts.fact_fields(sheet))) - len(spans):
+        spans = _spans_in_text(sheet, part, by_rules)
+        missing = len(list(facts.fact_fields(sheet))) - len(spans)
+        if missing:
             notes.append(f"{missing} facts of {name} were not found in the text")
         return Extraction(sheet, tuple(spans), by_rules.region, name, tuple(notes))
     notes.append(f"{name} gave no usable fact sheet: the rules were used")
     return replace(by_rules, notes=(*by_rules.notes, *notes))
 
 
-def _placed(sheet, part, by_rules):
-    """Give the spans of those facts of a model's sheet that the text shows."""
+def _spans_in_text(sheet, part, by_rules):
+    """Give the spans of those facts of a model's sheet that are in the text."""
     offset = by_rules.region[0]
-    known_spans = {}
-    for citation in citations.find_citations(part):
-        span = (offset + citation.start, offset + citation.end)
-        known_spans.setdefault(("Section", citation.id), span)
+    span_of_fact = {}
+    for provision in citations.find_provisions(part):
+        span = (offset + provision.start, offset + provision.end)
+        span_of_fact.setdefault(("Section", provision.id), span)
     for span in by_rules.spans:
-        known_spans[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
+        span_of_fact[facts.fact_key(by_rules.sheet, span.field)] = (span.start, span.end)
     spans = []
     for field in facts.fact_fields(sheet):
-        span = known_spans.get(facts.fact_key(sheet, field))
+        span = span_of_fact.get(facts.fact_key(sheet, field))
         if not span and field.startswith("evidence_items"):
             quotation = facts.fact_at(sheet, field).description
             at = part.casefold().find(quotation.casefold()) if quotation else -1

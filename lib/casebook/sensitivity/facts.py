@@ -79,8 +79,8 @@ def as_integer(value):
 
 
 Number = Annotated[int | float, BeforeValidator(_number)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+FactText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
+FactName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
 class _Strict:
@@ -99,8 +99,8 @@ class Parties(_Strict):
 class EvidenceItem(_Strict):
     """One item of evidence, its type out of ``EVIDENCE_TYPES``."""
 
-    evidence_type: Name
-    description: Text = ""
+    evidence_type: FactName
+    description: FactText = ""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Amount(_Strict):
     """A sum of money: ``500000``, ``rupees``, ``compensation``."""
 
     value: Number
-    unit: Text = "rupees"
-    context: Text = ""
+    unit: FactText = "rupees"
+    context: FactText = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Age(_Strict):
     """An age in years and whose it is."""
 
     value: Number
-    descriptor: Text = ""
+    descriptor: FactText = ""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class Duration(_Strict):
     """A length of time: ``2.5``, ``years``, ``imprisonment``."""
 
     value: Number
-    unit: Text = "years"
-    context: Text = ""
+    unit: FactText = "years"
+    context: FactText = ""
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class NumericalFacts(_Strict):
 class FactSheet(_Strict):
     """The facts of one case."""
 
-    case_id: Name
+    case_id: FactName
     parties: Parties = field(default_factory=Parties)
     evidence_items: tuple[EvidenceItem, ...] = ()
-    sections_cited: tuple[Name, ...] = ()
+    sections_cited: tuple[FactName, ...] = ()
     numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
     outcome: Literal[CASE_OUTCOMES] | None = None
 

@@ -16,7 +16,7 @@ from casebook.stats.intervals import bounded, clustered_wilson, wilson
 ACCEPT = "accept"
 REJECT = "reject"
 UNDETERMINED = "undetermined"
-DECISIONS = (ACCEPT, REJECT, UNDETERMINED)
+EDIT_OUTCOMES = (ACCEPT, REJECT, UNDETERMINED)
 LABELLED_EDITS = paths.DATA / "counterfactual" / "edits.jsonl"
 
 
@@ -234,7 +234,7 @@ def accept_rates(decisions):
     rows = []
     for name in (*facts.FACT_TYPES, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
-        count = part["outcome"].value_counts().reindex(DECISIONS, fill_value=0)
+        count = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
         decided = part[part["outcome"] != UNDETERMINED]
         row = {
             "fact type": name,

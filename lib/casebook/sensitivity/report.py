@@ -96,7 +96,7 @@ def run_case(
 # ---- annotated cases: the original and the standard evaluation
 
 
-def evaluation_report(study, system, threshold=evaluation.THRESHOLD):
+def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Evaluate one system of a study: original and standard measures, as plain data."""
     poor = sum(tree.poor is not None for tree in study.trees[system])
     report = {

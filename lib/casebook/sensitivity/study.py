@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from casebook.measures.classification import auroc_contrast
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.retrieval.ablation import load_retriever
@@ -13,7 +14,7 @@ from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.edits import Vocabulary, inert_words
-from casebook.sensitivity.evaluation import THRESHOLD, case_scores, evaluate_sensitivity
+from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, case_scores, evaluate_sensitivity
 from casebook.sensitivity.plausibility import rules
 from casebook.sensitivity.tree import (
     DISPLACEMENT,
@@ -30,7 +31,6 @@ from casebook.stats.intervals import bootstrap_mean
 from casebook.stats.samples import number_or_none
 
 STUDY_SYSTEMS = ("bm25", "dense", "full")
-ABOVE = f"share of placebos above {THRESHOLD:g}"
 RANDOM_ORDER = "random"
 TYPE_ALONE = "type alone"
 DOCUMENTED_SCORE = "mean displacement"
@@ -85,7 +85,7 @@ class SensitivityStudy:
         """
         return evaluation.shares_above(self.edges[system], self.placebos[system], self.annotations)
 
-    def placebos_above(self, system, threshold=THRESHOLD):
+    def placebos_above(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Give the share of all placebo edits above a displacement; empty without any.
 
         The interval is over cases.
@@ -103,7 +103,7 @@ class SensitivityStudy:
         )
         return {f"share of placebos above {threshold:g}": share.number(0.0)}
 
-    def documented(self, system, threshold=THRESHOLD):
+    def documented(self, system, threshold=DECISIVE_DISPLACEMENT):
         """Score one system by COUNTERCASE's measures: as documented, and as its code does."""
         cases = [tree.case_id for tree in self.trees[system]]
         edges = self.edges[system]
@@ -143,8 +143,12 @@ class SensitivityStudy:
         pairs = evaluation.score_pairs(self.scores(system), self.annotations)
         pairs["baseline"] = evaluation.score_pairs(baseline, self.annotations)["score"]
         pairs = pairs.dropna(subset=["score", "baseline", "dispositive"])
-        row = evaluation.auroc_contrast(
-            pairs["dispositive"], pairs["score"], pairs["baseline"], pairs["case_id"], level=level
+        row = auroc_contrast(
+            pairs["dispositive"],
+            pairs["score"],
+            pairs["baseline"],
+            level=level,
+            clusters=pairs["case_id"].tolist(),
         )
         if pairs.empty:
             row["reason"] = self.why_no_excess(system)
@@ -255,7 +259,7 @@ def number_of(row, name, *, n, control, reason=None):
     }
 
 
-def run_study(
+def run_sensitivity_study(
     cases,
     systems=STUDY_SYSTEMS,
     settings=None,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
-from casebook.retrieval.ablation import own_answers
+from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
 from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
@@ -198,7 +198,8 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
 def _rooted(sheet, search, settings, inert):
     if not present_types(sheet):
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
-    if problems := contradictions(sheet):
+    problems = contradictions(sheet)
+    if problems:
         raise InputError(f"{sheet.case_id}: {problems[0]}")
     if settings.placebo_draws and any(inert):
         write = edits.with_context(
@@ -364,7 +365,7 @@ class CaseSearch:
         """Rank documents by a retriever of the user's own, ``(queries, k) -> ids, scores``."""
         positions = {document: at for at, document in enumerate(self._document_ids)}
         lists = []
-        for row in own_answers(self.retriever, list(queries), fetch, positions.keys()):
+        for row in scores_by_callable(self.retriever, list(queries), fetch, positions.keys()):
             listed = np.array([positions[document] for document in row], int)
             lists.append((listed, np.array(list(row.values()), float)))
         return lists

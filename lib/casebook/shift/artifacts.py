@@ -48,7 +48,7 @@ SELECTION_WEIGHTS = {"map@1": 0.7, "ndcg@3": 0.3}  # of the documented selection
 TIE = 1e-12
 LARGEST_SCALE = 1e6
 _TOP_DIMENSIONS = 8
-_BOUND = ("DatasetHash", "SplitHash", "EncoderHash")  # in which training and run must agree
+_COMMON_LABELS = ("DatasetHash", "SplitHash", "EncoderHash")  # of a training and its run
 _FIELDS = (
     "WorkflowName",
     "CreatedUtc",
@@ -132,9 +132,8 @@ def train_shift(setup, root):
     scores = {scale: selection_score(means[0.0], shifted) for scale, shifted in means.items()}
     best_score = max(scores.values())
     scale = min(scale for scale, score in scores.items() if score >= best_score - TIE)
-    result = training_result(
-        shift, names_of(data.dataset)[0], means[0.0], means[scale], labels, scale
-    )
+    training_workflow, _ = names_of(data.dataset)
+    result = training_result(shift, training_workflow, means[0.0], means[scale], labels, scale)
     return write_training(root, result, shift.stats), result, shift.stats
 
 
@@ -179,7 +178,7 @@ class TrainingResult:
 
 
 def training_result(shift, workflow, before, after, labels, scale):
-    """Describe a learned shift; `before` and `after` hold map@1 and ndcg@3 on dev without and with it."""
+    """Describe a learned shift; ``before`` and ``after`` it: map@1 and ndcg@3 on dev."""
     values = {
         "WorkflowName": workflow,
         "CreatedUtc": utc(),
@@ -207,7 +206,7 @@ def training_result(shift, workflow, before, after, labels, scale):
 
 
 def write_training(root, result, stats):
-    """Write the three files of a training; of trainings within one second the later has a higher name."""
+    """Write the three files of a training; the later of one second has the higher number."""
     stem = f"{result.values['WorkflowName']}-training_{result.created:%Y%m%d_%H%M%S}"
     for number in itertools.count():
         folder = Path(root) / f"{stem}_{number:03d}"
@@ -216,21 +215,26 @@ def write_training(root, result, stats):
             break
     values = result.values | {"BaseDirectory": folder.name}
     write_json(folder / STATS, vars(stats))
-    scalars = [
-        (name, value) for name, value in values.items() if not isinstance(value, list | dict)
-    ]
-    vector = result.vector
-    top = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
-    components = [(d, f"{vector[d]:+z.6f}") for d in top if vector[d]]
-    rows = [*_table(("field", "value"), scalars), "", *_table(("dimension", "value"), components)]
-    _write_readable(folder / READABLE, values["WorkflowName"], rows)
+    _write_readable(folder / READABLE, values["WorkflowName"], _readable_training(result, values))
     write_json(folder / RESULT, values)
     return folder
 
 
-def _table(head, body):
-    """Lines of a Markdown table."""
-    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *body)]
+def _readable_training(result, values):
+    """Lines of a training for readers: its fields, and the largest components of its vector."""
+    fields = [(name, value) for name, value in values.items() if not isinstance(value, list | dict)]
+    vector = result.vector
+    largest = np.argsort(-np.abs(vector), kind="stable")[:_TOP_DIMENSIONS]
+    components = [
+        (dimension, f"{vector[dimension]:+z.6f}") for dimension in largest if vector[dimension]
+    ]
+    lines = _markdown_table(("field", "value"), fields)
+    return [*lines, "", *_markdown_table(("dimension", "value"), components)]
+
+
+def _markdown_table(head, body):
+    rows = [head, ["---"] * len(head), *body]
+    return [f"| {' | '.join(map(str, row))} |" for row in rows]
 
 
 def _write_readable(path, title, lines):
@@ -240,10 +244,11 @@ def _write_readable(path, title, lines):
 def read_training(folder):
     """Read a training result; names in any letter case, with or without a byte order mark."""
     folder = Path(folder)
-    names = [folder] if folder.is_file() else [folder / RESULT, folder / _LEGACY_RESULT]
-    path = next((p for p in names if p.is_file()), None)
-    if path is None:
+    candidates = [folder, folder / RESULT, folder / _LEGACY_RESULT]
+    files = [path for path in candidates if path.is_file()]
+    if not files:
         raise InputError(f"{folder}: no {RESULT}; run 'casebook shift train' first")
+    path = files[0]
     spelling = {name.lower(): name for name in _FIELDS}
     try:
         raw = parse_json(path.read_text(encoding="utf-8-sig"))
@@ -285,11 +290,14 @@ def best_training(root, workflow, newest=False):
 
 def find_training(dataset, root, *, newest=False, folder=None):
     """Find the training to apply, and the setup that it was made with."""
-    if folder is not None:
-        below = Path(root) / folder
-        result = read_training(folder if Path(folder).exists() or not below.exists() else below)
+    if folder is None:
+        training_workflow, _ = names_of(load_dataset(dataset))
+        result = best_training(root, training_workflow, newest)
     else:
-        result = best_training(root, names_of(load_dataset(dataset))[0], newest)
+        below_root = Path(root) / folder
+        if not Path(folder).exists() and below_root.exists():
+            folder = below_root
+        result = read_training(folder)
     try:
         labels = result.values["Labels"]
         parameters = labels["Parameters"]
@@ -311,7 +319,7 @@ def find_training(dataset, root, *, newest=False, folder=None):
 def check_split(labels, result):
     """Refuse a training whose data or division were other ones."""
     trained = result.values.get("Labels") or {}
-    for key in _BOUND:
+    for key in _COMMON_LABELS:
         if trained.get(key) != labels[key]:
             raise InputError(
                 f"{result.folder}: was trained with another {key}; train again, "
@@ -320,7 +328,7 @@ def check_split(labels, result):
 
 
 def shift_queries(data, result, scale=None):
-    """Apply a stored shift: queries and the scale that was used, 0 if the training was cancelled."""
+    """Apply a stored shift: queries and the scale used, 0 if the training was cancelled."""
     scale = float(result.values.get("Scale", 1.0) if scale is None else scale)
     if not abs(scale) <= LARGEST_SCALE:
         raise InputError(
@@ -340,12 +348,13 @@ def unapplied(result, scale):
     """Say why no shift was applied, if none was."""
     if scale:
         return None
-    why = (
-        "the scale is 0, which training chooses if no scale raises the selection score "
-        "of the development questions"
-    )
     if result.values.get("IsCancelled"):
         why = f"the training was cancelled: {result.values.get('CancelReason')}"
+    else:
+        why = (
+            "the scale is 0, which training chooses if no scale raises the selection score "
+            "of the development questions"
+        )
     return (
         f"no shift was applied, so the two runs have the same input and nothing was measured: {why}"
     )
@@ -355,38 +364,30 @@ RunReport = namedtuple("RunReport", "folder records metrics values note")
 
 
 def run_shift(setup, result, layout, *, scale=None, arguments=None):
-    """Evaluate a stored shift on the test queries, write its files and record two comparable runs."""
+    """Evaluate a stored shift on the test queries, write its files and record two runs."""
     data, parts, labels = prepare(setup)
     started = now()
     check_split(labels, result)
-    test = parts["test"]
-    shifted, applied_scale = shift_queries(test, result, scale)
-    vectors = {"baseline": test.queries, "posneg": shifted}
     train = parts["train"]
+    test = parts["test"]
+    shifted_train, _ = shift_queries(train, result, scale)
+    shifted, applied_scale = shift_queries(test, result, scale)
+    note = unapplied(result, applied_scale)
     train_means = {
         "baseline": documented_measure_means(train, train.queries),
-        "posneg": documented_measure_means(train, shift_queries(train, result, scale)[0]),
+        "posneg": documented_measure_means(train, shifted_train),
     }
-    note = unapplied(result, applied_scale)
+    vectors = {"baseline": test.queries, "posneg": shifted}
     groups = group_labels(test)
+    frames = {
+        system: per_query(test, vectors[system]).assign(Group=groups) for system in RUN_SYSTEMS
+    }
     metrics = _means_and_delta(test, vectors, groups, note)
     values = _documented(data, metrics, train_means, started)
     values["Scale"] = applied_scale
     values["TrainingId"] = result.folder.name
-    name = f"{values['WorkflowName']}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
-    folder = layout.results / name
-    frames = {}
-    for system in RUN_SYSTEMS:
-        frames[system] = per_query(test, vectors[system]).assign(Group=groups)
-        write_per_query(folder / per_query_name(system), frames[system])
-    write_json(folder / "metrics-posneg.json", values)
-    cells = []
-    for measure, numbers in metrics.items():
-        texts = [text_of(number) for number in numbers.values()]
-        cells.append((measure, *texts, numbers["delta"]["n"]))
-    table = _table(("measure", "baseline", "shifted", "delta", "n"), cells)
-    _write_readable(folder / "metrics-posneg.md", values["WorkflowName"], table)
-    workflow = names_of(data.dataset)[1]
+    folder = _write_run(layout, values, metrics, frames, started)
+    _, workflow = names_of(data.dataset)
     workflows = {"baseline": f"{workflow}-Baseline", "posneg": workflow}
     scales = {"baseline": 0.0, "posneg": applied_scale}
     records = []
@@ -404,6 +405,23 @@ def run_shift(setup, result, layout, *, scale=None, arguments=None):
         )
         records.append(record_run(layout, record, frames[system], arguments))
     return RunReport(folder, records, metrics, values, note)
+
+
+def _write_run(layout, values, metrics, frames, started):
+    """Write scores of both systems and their means, as documented; gives the folder."""
+    workflow = values["WorkflowName"]
+    name = f"{workflow}-run_{started:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+    folder = layout.results / name
+    for system, frame in frames.items():
+        write_per_query(folder / per_query_name(system), frame)
+    write_json(folder / "metrics-posneg.json", values)
+    rows = []
+    for measure, numbers in metrics.items():
+        texts = [text_of(number) for number in numbers.values()]
+        rows.append((measure, *texts, numbers["delta"]["n"]))
+    table = _markdown_table(("measure", "baseline", "shifted", "delta", "n"), rows)
+    _write_readable(folder / "metrics-posneg.md", workflow, table)
+    return folder
 
 
 def _means_and_delta(test, vectors, groups, note):

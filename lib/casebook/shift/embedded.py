@@ -16,19 +16,20 @@ from casebook.runs.record import PER_QUERY_FIELDS
 from casebook.stats.samples import check_choice, check_count
 
 SHIFT_MEASURES = ("nDCG@10", "RR", "P@1", "original:map@1", "original:ndcg@3")
-DOCUMENTED_MEASURES = (
-    "original:map@1",
-    "original:ndcg@3",
-)  # Ap1 and Ndcg3 of the per-query records
+# Ap1 and Ndcg3 of the per-query records.
+DOCUMENTED_MEASURES = ("original:map@1", "original:ndcg@3")
 SPLIT_SHARES = {"train": 0.5, "dev": 0.2, "test": 0.3}
-BY = ("group", "document", "query")
+GROUPINGS = ("group", "document", "query")
 SMALLEST_NORM = 1e-12
 TIE_DECIMALS = 12  # cosines that differ by less differ by rounding only
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedDataset:
-    """Vectors of the effective queries [Q, D] and of all documents [N, D]; ties go to the higher document id."""
+    """Vectors of the effective queries [Q, D] and of all documents [N, D].
+
+    Ties go to the higher document id.
+    """
 
     dataset: object
     query_ids: list
@@ -68,17 +69,16 @@ class EmbeddedDataset:
 
     def scores(self, vectors):
         """Cosines of each query vector with the documents of its pool."""
-        table = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
-        return [line[pool] for pool, line in zip(self.pools, table, strict=True)]
+        rounded = np.round(cosines(vectors, self.documents), TIE_DECIMALS)
+        return [row[pool] for pool, row in zip(self.pools, rounded, strict=True)]
 
     def run(self, vectors):
         """Cosines by query id and document id."""
-        return {
-            query: dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
-            for query, pool, scores in zip(
-                self.query_ids, self.pools, self.scores(vectors), strict=True
-            )
-        }
+        run = {}
+        pools = zip(self.query_ids, self.pools, self.scores(vectors), strict=True)
+        for query, pool, scores in pools:
+            run[query] = dict(zip(self.doc_ids[pool], scores.tolist(), strict=True))
+        return run
 
     def qrels(self):
         """Judgements of the queries."""
@@ -120,15 +120,19 @@ def embed(dataset, encoder="minilm"):
     if not query_ids:
         raise InputError(f"{dataset.key}: no query has a relevant document to be found")
     query_texts = dataset.queries.set_index("query_id")["text"].loc[query_ids].tolist()
-    queries = encoder.encode_queries(query_texts)
-    queries = np.asarray(queries, dtype=np.float64)
-    documents = encoder.encode_documents(dataset.documents["text"].tolist())
-    documents = np.asarray(documents, dtype=np.float64)
-    for kind, vectors in (("query", queries), ("document", documents)):
-        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-        if len(wrong):
-            raise InputError(f"{len(wrong)} {kind} vectors are not finite (first: row {wrong[0]})")
+    queries = _finite(encoder.encode_queries(query_texts), "query")
+    document_texts = dataset.documents["text"].tolist()
+    documents = _finite(encoder.encode_documents(document_texts), "document")
     return EmbeddedDataset(dataset, query_ids, queries, documents, pools, relevant, dropped)
+
+
+def _finite(vectors, kind):
+    """Refuse vectors that are not finite."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    invalid = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(invalid):
+        raise InputError(f"{len(invalid)} {kind} vectors are not finite (first: row {invalid[0]})")
+    return vectors
 
 
 def cosines(queries, documents):
@@ -147,7 +151,7 @@ def ranking_order(scores):
 
 
 def per_query(data, vectors):
-    """One documented record per query: rank and scores of its first relevant document, top three."""
+    """One documented record per query: its first relevant document, and the top three."""
     values = data.score(vectors, DOCUMENTED_MEASURES).to_numpy()
     records = []
     for row, cosine in enumerate(data.scores(vectors)):
@@ -166,7 +170,7 @@ def per_query(data, vectors):
 
 def group_labels(data, by="group"):
     """Label queries; those of one group, else of one document, or of equal text share a label."""
-    check_choice("grouping", by, BY)
+    check_choice("grouping", by, GROUPINGS)
     if by == "query":
         return list(data.query_ids)
     groups = data.dataset.groups if by == "group" else None
@@ -185,10 +189,10 @@ def group_labels(data, by="group"):
 
 
 def divide(data, *, by="group", seed=0):
-    """Rows of queries for train, dev and test, of about the shares of `SPLIT_SHARES`, which share no group."""
+    """Rows of queries for train, dev and test (`SPLIT_SHARES`), which share no group."""
     groups = largest_first(dict(enumerate(group_labels(data, by))), seed)
     sizes = [len(data) * share for share in SPLIT_SHARES.values()]
-    parts = dict(zip(SPLIT_SHARES, _dealt(groups, sizes), strict=True))
+    parts = dict(zip(SPLIT_SHARES, _deal(groups, sizes), strict=True))
     empty = [part for part, rows in parts.items() if not rows]
     if empty:
         raise InputError(
@@ -201,7 +205,8 @@ def divide(data, *, by="group", seed=0):
 def folds(data, k=5, *, by="group", seed=0, rows=None):
     """Divide queries into folds that share no group.
 
-    As scikit-learn's GroupKFold, where ties of groups of equal size depend on a sort; here they depend on the seed.
+    As scikit-learn's GroupKFold, where the order of groups of equal size depends on a sort; here
+    it depends on the seed.
     """
     check_count("k", k, least=2)
     labels = group_labels(data, by)
@@ -210,13 +215,13 @@ def folds(data, k=5, *, by="group", seed=0, rows=None):
     groups = largest_first({row: labels[row] for row in rows}, seed)
     if len(groups) < 2:
         raise InputError(f"{data.dataset.key}: all queries are linked, so nothing can be held out")
-    return _dealt(groups, [0] * min(k, len(groups)))
+    return _deal(groups, [0] * min(k, len(groups)))
 
 
-def _dealt(groups, sizes):
+def _deal(groups, sizes):
     """Deal groups of rows, the largest first, to the part that lacks most of its size."""
     parts = [[] for _ in sizes]
     for rows in groups:
-        neediest = max(range(len(parts)), key=lambda n: sizes[n] - len(parts[n]))
-        parts[neediest] += rows
+        lacking = [size - len(part) for size, part in zip(sizes, parts, strict=True)]
+        parts[lacking.index(max(lacking))] += rows
     return [sorted(part) for part in parts]

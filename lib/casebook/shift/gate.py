@@ -1,8 +1,8 @@
-"""The diagnostic evaluators under their documented names, the acceptance gate, and the command that runs both.
+"""The evaluators of a shift under their documented names, its acceptance gate, and both in one run.
 
-The documented runner compares every query with one shared list of references, of which the first counts as relevant.
-That mode is kept, marked diagnostic; by default each query is compared with the documents ranked for it, by its own
-judgements.
+The documented runner compares every query with one shared list of references, of which the first
+counts as relevant. That mode is there, marked diagnostic; by default each query is compared with
+the documents ranked for it, by its judgements.
 """
 
 import math
@@ -24,7 +24,7 @@ from casebook.stats.intervals import FEWEST, too_few
 from casebook.stats.samples import check_choice, number_or_none
 from casebook.stats.tests import difference_intervals
 from casebook.tables import reason_text
-from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict
+from casebook.verdicts import FAIL, NO_UNIT_DIFFERS, PASS, UNDECIDED, gate_verdict, worst_verdict
 
 COSINE = "CosineSimilarityEvaluator"
 MARGIN = "MarginEvaluator"
@@ -34,7 +34,7 @@ EVALUATORS = (COSINE, MARGIN, NDCG, MRR)
 _RANKING = {NDCG: "original:NDCG@10", MRR: "RR"}
 EVALUATION_MODES = ("per-query", "shared")
 
-FILE = "acceptance_gate.json"
+GATE_FILE = "acceptance_gate.json"
 DOCUMENTED_EPS = 0.005
 _STRICT_EPS = 1e-6
 PROFILES = {  # tolerated loss, by evaluator
@@ -44,9 +44,8 @@ PROFILES = {  # tolerated loss, by evaluator
     "rank+cosine": dict.fromkeys((NDCG, MRR, COSINE), _STRICT_EPS),
 }
 _ALIASES = {"rankcosine": "rank+cosine", "rank-cosine": "rank+cosine"}
-DECISIONS = ("bound", "point")
+GATE_DECISIONS = ("bound", "point")
 SHIFTS = ("learned", "identity", "zero")
-
 
 # Result of the evaluators for one shift: metrics under documented keys, frames of queries x
 # evaluators without and with the shift, and the queries whose shifted vector has no length or is
@@ -65,8 +64,8 @@ def evaluate_shift(data, vectors, *, baseline=True, mode="per-query"):
     start = time.perf_counter()
     durations = dict.fromkeys(EVALUATORS, 0.0)
     shifted = _evaluators(data, vectors, mode, durations)
-    unshifted = None
     after = shifted.mean(skipna=False)
+    unshifted = None
     metrics = after.to_dict()
     if baseline:
         unshifted = _evaluators(data, data.queries, mode, durations)
@@ -120,14 +119,17 @@ def _ranking(data, vectors, scores, mode, measure):
 GateReport = namedtuple("GateReport", "profile decision verdict checks")
 
 
-def note(check):
+def rule_outcome(check):
     """A rule's outcome in one line."""
     if check["delta"] is None:
         return f"MISSING: {check['metric']} ({check['reason']})"
-    head = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[check["verdict"]]
-    tail = f" ({reason_text(check['reason'])})" if check["reason"] else ""
-    bounds = "" if check["low"] is None else f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
-    return f"{head}: {check['metric']}={check['delta']:+z.4f}{bounds}{tail}"
+    verdict = {PASS: "OK", FAIL: "FAIL", UNDECIDED: "UNDECIDED"}[check["verdict"]]
+    text = f"{verdict}: {check['metric']}={check['delta']:+z.4f}"
+    if check["low"] is not None:
+        text += f" [{check['low']:+z.4f}, {check['high']:+z.4f}]"
+    if check["reason"]:
+        text += f" ({reason_text(check['reason'])})"
+    return text
 
 
 def profile_rules(name, eps=None):
@@ -155,7 +157,7 @@ def judge_shift(
 
     The verdict is fail if any rule fails, else undecided if any is, else pass.
     """
-    check_choice("decision", decision, DECISIONS)
+    check_choice("decision", decision, GATE_DECISIONS)
     checks = []
     for name, threshold in profile_rules(profile, eps).items():
         check = {
@@ -176,21 +178,15 @@ def judge_shift(
             )
             check["low"] = interval.low
             check["high"] = interval.high
-            check["verdict"], check["reason"] = _verdict(
-                result, check, interval.reason, decision, clusters
-            )
+            verdict, reason = _rule_verdict(result, check, interval.reason, decision, clusters)
+            check["verdict"] = verdict
+            check["reason"] = reason
         checks.append(check)
-    verdicts = {check["verdict"] for check in checks}
-    if FAIL in verdicts:
-        verdict = FAIL
-    elif UNDECIDED in verdicts:
-        verdict = UNDECIDED
-    else:
-        verdict = PASS
+    verdict = worst_verdict([check["verdict"] for check in checks])
     return GateReport(profile, decision, verdict, checks)
 
 
-def _verdict(result, check, interval_reason, decision, clusters):
+def _rule_verdict(result, check, interval_reason, decision, clusters):
     """Verdict and reason of one rule."""
     if result.degenerate:
         return FAIL, f"{len(result.degenerate)} degenerate vectors"
@@ -198,11 +194,12 @@ def _verdict(result, check, interval_reason, decision, clusters):
     if decision == "bound" and groups < FEWEST:
         # Neither equal scores of so few groups nor an interval over queries speak for new groups.
         return UNDECIDED, too_few(groups, clusters)
-    low = check["low"]
-    high = check["high"]
     all_change_alike = interval_reason in (NO_UNIT_DIFFERS, "no_variation")
     if decision == "point" or all_change_alike:
         low = high = check["delta"]
+    else:
+        low = check["low"]
+        high = check["high"]
     return gate_verdict(low, high, -check["eps"], inclusive=True), interval_reason
 
 
@@ -215,7 +212,7 @@ def write_gate(path, report, metrics, context):
         "Passed": report.verdict == PASS,
         "Verdict": report.verdict,
         "Epsilon": max(check["eps"] for check in report.checks),
-        "Notes": [note(check) for check in report.checks],
+        "Notes": [rule_outcome(check) for check in report.checks],
         "Checks": report.checks,
         "Metrics": metrics,
     }
@@ -240,7 +237,7 @@ def run_evaluators(
 ):
     """Run the evaluators on the test queries, decide on the shift, write manifest and gate."""
     check_choice("shift", shift, SHIFTS)
-    profile_rules(profile, eps)
+    profile_rules(profile, eps)  # an unknown profile is refused before any vector is computed
     _, parts, labels = prepare(setup)
     started = now()
     test = parts["test"]
@@ -254,32 +251,9 @@ def run_evaluators(
     else:
         vectors = test.queries
     evaluation = evaluate_shift(test, vectors, baseline=baseline, mode=mode)
-    run_id = uuid.uuid4().hex
-    kind = "evaluation+baseline" if baseline else "evaluation"
-    folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{kind}_{run_id}"
-    diagnostic = mode == "shared"
-    manifest = {
-        "kind": kind,
-        "runId": run_id,
-        "shift": shift,
-        "useBaseline": baseline,
-        "dataset": test.dataset.name,
-        "startedAtUtc": utc(started),
-        "completedAtUtc": utc(),
-        "usedSim": False,
-        "mode": mode,
-        "diagnostic": diagnostic,
-        "queryRole": "test",
-        "refRole": "documents",
-        "queryCount": len(test),
-        "refCount": len(test.documents),
-        "embeddingsRoot": None,
-        "refsManifestPath": None,
-        "refsManifest": None,
-        "labels": labels,
-        "metrics": evaluation.metrics,
-        "degenerate": evaluation.degenerate,
-    }
+    manifest = _manifest(test, evaluation, started, shift=shift, mode=mode, labels=labels)
+    run_id = manifest["runId"]
+    folder = layout.results / f"{started:%Y%m%d_%H%M%S}_{manifest['kind']}_{run_id}"
     write_json(folder / "run_manifest.json", manifest)
     report = None
     if baseline:
@@ -297,7 +271,34 @@ def run_evaluators(
             "RefsManifestPath": None,
             "ResultsPath": folder.name,
             "Mode": mode,
-            "Diagnostic": diagnostic,
+            "Diagnostic": manifest["diagnostic"],
         }
-        write_gate(folder / FILE, report, evaluation.metrics, context)
+        write_gate(folder / GATE_FILE, report, evaluation.metrics, context)
     return EvaluationReport(folder, evaluation.metrics, len(test), report, note)
+
+
+def _manifest(test, evaluation, started, *, shift, mode, labels):
+    """Describe an evaluator run under the documented names."""
+    with_baseline = evaluation.baseline is not None
+    return {
+        "kind": "evaluation+baseline" if with_baseline else "evaluation",
+        "runId": uuid.uuid4().hex,
+        "shift": shift,
+        "useBaseline": with_baseline,
+        "dataset": test.dataset.name,
+        "startedAtUtc": utc(started),
+        "completedAtUtc": utc(),
+        "usedSim": False,
+        "mode": mode,
+        "diagnostic": mode == "shared",
+        "queryRole": "test",
+        "refRole": "documents",
+        "queryCount": len(test),
+        "refCount": len(test.documents),
+        "embeddingsRoot": None,
+        "refsManifestPath": None,
+        "refsManifest": None,
+        "labels": labels,
+        "metrics": evaluation.metrics,
+        "degenerate": evaluation.degenerate,
+    }

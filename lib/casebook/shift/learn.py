@@ -1,4 +1,4 @@
-"""Learn a shift of query embeddings, and evaluate it on queries that it was not learned or scaled on."""
+"""Learn shifts of query embeddings, and apply them to queries not learned from or scaled on."""
 
 from collections import namedtuple
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ TRAINING_MODES = (
 MAX_NORM = 1.5
 CANCEL_EPSILON = 1e-3
 SUSPECT_NORM = 1e-3
-# What the fixed clip of 1.5 is of the length of a simulated vector of the documented system, about 11.5.
+# The fixed clip of 1.5 over the length of a simulated vector of the documented system, about 11.5.
 RELATIVE_CLIP = 0.13
 _ZERO_SQUARED = 1e-18
 
@@ -87,11 +87,12 @@ def learn_posneg(
         Queries with judgements; see :func:`casebook.shift.embedded.embed`.
     rows : sequence of int, optional
         Queries to learn from; all by default.
-    mode : {"posneg-uniform", "posneg-unit", "posneg-violation", "posneg-relative", "posneg-contrast"}
-        The documented rule is ``posneg-uniform``: the mean of best ranked relevant minus hard negative documents, over
-        all queries whose first document is not relevant. ``unit`` scales each of these to length 1 first,
-        ``violation`` takes negatives above the relevant document only, ``relative`` clips relative to the length of
-        queries, ``contrast`` takes mean relevant minus mean other document of every query.
+    mode : str, default "posneg-uniform"
+        One of `TRAINING_MODES`. The documented rule is ``posneg-uniform``: the mean of best ranked
+        relevant minus hard negative documents, over all queries whose first document is not
+        relevant. ``posneg-unit`` scales each of these to length 1 first, ``posneg-violation`` takes
+        negatives above the relevant document only, ``posneg-relative`` clips relative to the length
+        of queries, ``posneg-contrast`` takes mean relevant minus mean other document of each query.
     hard_negatives : int, default 1
         Best ranked other documents of each query.
     max_norm : float or None, default 1.5
@@ -102,7 +103,8 @@ def learn_posneg(
     Returns
     -------
     AdditiveShift
-        ``vector`` of shape [D], ``move(queries)``, ``cancel_reason`` and ``stats`` under the documented names.
+        ``vector`` of shape [D], ``move(queries)``, ``cancel_reason`` and ``stats`` under the
+        documented names.
 
     Raises
     ------
@@ -137,40 +139,60 @@ def learn_posneg(
         n_used = len(directions)
     else:
         directions, pairs, n_used = _errors(data, mode, hard_negatives)
-    zero = (directions**2).sum(axis=1) <= _ZERO_SQUARED
-    directions = directions[~zero]
-    lengths = np.linalg.norm(directions, axis=1)
-    unit_directions = directions / lengths[:, None]
-    cases = len(directions)
-    if not cases:
-        mean = np.zeros(directions.shape[1])
-    elif mode == "posneg-unit":
-        mean = unit_directions.mean(axis=0)
-    else:
-        mean = directions.mean(axis=0)
+    is_zero = (directions**2).sum(axis=1) <= _ZERO_SQUARED
+    directions = directions[~is_zero]
+    mean = _mean_direction(directions, mode)
     norm = float(np.linalg.norm(mean))
     clipped = mean
     if max_norm is not None and norm > max_norm:
         clipped = mean * max_norm / norm
     clipped_norm = float(np.linalg.norm(clipped))
     stats = SimpleNamespace(
-        Cases=cases,
+        Cases=len(directions),
         UniquePairs=len(pairs),
-        ZeroDirections=int(zero.sum()),
+        ZeroDirections=int(is_zero.sum()),
         ContradictoryPairs=sum((b, a) in pairs for a, b in pairs) // 2,
-        AvgDirectionNorm=float(lengths.mean()) if cases else 0.0,
-        MinDirectionNorm=float(lengths.min()) if cases else 0.0,
-        MaxDirectionNorm=float(lengths.max()) if cases else 0.0,
+        **_length_stats(directions),
         NormClipApplied=clipped_norm < norm,
         ClipNorm=max_norm,
         PreClipDeltaNorm=norm,
         PostClipDeltaNorm=clipped_norm,
-        ResultantLength=float(np.linalg.norm(unit_directions.mean(axis=0))) if cases else None,
-        CancelOutSuspected=cases > 0 and norm <= SUSPECT_NORM,
+        ResultantLength=_resultant_length(directions),
+        CancelOutSuspected=len(directions) > 0 and norm <= SUSPECT_NORM,
         QueriesUsed=n_used,
         QueriesWithoutError=len(data) - n_used,
     )
     return AdditiveShift(clipped, mode, stats, cancel_epsilon)
+
+
+def _mean_direction(directions, mode):
+    """Mean of the directions, or of their unit vectors; zero without any."""
+    if not len(directions):
+        return np.zeros(directions.shape[1])
+    if mode == "posneg-unit":
+        return _unit_directions(directions).mean(axis=0)
+    return directions.mean(axis=0)
+
+
+def _unit_directions(directions):
+    return directions / np.linalg.norm(directions, axis=1)[:, None]
+
+
+def _length_stats(directions):
+    """Lengths of the directions, under the documented names."""
+    lengths = np.linalg.norm(directions, axis=1) if len(directions) else np.zeros(1)
+    return {
+        "AvgDirectionNorm": float(lengths.mean()),
+        "MinDirectionNorm": float(lengths.min()),
+        "MaxDirectionNorm": float(lengths.max()),
+    }
+
+
+def _resultant_length(directions):
+    """Length of the mean unit vector: 1 if all directions agree; None without any."""
+    if not len(directions):
+        return None
+    return float(np.linalg.norm(_unit_directions(directions).mean(axis=0)))
 
 
 def _relative_clip(data):
@@ -274,7 +296,10 @@ Selection = namedtuple("Selection", "shift options scale tau")
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Movements of all queries at scale 1, scales and thresholds, each from folds that share no group with it."""
+    """Movements of all queries at scale 1, scales and thresholds.
+
+    Those of a query are learned on folds that share no group with it.
+    """
 
     moves: np.ndarray
     scales: np.ndarray
@@ -333,7 +358,10 @@ def select_shift(data, rows, grid, *, scales=CANDIDATE_SCALES, k=5, by="group", 
 
 
 def cross_fit(data, grid, *, scales=CANDIDATE_SCALES, k=5, by="group", seed=0):
-    """Shift every query by what was learned, chosen (in folds within them) and scaled on the other folds."""
+    """Shift the queries of each fold by what was learned, chosen and scaled on the other folds.
+
+    Options and scale are chosen in folds within those.
+    """
     held_out = folds(data, k, by=by, seed=seed)
     selections = []
     for fold in held_out:

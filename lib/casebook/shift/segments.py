@@ -16,7 +16,7 @@ SEGMENT_SYSTEMS = ("Baseline", "PosNeg", "Segmented")
 PER_QUERY_COLUMNS = {"map@1": "Ap1", "ndcg@3": "Ndcg3"}
 APPLY = "ApplyShift"
 SKIP = "SkipShift"
-_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
+_DECISION_WORDS = {"applyshift": APPLY, "variantb": APPLY, "skipshift": SKIP, "varianta": SKIP}
 
 
 # A segments file: two per-query files, and for each query whether to shift it.
@@ -45,15 +45,12 @@ def read_segments(path):
             raise InputError(f"{path}: {name}Path must be the path of a file")
         files.append(path.parent / value)
     for query, word in decisions.items():
-        if str(word).lower() not in _WORDS:
+        if str(word).lower() not in _DECISION_WORDS:
             raise InputError(f"{path}: query {query}: {word!r} is not {APPLY} or {SKIP}")
-        decisions[query] = _WORDS[str(word).lower()]
-    return Segments(
-        _checked_metric(values.get("metric") or "ndcg@3", path),
-        values.get("eps"),
-        *files,
-        decisions,
-    )
+        decisions[query] = _DECISION_WORDS[str(word).lower()]
+    baseline, shifted = files
+    metric = _checked_metric(values.get("metric") or "ndcg@3", path)
+    return Segments(metric, values.get("eps"), baseline, shifted, decisions)
 
 
 def _checked_metric(metric, where="--metric"):
@@ -76,16 +73,15 @@ def write_segments(path, segments):
 
 def decisions_of(query_ids, apply):
     """Decisions in the documented words."""
-    return {
-        query: APPLY if shifted else SKIP for query, shifted in zip(query_ids, apply, strict=True)
-    }
+    words = np.where(apply, APPLY, SKIP).tolist()
+    return dict(zip(query_ids, words, strict=True))
 
 
 def compare_segments(segments, metric=None, *, seed=0):
-    """Compare baseline, shifted and segmented answers: metric, counts, means and paired differences."""
+    """Compare baseline, shifted and segmented rankings: counts, means and paired differences."""
     metric = _checked_metric(metric or segments.metric)
-    frames = [read_per_query(segments.baseline), read_per_query(segments.shifted)]
-    base, shifted = (f.set_index(f["QueryId"].str.lower()) for f in frames)
+    base = _by_query(segments.baseline)
+    shifted = _by_query(segments.shifted)
     used = base.index.intersection(shifted.index, sort=False)
     if used.empty:
         raise InputError(f"{segments.shifted}: shares no query with the baseline")
@@ -116,8 +112,14 @@ def compare_segments(segments, metric=None, *, seed=0):
     return {"metric": metric, "counts": counts, **summary}
 
 
+def _by_query(path):
+    """Read a per-query file; ids of queries are compared without regard to case."""
+    frame = read_per_query(path)
+    return frame.set_index(frame["QueryId"].str.lower())
+
+
 def summarise(base, shifted, apply, groups=None, n_resamples=10_000, seed=0):
-    """Means of three systems (kpi) and paired differences from the baseline (delta), with bounds."""
+    """Means of three systems (kpi) and paired differences from the baseline (delta)."""
     kpi = {name: {} for name in SEGMENT_SYSTEMS}
     delta = {name: {} for name in SEGMENT_SYSTEMS[1:]}
     for measure, column in PER_QUERY_COLUMNS.items():
@@ -142,13 +144,14 @@ def means_and_gains(table, groups, n_resamples=10_000, seed=0):
 
 
 def gap_gain(base, shifted):
-    """How much the shift widens the gap between first and second document; -inf without a second."""
-    gaps = [(frame["TopScore"] - frame["Top2Score"]).to_numpy(float) for frame in (base, shifted)]
-    return np.nan_to_num(gaps[1] - gaps[0], nan=-np.inf)
+    """How much a shift widens the gap between first and second document; -inf without a second."""
+    gap_before = (base["TopScore"] - base["Top2Score"]).to_numpy(float)
+    gap_after = (shifted["TopScore"] - shifted["Top2Score"]).to_numpy(float)
+    return np.nan_to_num(gap_after - gap_before, nan=-np.inf)
 
 
 def fit_tau(gains, differences):
-    """Choose the threshold of the gap rule that gains most on development queries; inf: apply to none."""
+    """Choose the threshold of the gap rule that gains most on development queries; inf: none."""
     best_tau = np.inf
     best_total = 0.0
     for tau in np.unique(gains[np.isfinite(gains)])[::-1]:

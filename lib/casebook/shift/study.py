@@ -33,11 +33,8 @@ CHANCE = "chance"
 RANDOM = "{}-random"
 IN_SAMPLE = "{}-in-sample"
 CEILING = "{}-oracle-scale"
-MAIN_SYSTEMS = (
-    AS_DOCUMENTED,
-    DOCUMENTED_MODE,
-    RIDGE,
-)  # also in-sample, and with single queries held out
+# Also evaluated in-sample, and with single queries held out.
+MAIN_SYSTEMS = (AS_DOCUMENTED, DOCUMENTED_MODE, RIDGE)
 TRAIN_STAGE = 1  # of the three of a generated collection that drifts
 _DRIFT_COLUMNS = ["seed", "stage", "system", "query_id", "group", "moved", "baseline", "shifted"]
 _GAIN_COLUMNS = [
@@ -176,7 +173,7 @@ def _scales(name):
 
 
 def check_shift_questions(dataset, values):
-    """Refuse questions among which nothing can be learned, chosen and held out; nothing is encoded."""
+    """Refuse too few groups of questions to learn, choose and evaluate; nothing is encoded."""
 
     def blank(texts):
         return np.zeros((len(texts), 1))
@@ -213,7 +210,7 @@ def oracle_scale(data, fit):
 
 
 def planned_gains(study, measure=SELECTION_MEASURE, *, n_resamples=10_000, margin=0.0):
-    """Compare every learned shift with no shift, as one family of contrasts over groups of queries."""
+    """Compare every learned shift with no shift: one family of contrasts over groups of queries."""
     pairs = [(name, BASELINE) for name in study.fits]
     not_measured = {pair: study.unmoved[pair[0]] for pair in pairs if pair[0] in study.unmoved}
     return contrasts(
