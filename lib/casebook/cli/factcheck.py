@@ -59,8 +59,8 @@ def score(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Score predictions joined by id: original and standard definitions, with intervals and
-    baselines.
+    """Score predictions joined by id:
+    original and standard definitions, with intervals and baselines.
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
@@ -105,8 +105,8 @@ def run(
 ):
     """Check claims against a collection; exit 3 if some could not be checked.
 
-    Prints verdict and explanation of each claim, scores if there are labels, costs and quality of
-    explanations.
+    Prints verdict and explanation of each claim, scores if there are labels,
+    costs and quality of explanations.
     --out writes the run log, a line for each claim.
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
@@ -265,8 +265,8 @@ def ablate(
     decomposition: Decomposition = "rules",
     gate: Gate = "low",
 ):
-    """Measure what each part of the pipeline is worth: 16 combinations and the nine original
-    configurations.
+    """Measure what each part of the pipeline is worth:
+    16 combinations and the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.
 
