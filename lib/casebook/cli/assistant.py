@@ -47,12 +47,13 @@ def answer(
 
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: name a .jsonl file")
-    for name in ("k", "mode") if corpus is None else ():
-        if given(context, name):
-            raise InputError(
-                f"--{name} has no effect without --corpus: name what to retrieve from, "
-                "or leave it out"
-            )
+    if corpus is None:
+        for name in ("k", "mode"):
+            if given(context, name):
+                raise InputError(
+                    f"--{name} has no effect without --corpus: name what to retrieve from, "
+                    "or leave it out"
+                )
     if (price_in is None) != (price_out is None):
         raise InputError("give both --price-in and --price-out, or neither")
     prices = None if price_in is None else (price_in, price_out)
@@ -87,7 +88,7 @@ def answer(
     show({"log": str(out), "systems": table}, as_json, table, [following], digits=".3g")
 
 
-def gate_log(log, against, measures, margin, common, collection, as_json):
+def gate_log(log, against, *, measures, margin, common, collection, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
     from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle

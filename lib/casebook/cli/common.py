@@ -5,13 +5,12 @@ import inspect
 import json
 import math
 import re
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from casebook.errors import InputError, MeasureNote
+from casebook.errors import InputError
 
 # Spellings of earlier versions and of the documents, still read.
 OLD_NAMES = {
@@ -40,21 +39,6 @@ def command_group(name, text):
     return typer.Typer(name=name, help=text, no_args_is_help=True)
 
 
-def noted(measure):
-    """Say which formula a document's key names, where no prefix does."""
-    from casebook.runs.record import DOCUMENTED_KEYS, metric_label
-
-    key = measure.strip().lower()
-    if key in DOCUMENTED_KEYS:
-        warnings.warn(
-            f"{measure} of a run record is EmbeddingShift's formula, {metric_label(key)}; "
-            f"the key of a standard measure names data set and system, as in smoke.full.{key}",
-            MeasureNote,
-            stacklevel=2,
-        )
-    return measure
-
-
 Json = option(bool, "Print JSON.", "--json")
 Seed = option(int, "Seed of all random choices.", min=0)
 Resamples = option(int, "Number of bootstrap resamples.", min=100, max=1_000_000)
@@ -69,25 +53,10 @@ Measures = option(
 DOCUMENTS = "Folder of documents: corpus.jsonl (BEIR), or .txt and .md files"
 DEFAULT_MEASURES = ["nDCG@10", "RR@10", "R@100", "AP"]
 
-# Runs of the grid
 RunName = option(str, "Name of the run: results/<run>.", "--run")
 Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
 Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
 Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
-
-# Records of runs
-Root = option(
-    Path | None,
-    "Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
-    "else all of results/ without tenants.",
-)
-Domain = option(str | None, "Domain of the results.", "--domain")
-Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT.")
-Measure = option(str, "Key of a record, in any letter case.", "-m", "--measure", callback=noted)
-DEFAULT_MEASURE = "original:ndcg@3"
-
-
-SCOPE = {"runs_root": (Root, None), "domain": (Domain, None), "tenant": (Tenant, None)}
 
 
 def taking(**groups):

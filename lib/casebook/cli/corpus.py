@@ -1,6 +1,7 @@
 """``casebook corpus``: encode a collection in shards, and search them."""
 
 import contextlib
+import math
 from pathlib import Path
 
 import typer
@@ -49,11 +50,12 @@ def encode(
     exclusive(context, "scheduler", "workers")
     ShardStore(out)  # an address that is none is refused before anything is read
     if workers > 1:
-        workers = min(workers, -(-len(read_collection(folder)) // shard_size))
+        shards = math.ceil(len(read_collection(folder)) / shard_size)
+        workers = min(workers, shards)
     with _cluster(workers, scheduler) as cluster:
-        made = encode_folder(folder, out, encoder, shard_size, cluster, titles)
+        summary = encode_folder(folder, out, encoder, shard_size, cluster, titles)
     line = "{url}: {documents} documents, {dims} dimensions, {shards} shards, {encoder}"
-    show(made, as_json, [line.format_map(made)])
+    show(summary, as_json, [line.format_map(summary)])
 
 
 @app.command()
@@ -83,8 +85,9 @@ def search(
     if out is None:
         echo_data("".join(run_lines(run)))
     else:
-        most = max(map(len, run.values()), default=0)
-        echo(f"{write_run(out, run)}: {len(run)} queries, up to {most} documents each")
+        most_documents = max(map(len, run.values()), default=0)
+        path = write_run(out, run)
+        echo(f"{path}: {len(run)} queries, up to {most_documents} documents each")
 
 
 def _cluster(workers, scheduler):

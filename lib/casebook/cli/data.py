@@ -16,8 +16,8 @@ def list_(as_json: Json = False):
     """
     from casebook.data.registry import overview
 
-    found = overview()
-    show(found, as_json, found)
+    table = overview()
+    show(table, as_json, table)
 
 
 @app.command()
@@ -42,9 +42,9 @@ def check(names: Names = None, as_json: Json = False):
 
     rows = check(names or None)
     show(rows, as_json, rows)
-    bad = rows.loc[rows["status"] == "bad", "dataset"]
-    if len(bad):
-        raise CheckFailed(f"{', '.join(bad)}: pull again: casebook data pull")
+    bad_datasets = rows.loc[rows["status"] == "bad", "dataset"]
+    if len(bad_datasets):
+        raise CheckFailed(f"{', '.join(bad_datasets)}: pull again: casebook data pull")
 
 
 @app.command()
@@ -56,4 +56,5 @@ def card(name: argument(str, "Data set, see 'casebook data list'.")):
     from casebook.data.cards import as_markdown
     from casebook.data.registry import resolve
 
-    echo(as_markdown(resolve(name)[0]))
+    data_card, _ = resolve(name)
+    echo(as_markdown(data_card))

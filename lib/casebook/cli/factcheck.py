@@ -19,7 +19,6 @@ from casebook.cli.common import (
     say,
     show,
     show_tables,
-    taking,
 )
 from casebook.errors import BatchFailed, InputError
 from casebook.files import refuse_overwriting, writable
@@ -33,18 +32,16 @@ Corpus = option(
     "Folder (BEIR layout, or .txt and .md files) or data set; repeatable.",
     show_default="own",
 )
-STANCES = "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
-DECOMPOSITIONS = "rules, documented, none, model:NAME or module:object."
-CHECKER = {
-    "mode": (option(str, "Retrieval system that searches for evidence."), "bm25_stemmed"),
-    "stance": (option(str, STANCES), "public"),
-    "decomposition": (option(str, DECOMPOSITIONS), "rules"),
-    "gate": (option(str, "Least credibility of a source: none, low, medium or high."), "low"),
-}
+SearchMode = option(str, "Retrieval system that searches for evidence.")
+Stance = option(
+    str, "public, features[+maxsim], placeholder, entailment:MODEL, model:NAME or module:object."
+)
+Decomposition = option(str, "rules, documented, none, model:NAME or module:object.")
+Gate = option(str, "Least credibility of a source: none, low, medium or high.")
 Spellings = option(
     list[str] | None, "Your spelling of a label: REFUTES=NOT_SUPPORTED; repeatable.", "--label"
 )
-Left = "exclude, negative or three_class"
+OTHER_LABELS = "exclude, negative or three_class"
 
 
 @app.command()
@@ -52,8 +49,8 @@ def score(
     gold: Labelled,
     pred: Labelled,
     off_label: option(str, "Answers that are no label: wrong, drop or negative.") = "wrong",
-    nei: option(str, f"INSUFFICIENT: {Left}.") = "exclude",
-    conflict: option(str, f"CONFLICTING: {Left}.") = "exclude",
+    nei: option(str, f"INSUFFICIENT: {OTHER_LABELS}.") = "exclude",
+    conflict: option(str, f"CONFLICTING: {OTHER_LABELS}.") = "exclude",
     group: option(list[str] | None, "Column of GOLD to score by; repeatable.") = None,
     cluster: option(str | None, "Column of GOLD whose equal values are resampled together.") = None,
     baseline: option(Path | None, "Predictions of a claim-only model, CSV or JSONL.") = None,
@@ -62,7 +59,8 @@ def score(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Score predictions joined by id: original and standard definitions, with intervals and baselines.
+    """Score predictions joined by id:
+    original and standard definitions, with intervals and baselines.
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
@@ -83,9 +81,7 @@ def score(
 
 
 @app.command()
-@taking(how=CHECKER)
 def run(
-    how,
     context: typer.Context,
     claims: argument(
         Path | None, "CSV, JSON or JSONL with claim (and id, label, group), or one claim a line."
@@ -102,23 +98,25 @@ def run(
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
+    mode: SearchMode = "bm25_stemmed",
+    stance: Stance = "public",
+    decomposition: Decomposition = "rules",
+    gate: Gate = "low",
 ):
     """Check claims against a collection; exit 3 if some could not be checked.
 
-    Prints verdict and explanation of each claim, scores if there are labels, costs and quality of explanations.
+    Prints verdict and explanation of each claim, scores if there are labels,
+    costs and quality of explanations.
     --out writes the run log, a line for each claim.
 
     Example: casebook factcheck run claims.jsonl --corpus ./documents --out log.jsonl
     """
-    from casebook.factcheck.claims import claims_of_answers, read_plain
-    from casebook.factcheck.pipeline import OWN_COLLECTION, folder_of, load_documents
+    from casebook.factcheck.claims import read_plain
+    from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, folder_of, load_documents
     from casebook.factcheck.score import as_report, run_log, write_log
 
-    set_by_original = [
-        name for name in ("stance", "decomposition", "gate", "ratings") if given(context, name)
-    ]
-    if original and set_by_original:
-        raise InputError(f"--original sets --{set_by_original[0]} itself: leave one out")
+    if original:
+        _refuse_set_by_original(context)
     if (claims is None) == (not log):
         raise InputError("give a file of claims, or --log with a log of answers")
     if log and not corpus:
@@ -127,73 +125,101 @@ def run(
     refuse_overwriting(out, claims, ratings, *(log or ()), *map(folder_of, corpus or ()))
     _refuse_unwritable(out)
     if log:
-        from casebook.assistant.log import not_answered, read_log
-
-        answers = read_log(log)
-        checked = claims_of_answers(answers)
-        for note in not_answered(answers["no_answer"]):
-            say(f"note: {note}")
-        if how["stance"] == "public" and not original:
+        claim_list = _claims_of_log(log)
+        if stance == "public" and not original:
             say(
-                "note: the default judge compares words and refutes many paraphrases; for the sentences of answers "
-                "prefer --stance entailment:MODEL or model:NAME"
+                "note: the default judge compares words and refutes many paraphrases; for the "
+                "sentences of answers prefer --stance entailment:MODEL or model:NAME"
             )
     else:
-        checked = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
-    checker = _checker(
-        load_documents(corpus or [OWN_COLLECTION]), how, k=k, ratings=ratings, documented=original
+        claim_list = read_plain(claims, spellings=pairs(label, "=", "SPELLING=LABEL"))
+    checker = checker_of(
+        load_documents(corpus or [OWN_COLLECTION]),
+        mode=mode,
+        stance=stance,
+        decomposition=decomposition,
+        gate=gate,
+        k=k,
+        documented=original,
+        ratings=ratings,
     )
+    _note_empty_evidence(checker)
     with on_terminal(say):
-        results = checker.check_all(checked)
+        results = checker.check_all(claim_list)
     if out is not None:
-        write_log(out, run_log(results, [claim.label for claim in checked]))
-    report, scored = as_report(checked, results, checker.config, n_resamples=resamples, seed=seed)
-    show(report, as_json, *_shown(report, scored))
-    if crashed := sum(result.error is not None for result in results):
-        raise BatchFailed(f"{crashed} of {len(results)} claims could not be checked")
+        write_log(out, run_log(results, [claim.label for claim in claim_list]))
+    report, scores = as_report(
+        claim_list, results, checker.config, n_resamples=resamples, seed=seed
+    )
+    show(report, as_json, *_report_parts(report, scores))
+    n_crashed = sum(result.error is not None for result in results)
+    if n_crashed:
+        raise BatchFailed(f"{n_crashed} of {len(results)} claims could not be checked")
 
 
-def _shown(report, scored):
+def _refuse_set_by_original(context):
+    """Refuse options that the original configuration sets itself."""
+    for name in ("stance", "decomposition", "gate", "ratings"):
+        if given(context, name):
+            raise InputError(f"--original sets --{name} itself: leave one out")
+
+
+def _claims_of_log(paths):
+    """The sentences of logged answers, as claims; says which questions have no answer."""
+    from casebook.assistant.log import not_answered, read_log
+    from casebook.factcheck.claims import claims_of_answers
+
+    answers = read_log(paths)
+    claims = claims_of_answers(answers)
+    for note in not_answered(answers["no_answer"]):
+        say(f"note: {note}")
+    return claims
+
+
+def _report_parts(report, scores):
     """The report as lines and tables for a terminal."""
-    import pandas as pd
-
-    from casebook.factcheck.score import RUN_MEASURE_TITLES
-
     for claim in report["claims"]:
-        told = (claim["explanation"] or "").splitlines()
-        yield [
-            f"{claim['claim_id']}: {claim['verdict'] or claim['error']}",
-            *(f"    {line}" for line in told),
-        ]
+        lines = [f"{claim['claim_id']}: {claim['verdict'] or claim['error']}"]
+        for line in (claim["explanation"] or "").splitlines():
+            lines.append(f"    {line}")
+        yield lines
     yield [", ".join(f"{n} {name}" for name, n in report["outcomes"].items())]
     if len(set(report["systems"]["category"])) > 1:
         yield ["\nVerdicts by category (share of claims with 95 % interval)"]
         yield report["systems"]
-    if scored:
-        yield ["\nVerdicts against the labels", scored.as_text()]
-    quality = report["explanations"].set_index("measure")["value"].to_dict()
+    if scores:
+        yield ["\nVerdicts against the labels", scores.as_text()]
+    yield [
+        "\nCost of a claim and quality of its explanation: "
+        "as the document says, in its code, and standard"
+    ]
+    yield _cost_and_quality(report)
+
+
+def _cost_and_quality(report):
+    """Each measure of a run as the document says, in its code, and standard."""
+    import pandas as pd
+
+    from casebook.factcheck.score import RUN_MEASURE_TITLES
+
     performance = report["performance"]
-    in_code = {
-        name.removeprefix("documented: "): value
-        for name, value in quality.items()
-        if "documented: " in name
-    }
+    quality = report["explanations"].set_index("measure")["value"].to_dict()
+    quality_in_code = {}
+    for name, value in quality.items():
+        if "documented: " in name:
+            quality_in_code[name.removeprefix("documented: ")] = value
     columns = {
         "original": performance["document"],
-        "in its code": performance["in_its_code"] | in_code,
+        "in its code": performance["in_its_code"] | quality_in_code,
         "standard": performance["document"] | quality,
     }
-    yield [
-        "\nCost of a claim and quality of its explanation: as the document says, in its code, and standard"
-    ]
-    table = pd.DataFrame(
-        {name: pd.Series(values, dtype=float) for name, values in columns.items()}
-    ).reindex(RUN_MEASURE_TITLES)
-    yield table.rename(RUN_MEASURE_TITLES).rename_axis("measure").reset_index()
+    table = pd.DataFrame({name: pd.Series(column, dtype=float) for name, column in columns.items()})
+    table = table.reindex(RUN_MEASURE_TITLES).rename(RUN_MEASURE_TITLES)
+    return table.rename_axis("measure").reset_index()
 
 
-def _in_words(table):
-    """A table for a terminal: why something is not measured in words, or no column of reasons."""
+def _with_reason_texts(table):
+    """A table for a terminal: reasons in words, or no column of reasons if there is none."""
     from casebook.tables import reason_text
 
     if "reason" not in table or table["reason"].isna().all():
@@ -201,21 +227,16 @@ def _in_words(table):
     return table.assign(reason=table["reason"].fillna("").map(reason_text))
 
 
-def _checker(documents, how, **more):
-    """A fact-checker; where the credibility gate lets no document pass, that is said."""
-    from casebook.factcheck.pipeline import checker_of
-
-    checker = checker_of(documents, **how, **more)
-    if not checker.passing:
-        gate, scale = (
-            checker.config.gate,
-            "the original rating" if checker.config.parity else "the rating table",
-        )
-        say(
-            f"note: none of {len(checker.base)} documents passes the credibility gate ({gate}), so no claim gets "
-            f"evidence: {scale} rates a source by its address ('url'); without one it stays low"
-        )
-    return checker
+def _note_empty_evidence(checker):
+    """Say that the credibility gate lets no document pass."""
+    if checker.passing:
+        return
+    scale = "the original rating" if checker.config.parity else "the rating table"
+    say(
+        f"note: none of {len(checker.base)} documents passes the credibility gate "
+        f"({checker.config.gate}), so no claim gets evidence: {scale} rates a source "
+        "by its address ('url'); without one it stays low"
+    )
 
 
 def _refuse_unwritable(out):
@@ -227,9 +248,7 @@ def _refuse_unwritable(out):
 
 
 @app.command()
-@taking(how=CHECKER)
 def ablate(
-    how,
     context: typer.Context,
     claims: argument(
         Path | None, "CSV, JSON or JSONL with claim and label.", show_default="own"
@@ -241,16 +260,21 @@ def ablate(
     seeds: option(int, "Draws of the planted contradictions.", min=1) = 3,
     seed: Seed = 0,
     as_json: Json = False,
+    mode: SearchMode = "bm25_stemmed",
+    stance: Stance = "public",
+    decomposition: Decomposition = "rules",
+    gate: Gate = "low",
 ):
-    """Measure what each part of the pipeline is worth: 16 combinations and the nine original configurations.
+    """Measure what each part of the pipeline is worth:
+    16 combinations and the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.
 
     Example: casebook factcheck ablate claims.jsonl --corpus ./documents --rate 0 --json
     """
-    from casebook.factcheck.ablation import ablate as ablation_of
+    from casebook.factcheck.ablation import ablate as run_ablation
     from casebook.factcheck.claims import read_claims, read_labelled
-    from casebook.factcheck.pipeline import OWN_COLLECTION, load_documents
+    from casebook.factcheck.pipeline import OWN_COLLECTION, checker_of, load_documents
 
     if corpus and claims is None:
         raise InputError(
@@ -259,26 +283,36 @@ def ablate(
     if rate and not any(rate):
         exclusive(context, "rate", "seeds", but="--rate 0, which plants nothing")
     documents = load_documents(corpus or [OWN_COLLECTION])
-    checked = read_labelled(claims, documents) if claims else read_claims(documents, split="test")
-    checker = _checker(documents, how)
+    if claims:
+        claim_list = read_labelled(claims, documents)
+    else:
+        claim_list = read_claims(documents, split="test")
+    checker = checker_of(
+        documents, mode=mode, stance=stance, decomposition=decomposition, gate=gate
+    )
+    _note_empty_evidence(checker)
     with on_terminal(say):
-        tables = ablation_of(
-            checker, checked, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
+        tables = run_ablation(
+            checker, claim_list, noise_rates=rate or (0.0, 1.0), noise_seeds=range(seeds), seed=seed
         )
     crashed = tables["crashed"]
-    titles = {
-        "parts": "The pipeline against itself without each part",
-        "cells": "Cells",
-        "effects": "Effects by share of documents with a planted contradiction",
-        "configurations": "The nine original configurations, run",
-        "reported": "Impacts that the document states, and ours, in points of accuracy",
-    }
-    if not as_json:
-        tables["effects"] = tables["effects"].query("kind in ('main', 'shapley')")
-        tables = {title: _in_words(tables[name]) for name, title in titles.items()}
-    show_tables(tables, as_json)
+    show_tables(tables if as_json else _ablation_tables(tables), as_json)
     if len(crashed):
-        first = crashed["error"].iloc[0]
+        n_crashed = crashed["id"].nunique()
+        error = crashed["error"].iloc[0]
         raise BatchFailed(
-            f"{crashed['id'].nunique()} of {len(checked)} claims could not be checked, as {first}"
+            f"{n_crashed} of {len(claim_list)} claims could not be checked, as {error}"
         )
+
+
+def _ablation_tables(tables):
+    """The tables of an ablation for a terminal, by title."""
+    effects = tables["effects"].query("kind in ('main', 'shapley')")
+    titles = {
+        "The pipeline against itself without each part": tables["parts"],
+        "Cells": tables["cells"],
+        "Effects by share of documents with a planted contradiction": effects,
+        "The nine original configurations, run": tables["configurations"],
+        "Impacts that the document states, and ours, in points of accuracy": tables["reported"],
+    }
+    return {title: _with_reason_texts(table) for title, table in titles.items()}

@@ -22,7 +22,6 @@ from casebook.cli.common import (
     option,
     say,
     show,
-    taking,
     visible,
 )
 from casebook.errors import InputError
@@ -36,33 +35,33 @@ Grid = option(
 Tag = option(str, "Configurations to run: smoke, default, permissive or full.")
 Retries = option(int, "Further attempts after a lost kernel or worker.", min=0)
 Force = option(bool, "Run unchanged configurations again.", "--force")
-BATCH = {
-    "grid": (Grid, None),
-    "tag": (Tag, "default"),
-    "workers": (Workers, 1),
-    "scheduler": (Scheduler, None),
-    "timeout": (Timeout, None),
-    "retries": (Retries, 1),
-    "force": (Force, False),
-}
 Compare = option(str | None, "Another run; a page shows the differences.")
 
 
-@taking(batch=BATCH)
-def report(batch, context: typer.Context, run: RunName = "report", compare: Compare = None):
+def report(
+    context: typer.Context,
+    run: RunName = "report",
+    compare: Compare = None,
+    grid: Grid = None,
+    tag: Tag = "default",
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+    timeout: Timeout = None,
+    retries: Retries = 1,
+    force: Force = False,
+):
     """Download the data, run all configurations with a tag, then build the book.
 
     Example: casebook report --run mine --workers 2
     """
     exclusive(context, "scheduler", "workers")
-    _pull(batch["grid"], batch["tag"])
-    _execute(_plan(run, (), batch, {}), run, batch)
+    _pull(grid, tag)
+    planned = _plan(run, grid=grid, tag=tag, force=force)
+    _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
     build(run, compare)
 
 
-@taking(batch=BATCH)
 def run(
-    batch,
     context: typer.Context,
     experiments: argument(
         list[str] | None, "Experiments, configurations or notebooks (./mine.ipynb); default: all."
@@ -75,6 +74,13 @@ def run(
         "-p",
         "--parameter",
     ) = None,
+    grid: Grid = None,
+    tag: Tag = "default",
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
+    timeout: Timeout = None,
+    retries: Retries = 1,
+    force: Force = False,
 ):
     """Run experiments; unchanged ones are skipped.
 
@@ -83,19 +89,32 @@ def run(
     exclusive(context, "scheduler", "workers")
     if experiments and all(name.endswith(".ipynb") for name in experiments):
         exclusive(context, "experiments", "tag", but="notebooks of your own")
+    planned = _plan(
+        run,
+        names=experiments or [],
+        overrides=_overrides(parameter or []),
+        grid=grid,
+        tag=tag,
+        force=force,
+    )
+    if dry_run:
+        for item in planned:
+            why = f"  {', '.join(item.changed)} changed" if item.changed else ""
+            echo(f"{item.status:7} {item.cell.name}{why}")
+        return
+    _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
+    if len(planned) <= MOST_ANSWERS:
+        _print_answers(run, planned)
+    echo(f"results/{run}: next, casebook build --run {run}")
+
+
+def _print_answers(run, planned):
+    """Print the questions of the cells, each with its answer."""
     from casebook.runs.headlines import read_headlines
 
-    planned = _plan(run, tuple(experiments or ()), batch, _overrides(parameter or []))
-    if not dry_run:
-        _execute(planned, run, batch)
-        for item in planned if len(planned) <= MOST_ANSWERS else ():
-            for headline in read_headlines(run, item.cell.name):
-                echo(f"{headline.question}\n    {headline.sentence}")
-        echo(f"results/{run}: next, casebook build --run {run}")
-        return
     for item in planned:
-        why = f"  {', '.join(item.changed)} changed" if item.changed else ""
-        echo(f"{item.status:7} {item.cell.name}{why}")
+        for headline in read_headlines(run, item.cell.name):
+            echo(f"{headline.question}\n    {headline.sentence}")
 
 
 def init(
@@ -163,8 +182,9 @@ def _pull(grid, tag):
     needed = set()
     replaced = {}
     for cell in select(load_grid(grid or DEFAULT_GRID), tag=tag):
-        for name in filter(None, (cell.parameters.get(kind) for kind in ("dataset", "rating_set"))):
-            if data_folder(name) is not None:
+        for parameter in ("dataset", "rating_set"):
+            name = cell.parameters.get(parameter)
+            if not name or data_folder(name) is not None:
                 continue
             if cell.experiment == "assistant" and name == ANSWERED:
                 needed.add(TEMPLATES)
@@ -181,7 +201,8 @@ def _pull(grid, tag):
             say(f"warning: {problem}; {replaced[name]}")
 
 
-def _plan(run, names, batch, overrides):
+def _plan(run, *, names=(), overrides=None, grid, tag, force):
+    """Choose the cells of a batch and say what each still needs."""
     from casebook.batch.grid import DEFAULT_GRID, load_grid, select
     from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
     from casebook.batch.plan import plan
@@ -189,24 +210,27 @@ def _plan(run, names, batch, overrides):
     from casebook.batch.run_folder import check_writable, data_folders
     from casebook.paths import home_path, notebook_file
 
+    overrides = overrides or {}
     refuse_secrets(overrides)
     check_writable(run)
-    taken, known = data_folders(run), load_grid(batch["grid"] or DEFAULT_GRID)
-    notebooks = dict.fromkeys(cell.notebook for cell in known)
-    notebooks |= dict.fromkeys(
-        str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")
-    )
-    paths = {notebook: path_parameters(notebook_file(notebook)) for notebook in notebooks}
-    # A parameter that is a path in one notebook may be a name in another: each cell decides for itself.
-    either = {
-        name: any(own.get(name) for own in paths.values()) for own in paths.values() for name in own
+    folders = data_folders(run)
+    grid_cells = load_grid(grid or DEFAULT_GRID)
+    notebooks = [cell.notebook for cell in grid_cells]
+    notebooks += [str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")]
+    paths = {
+        notebook: path_parameters(notebook_file(notebook)) for notebook in dict.fromkeys(notebooks)
     }
-    overrides = with_absolute_paths(overrides, taken, either)
-    cells = [
-        replace(cell, parameters=with_absolute_paths(cell.parameters, taken, paths[cell.notebook]))
-        for cell in select(known, names, batch["tag"], overrides)
-    ]
-    planned = plan(cells, run, batch["force"])
+    # A parameter that is a path in one notebook may be a name in another: each cell decides.
+    all_paths = {}
+    for path_or_name in paths.values():
+        for name, may_be_name in path_or_name.items():
+            all_paths[name] = may_be_name or all_paths.get(name, False)
+    overrides = with_absolute_paths(overrides, folders, all_paths)
+    cells = []
+    for cell in select(grid_cells, names, tag, overrides):
+        parameters = with_absolute_paths(cell.parameters, folders, paths[cell.notebook])
+        cells.append(replace(cell, parameters=parameters))
+    planned = plan(cells, run, force)
     check_order(planned)
     for item in planned:
         if item.note:
@@ -214,12 +238,20 @@ def _plan(run, names, batch, overrides):
     return planned
 
 
-def _execute(planned, run, batch):
+def _execute(planned, run, *, workers, scheduler, timeout, retries):
     from casebook.batch.run import run_batch
 
     with _progress() as (line, show):
-        limits = {name: batch[name] for name in ("workers", "scheduler", "timeout", "retries")}
-        run_batch(planned, run, report=line, show=show, **limits)
+        run_batch(
+            planned,
+            run,
+            workers,
+            scheduler,
+            report=line,
+            show=show,
+            timeout=timeout,
+            retries=retries,
+        )
 
 
 def _overrides(texts):
@@ -247,7 +279,7 @@ def _overrides(texts):
 
 @contextlib.contextmanager
 def _progress():
-    """A bar on the terminal while a batch works, plain lines where there is none: always standard error."""
+    """A bar on the terminal while a batch works, else plain lines: always standard error."""
     if not sys.stderr.isatty() or os.environ.get("TQDM_DISABLE", "0") not in ("", "0"):
         yield say, None
         return
@@ -264,22 +296,20 @@ def _progress():
 
     from casebook.progress import duration_text
 
-    class Left(ProgressColumn):
+    class TimeLeftColumn(ProgressColumn):
         """Time left by the batch's own estimate, counting down while a long cell works."""
 
         def render(self, task):
             end = task.fields.get("end")
-            return Text(
-                "time left not known yet"
-                if end is None
-                else f"about {duration_text(max(end - time.monotonic(), 0))} left"
-            )
+            if end is None:
+                return Text("time left not known yet")
+            return Text(f"about {duration_text(max(end - time.monotonic(), 0))} left")
 
     columns = (
         MofNCompleteColumn(),
         BarColumn(),
         TimeElapsedColumn(),
-        Left(),
+        TimeLeftColumn(),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -289,7 +319,7 @@ def _progress():
             bar.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
         def show(done, total, running, seconds_left):
-            end = seconds_left and time.monotonic() + seconds_left
+            end = None if seconds_left is None else time.monotonic() + seconds_left
             bar.update(task, completed=done, total=total, description=", ".join(running), end=end)
 
         yield line, show

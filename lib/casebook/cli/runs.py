@@ -1,16 +1,14 @@
-"""``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs of any experiment."""
+"""``casebook runs`` and ``casebook gate``: list, compare, decide on and repeat runs."""
 
 import json
+import warnings
 from pathlib import Path
 
 import typer
 
 from casebook import runs
 from casebook.cli.common import (
-    DEFAULT_MEASURE,
-    SCOPE,
     Json,
-    Measure,
     Out,
     Seed,
     Timeout,
@@ -24,52 +22,86 @@ from casebook.cli.common import (
     say,
     show,
     table_lines,
-    taking,
 )
 from casebook.credentials import without_secrets
-from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError
+from casebook.errors import BatchFailed, CheckFailed, Incomparable, InputError, MeasureNote
 from casebook.files import refuse_overwriting, sha256_file
 from casebook.readers import read_json
 
 app = command_group("runs", "List, compare, promote and repeat runs of any experiment.")
 
-Profile = option(str | None, "Name of a second promoted run for the same metric.")
-Write = option(bool, "Also write the report as JSON and Markdown.", "--write")
-Folder = option(Path | None, "Folder for the report files.", "-o", "--out")
-Force = option(bool, "Allow runs on different data; the result is marked as such.", "--force")
-Repo = option(bool, "Include the runs below _repo/MiniInsurance-PosNeg.", "--include-repo-posneg")
-Workflow = option(str | None, "Only runs of this workflow (experiment).")
-Key = option(str | None, "Only runs whose comparability key starts with this.")
-Run = argument(str, "Run id, the start of one, or a folder.")
-Named = option(str | None, "Run id, the start of one, or a folder.", "--run")
-Why = option(str, "Why; kept in the log.", "--reason")
-Rules = option(Path | None, "Gate file: margins per metric.", "--gate")
-CHOICE = {"workflow": (Workflow, None), "key": (Key, None)}
-Top = option(int, "Most rows to show.", min=1)
+
+def _note_formula(measure: str):
+    """Say which formula a document's key names, where no prefix does."""
+    key = measure.strip().lower()
+    if key in runs.record.DOCUMENTED_KEYS:
+        warnings.warn(
+            f"{measure} of a run record is EmbeddingShift's formula, "
+            f"{runs.record.metric_label(key)}; the key of a standard measure names data set and "
+            f"system, as in smoke.full.{key}",
+            MeasureNote,
+            stacklevel=2,
+        )
+    return measure
 
 
-def _share(value: float):
+def _check_level(value: float):
     if not 0 < value < 1:
         raise typer.BadParameter(f"{value} is not between 0 and 1.")
     return value
 
 
-def _registry(scope, include_repo=False):
+# Which registry
+RunsRoot = option(
+    Path | None,
+    "Folder that holds the runs. Default: that of the domain and tenant, if one is set, "
+    "else all of results/ without tenants.",
+)
+Domain = option(str | None, "Domain of the results.", "--domain")
+Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT.")
+IncludeRepo = option(
+    bool, "Include the runs below _repo/MiniInsurance-PosNeg.", "--include-repo-posneg"
+)
+
+# Which of its runs
+Measure = option(
+    str, "Key of a record, in any letter case.", "-m", "--measure", callback=_note_formula
+)
+DEFAULT_MEASURE = "original:ndcg@3"
+Workflow = option(str | None, "Only runs of this workflow (experiment).")
+Key = option(str | None, "Only runs whose comparability key starts with this.")
+Profile = option(str | None, "Name of a second promoted run for the same metric.")
+RunArgument = argument(str, "Run id, the start of one, or a folder.")
+RunOption = option(str | None, "Run id, the start of one, or a folder.", "--run")
+
+# What to do with them
+Force = option(bool, "Allow runs on different data; the result is marked as such.", "--force")
+GateFile = option(Path | None, "Gate file: margins per metric.", "--gate")
+Reason = option(str, "Why; kept in the log.", "--reason")
+Top = option(int, "Most rows to show.", min=1)
+Write = option(bool, "Also write the report as JSON and Markdown.", "--write")
+ReportFolder = option(Path | None, "Folder for the report files.", "-o", "--out")
+
+
+def _registry(runs_root, domain, tenant, include_repo=False):
     """Find and read the registry that the options name."""
+    layout = runs.registry.locate(domain, tenant, runs_root)
     repo = (runs.registry.REPO,) if include_repo else ()
-    listing = runs.registry.discover(runs.registry.locate(**scope), include=repo)
+    listing = runs.registry.discover(layout, include=repo)
     if not (listing.runs or listing.unreadable or runs.promotions.has_log(listing.root)):
         raise InputError(
-            f"{listing.root}: no registry: it holds neither runs nor promotions; runs appear there once an "
-            "experiment was run, or name another folder with --runs-root"
+            f"{listing.root}: no registry: it holds neither runs nor promotions; runs appear "
+            "there once an experiment was run, or name another folder with --runs-root"
         )
     return listing
 
 
-def _log_root(scope):
+def _log_root(runs_root, domain, tenant):
     """Folder of the log of promotions that the options name."""
-    root = _registry(scope).root
-    below = [] if runs.promotions.has_log(root) else runs.promotions.logs_below(root)
+    root = _registry(runs_root, domain, tenant).root
+    if runs.promotions.has_log(root):
+        return root
+    below = runs.promotions.logs_below(root)
     if below:
         raise InputError(
             f"{root}: has no log of promotions; name the registry that has one: "
@@ -78,69 +110,59 @@ def _log_root(scope):
     return root
 
 
-def _chosen(listing, workflow=None, key=None):
+def _filtered(listing, workflow, key=None):
     """Runs of a workflow and of one group of comparable runs."""
-    return [
-        run
-        for run in listing.runs
-        if (not workflow or run.workflow.lower() == workflow.lower())
-        and (run.key or runs.registry.short_key(run.key)).startswith(key or "")
-    ]
+    records = listing.runs
+    if workflow:
+        records = [run for run in records if run.workflow.lower() == workflow.lower()]
+    if key:
+        short_key = runs.registry.short_key
+        records = [run for run in records if (run.key or short_key(run.key)).startswith(key)]
+    return records
 
 
 def _unreadable(listing):
     return [f"unreadable: {path}: {why}" for path, why in listing.unreadable.items()]
 
 
-def _written(path):
+def _say_written(path):
     say(f"written: {path} and {path.with_suffix('.md').name}")
 
 
 @app.command("list")
-@taking(scope=SCOPE)
-def list_(scope, workflow: Workflow = None, as_json: Json = False):
+def list_(
+    workflow: Workflow = None,
+    as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
+):
     """List runs, newest first, with data set, headline and the parameters that differ.
 
     Example: casebook runs list --workflow retrieval_ablation
     """
-    listing = _registry(scope)
-    chosen = _chosen(listing, workflow)
-    varied = _varied(chosen)
-    rows = [
-        {
-            "completedUtc": run.completed,
-            "workflowName": run.workflow,
-            "runId": run.run_id,
-            "success": run.success,
-            "metrics": len(run.metrics),
-            "comparability": runs.registry.short_key(run.key),
-            "path": run.path,
-            "dataset": _data_of(run),
-            "parameters": {
-                name: run.parameters[name]
-                for name in varied[run.workflow]
-                if name in run.parameters
-            },
-            "headline": _headline(run, listing.folder(run)),
-        }
-        for run in chosen
-    ]
-    table = [
-        {
-            "completed": row["completedUtc"][:16].replace("T", " "),
-            "run": row["path"],
-            "data": row["dataset"] or "",
-            "headline": row["headline"] or "",
-            "parameters that differ": ", ".join(
-                f"{name}={json.dumps(v)}" for name, v in row["parameters"].items()
-            ),
-            "comparability": row["comparability"],
-        }
-        for row in rows
-    ]
-    if table:
-        columns = [name for name in table[0] if any(row[name] for row in table)]
-        lines = table_lines(table, columns)
+    listing = _registry(runs_root, domain, tenant)
+    records = _filtered(listing, workflow)
+    varying = _varying_parameters(records)
+    rows = []
+    for run in records:
+        names = [name for name in varying[run.workflow] if name in run.parameters]
+        rows.append(
+            {
+                "completedUtc": run.completed,
+                "workflowName": run.workflow,
+                "runId": run.run_id,
+                "success": run.success,
+                "metrics": len(run.metrics),
+                "comparability": runs.registry.short_key(run.key),
+                "path": run.path,
+                "dataset": _data_of(run),
+                "parameters": {name: run.parameters[name] for name in names},
+                "headline": _headline(run, listing.folder(run)),
+            }
+        )
+    if rows:
+        lines = _list_lines(rows)
     elif listing.runs:
         workflows = ", ".join(sorted({run.workflow for run in listing.runs}))
         lines = [f"no run of the workflow {workflow!r}; there are: {workflows}"]
@@ -150,10 +172,29 @@ def list_(scope, workflow: Workflow = None, as_json: Json = False):
     show(value, as_json, [*lines, *_unreadable(listing)])
 
 
-def _varied(runs):
+def _list_lines(rows):
+    """Lines of the list of runs, without columns that are empty."""
+    table = []
+    for row in rows:
+        parameters = [f"{name}={json.dumps(value)}" for name, value in row["parameters"].items()]
+        table.append(
+            {
+                "completed": row["completedUtc"][:16].replace("T", " "),
+                "run": row["path"],
+                "data": row["dataset"] or "",
+                "headline": row["headline"] or "",
+                "parameters that differ": ", ".join(parameters),
+                "comparability": row["comparability"],
+            }
+        )
+    columns = [name for name in table[0] if any(row[name] for row in table)]
+    return table_lines(table, columns)
+
+
+def _varying_parameters(records):
     """For each workflow, the parameters that its runs do not all share, apart from the data."""
     values = {}
-    for run in runs:
+    for run in records:
         parameters = values.setdefault(run.workflow, {})
         for name in run.parameters.keys() - {"dataset", "run", "cell"}:
             text = json.dumps(run.parameters[name], sort_keys=True)
@@ -190,10 +231,7 @@ def _headline(run, folder):
 
 
 @app.command()
-@taking(choice=CHOICE, scope=SCOPE)
 def compare(
-    scope,
-    choice,
     context: typer.Context,
     pair: argument(
         list[str] | None, "Two runs, candidate and reference, to compare query by query."
@@ -201,9 +239,14 @@ def compare(
     measure: Measure = DEFAULT_MEASURE,
     top: Top = 20,
     write: Write = False,
-    out: Folder = None,
+    out: ReportFolder = None,
     force: Force = False,
     as_json: Json = False,
+    workflow: Workflow = None,
+    key: Key = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Rank runs by a metric, or compare two runs query by query.
 
@@ -213,50 +256,55 @@ def compare(
 
     Example: casebook runs compare -m "smoke.*.ndcg@10" --write
     """
-    listing = _registry(scope)
+    listing = _registry(runs_root, domain, tenant)
     if pair:
         exclusive(context, "pair", "workflow", "key", "write", "out", but="two named runs")
         _compare_two(listing, pair, measure, top, force, as_json)
         return
     if force:
         raise InputError("--force is for two named runs: ranks stay within each group")
-    rows = runs.decide.rank_runs(listing, measure, _chosen(listing, **choice), top)
+    rows = runs.decide.rank_runs(listing, measure, _filtered(listing, workflow, key), top)
     report = runs.decide.comparison_report(listing, measure, rows)
     if write or out:
-        _written(runs.decide.write_report(listing.root, "compare", report, out))
-    lines = [
-        f"{listing.root}: {runs.record.metric_label(report['metricKey'])}, {len(listing.runs)} runs"
-    ]
+        _say_written(runs.decide.write_report(listing.root, "compare", report, out))
+    metric = runs.record.metric_label(report["metricKey"])
+    lines = [f"{listing.root}: {metric}, {len(listing.runs)} runs"]
     if any(row["rank"] for row in rows):
-        from casebook.stats.intervals import bounds_text
-
-        table = []
-        for row in rows:
-            low, high = row["ci"] or (None, None)
-            table.append(row | {"95 %": bounds_text(low, high, "z.4f")})
-        columns = [
-            "rank",
-            "score",
-            "95 %",
-            "n",
-            "control",
-            "metric",
-            "workflowName",
-            "comparability",
-            "runId",
-        ]
-        if all(row["control"] is None for row in rows):
-            columns.remove("control")  # only chapters of a report know one
-        lines += table_lines(table, columns)
+        lines += _rank_lines(rows)
     else:
         lines.append(runs.registry.no_run_holds(listing.runs, measure))
     show(report, as_json, lines + _unreadable(listing))
 
 
+def _rank_lines(rows):
+    """Lines of the ranking of runs."""
+    from casebook.stats.intervals import bounds_text
+
+    table = []
+    for row in rows:
+        low, high = row["ci"] or (None, None)
+        table.append(row | {"95 %": bounds_text(low, high, "z.4f")})
+    columns = [
+        "rank",
+        "score",
+        "95 %",
+        "n",
+        "control",
+        "metric",
+        "workflowName",
+        "comparability",
+        "runId",
+    ]
+    if all(row["control"] is None for row in rows):
+        columns.remove("control")  # only chapters of a report know one
+    return table_lines(table, columns)
+
+
 def _compare_two(listing, pair, measure, top, force, as_json):
     if len(pair) != 2:
         raise InputError("compare takes no run or two: candidate and reference")
-    candidate, reference = (runs.registry.find_run(listing, name) for name in pair)
+    candidate = runs.registry.find_run(listing, pair[0])
+    reference = runs.registry.find_run(listing, pair[1])
     differ = candidate.key != reference.key
     if differ and not force:
         keys = " and ".join(runs.registry.short_key(run.key) for run in (candidate, reference))
@@ -274,56 +322,69 @@ def _compare_two(listing, pair, measure, top, force, as_json):
 
 
 @app.command()
-@taking(choice=CHOICE, scope=SCOPE)
 def best(
-    scope,
-    choice,
     measure: Measure = DEFAULT_MEASURE,
     write: Write = False,
-    out: Folder = None,
+    out: ReportFolder = None,
     force: Force = False,
     as_json: Json = False,
+    workflow: Workflow = None,
+    key: Key = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Show the best run by a metric, among successful and comparable runs.
 
     Example: casebook runs best -m smoke.full.ndcg@10
     """
-    listing = _registry(scope)
-    chosen = _chosen(listing, **choice)
-    winner = runs.registry.best_run(chosen, measure, force)
-    groups = {run.key for run in chosen if runs.registry.score_of(run, measure) is not None}
+    listing = _registry(runs_root, domain, tenant)
+    records = _filtered(listing, workflow, key)
+    winner = runs.registry.best_run(records, measure, force)
+    groups = _groups_with(records, measure)
     report = runs.decide.best_report(listing, measure, winner, len(groups) > 1)
     if write or out:
-        _written(runs.decide.write_report(listing.root, "best", report, out, stamped=False))
+        _say_written(runs.decide.write_report(listing.root, "best", report, out, stamped=False))
     show(report, as_json, filled_lines(report))
 
 
+def _groups_with(records, measure):
+    """The groups of comparable runs that hold a measure, by their keys."""
+    return {run.key for run in records if runs.registry.score_of(run, measure) is not None}
+
+
 @app.command()
-@taking(scope=SCOPE)
 def active(
-    scope, measure: Measure = DEFAULT_MEASURE, profile: Profile = None, as_json: Json = False
+    measure: Measure = DEFAULT_MEASURE,
+    profile: Profile = None,
+    as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Show the promoted run of a metric, who promoted it and why.
 
     Example: casebook runs active -m original:ndcg@3
     """
-    entry = runs.promotions.active_promotion(_log_root(scope), measure, profile, checked=True)
-    lines = list(filled_lines({**(entry or {}), "decision": None}))
-    show(
-        entry,
-        as_json,
-        lines or [f"no run is promoted for {measure}: use casebook runs decide --apply"],
+    entry = runs.promotions.active_promotion(
+        _log_root(runs_root, domain, tenant), measure, profile, checked=True
     )
+    if entry is None:
+        lines = [f"no run is promoted for {measure}: use casebook runs decide --apply"]
+    else:
+        lines = filled_lines(entry | {"decision": None})
+    show(entry, as_json, lines)
 
 
 @app.command()
-@taking(scope=SCOPE)
 def history(
-    scope,
     measure: option(str | None, "Only this metric; default: all.", "-m", "--measure") = None,
     profile: Profile = None,
     most: option(int, "Most rows to show.", "--max", min=1) = 20,
     as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Show promotions and rollbacks, newest first.
 
@@ -331,36 +392,49 @@ def history(
     """
     if profile and measure is None:
         raise InputError("--profile also needs --measure")
-    entries = runs.promotions.read_promotions(_log_root(scope), measure, profile)[: -most - 1 : -1]
+    root = _log_root(runs_root, domain, tenant)
+    entries = runs.promotions.read_promotions(root, measure, profile)
+    newest = entries[::-1][:most]
     columns = ("seq", "at", "action", "metric", "score", "runId", "actor", "reason")
-    show(entries, as_json, table_lines(entries, columns) if entries else ["no entries"])
+    show(newest, as_json, table_lines(newest, columns) if newest else ["no entries"])
 
 
 @app.command()
-@taking(scope=SCOPE)
 def verify(
-    scope,
     everything: option(
         bool, "Also read every output of every run, and say what was read.", "--all"
     ) = False,
     as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Check the promotion log, its hashes and the promoted runs; exit 2 if something was changed.
 
     Example: casebook runs verify --all
     """
-    root = _registry(scope).root if everything else _log_root(scope)
+    if everything:
+        listing = _registry(runs_root, domain, tenant)
+        root = listing.root
+    else:
+        root = _log_root(runs_root, domain, tenant)
     faults = runs.promotions.verify(root)
-    entries = None if faults else len(runs.promotions.read_promotions(root))
-    nothing = "no run has been promoted yet, so there is no log to check"
-    lines = faults or [f"{entries} entries, the chain holds" if entries else nothing]
+    entries = None
+    if faults:
+        lines = faults
+    else:
+        entries = len(runs.promotions.read_promotions(root))
+        if entries:
+            lines = [f"{entries} entries, the chain holds"]
+        else:
+            lines = ["no run has been promoted yet, so there is no log to check"]
     value = {"entries": entries, "faults": faults}
     if everything:
-        rows, altered = _inventory(scope)
-        lines = (
-            [*table_lines(rows, list(rows[0])), *lines, *altered] if rows else [*lines, *altered]
-        )
+        rows, altered = _inventory(listing)
         faults = [*faults, *altered]
+        lines = [*lines, *altered]
+        if rows:
+            lines = [*table_lines(rows, list(rows[0])), *lines]
         value = {"entries": entries, "faults": faults, "read": rows}
     show(value, as_json, lines)
     if faults:
@@ -368,12 +442,8 @@ def verify(
         raise CheckFailed(f"{len(faults)} faults in {root}: {why}")
 
 
-def _inventory(scope):
-    """Read all runs of a registry, and the logs of the registries below it.
-
-    Gives what was read, and the faults.
-    """
-    listing = _registry(scope)
+def _inventory(listing):
+    """Read all runs of a registry and the logs below it; gives what was read, and the faults."""
     records = [f"{run.path}/run.json" for run in listing.runs]
     rows, faults = runs.evidence.inventory(listing.root, records)
     faults = list(faults)
@@ -385,38 +455,40 @@ def _inventory(scope):
 
 
 @app.command()
-@taking(choice=CHOICE, scope=SCOPE)
 def decide(
-    scope,
-    choice,
     context: typer.Context,
     measure: Measure = DEFAULT_MEASURE,
-    run: Named = None,
+    run: RunOption = None,
     eps: option(float, "Smallest improvement that counts.", min=0) = 1e-6,
     apply: option(bool, "Promote the run if the decision is to promote.", "--apply") = False,
     write: option(bool, "Write the decision as a file.", "--write/--no-write") = True,
     profile: Profile = None,
     force: Force = False,
-    include_repo: Repo = False,
-    level: option(float, "Confidence level of the interval.", callback=_share) = 0.95,
+    include_repo: IncludeRepo = False,
+    level: option(float, "Confidence level of the interval.", callback=_check_level) = 0.95,
     seed: Seed = 0,
     original: option(
         bool, "Decide on the two scores where a run keeps no rows, as EmbeddingShift does."
     ) = False,
     as_json: Json = False,
+    workflow: Workflow = None,
+    key: Key = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Decide whether the best run should be promoted; exit 2, 4 or 5 if not.
 
     Example: casebook runs decide -m smoke.full.ndcg@10 --apply
     """
     exclusive(context, "run", "workflow", "key")
-    listing = _registry(scope, include_repo)
-    rivals = _chosen(listing, **choice)
+    listing = _registry(runs_root, domain, tenant, include_repo)
+    records = _filtered(listing, workflow, key)
     candidate = runs.registry.find_run(listing, run) if run else None
     decision = runs.decide.decide(
         listing,
         measure,
-        runs=rivals,
+        runs=records,
         run=candidate,
         profile=profile,
         eps=eps,
@@ -426,7 +498,7 @@ def decide(
         original=original,
     )
     if write:
-        _written(runs.decide.write_report(listing.root, "decision", decision))
+        _say_written(runs.decide.write_report(listing.root, "decision", decision))
     if apply:
         runs.decide.apply_decision(listing, decision)
     summary = {name: decision[name] for name in ("metricKey", "action", "delta")}
@@ -439,20 +511,22 @@ def decide(
 
 
 @app.command()
-@taking(choice=CHOICE, scope=SCOPE)
 def promote(
-    scope,
-    choice,
     context: typer.Context,
-    reason: Why,
+    reason: Reason,
     measure: Measure = DEFAULT_MEASURE,
-    run: Named = None,
+    run: RunOption = None,
     rank: option(int | None, "Rank of the run to promote.", min=1) = None,
-    rules: Rules = None,
+    rules: GateFile = None,
     profile: Profile = None,
     force: Force = False,
-    include_repo: Repo = False,
+    include_repo: IncludeRepo = False,
     as_json: Json = False,
+    workflow: Workflow = None,
+    key: Key = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Promote a run by name or by rank, or the best one, and log why.
 
@@ -461,32 +535,38 @@ def promote(
     Example: casebook runs promote --run 20260101T000000Z --reason "agreed on Monday"
     """
     exclusive(context, "run", "rank", "workflow", "key")
-    listing = _registry(scope, include_repo)
-    chosen = _chosen(listing, **choice)
+    listing = _registry(runs_root, domain, tenant, include_repo)
+    records = _filtered(listing, workflow, key)
+    compared_keys = set()
     if run:
         target = runs.registry.find_run(listing, run)
     elif rank:
-        if rank > len(chosen):
-            raise InputError(f"--rank {rank}: there are {len(chosen)} runs")
-        target = runs.registry.sort_runs(chosen, measure)[rank - 1]
+        if rank > len(records):
+            raise InputError(f"--rank {rank}: there are {len(records)} runs")
+        target = runs.registry.sort_runs(records, measure)[rank - 1]
     else:
-        target = runs.registry.best_run(chosen, measure, force)
+        target = runs.registry.best_run(records, measure, force)
+        compared_keys = _groups_with(records, measure)
     before = runs.promotions.active_promotion(listing.root, measure, profile, checked=bool(rules))
-    compared_keys = set()
-    if not (run or rank):
-        scored = [run for run in chosen if runs.registry.score_of(run, measure) is not None]
-        compared_keys = {run.key for run in scored}
     if before:
         compared_keys.add(before["comparabilityKey"])
     incomparable = bool(compared_keys - {target.key})
     if incomparable and not force:
         raise Incomparable(
-            "the promoted run was measured on different data; choose another --profile, or --force, "
-            "which marks the promotion"
+            "the promoted run was measured on different data; choose another --profile, "
+            "or --force, which marks the promotion"
         )
-    digest = _pass_gate(listing, target, rules, before, force) if rules else None
+    gate_sha256 = None
+    if rules:
+        gate_sha256 = _pass_gate(listing, target, rules, before, force)
     entry = runs.promotions.promote(
-        listing, target, measure, reason, profile, incomparable=incomparable, gate_sha256=digest
+        listing,
+        target,
+        measure,
+        reason,
+        profile,
+        incomparable=incomparable,
+        gate_sha256=gate_sha256,
     )
     show(entry, as_json, [_now_active(entry, before)])
 
@@ -497,56 +577,59 @@ def _now_active(entry, before):
     return f"promoted for {runs.record.metric_label(entry['metric'])}: {entry['runId']}{note}"
 
 
-def _pass_gate(listing, target, rules, present, force):
-    """Apply a gate file against the active run; its hash if there is one."""
+def _pass_gate(listing, target, rules, active_entry, force):
+    """Apply a gate file against the active run; gives the file's hash if there is such a run."""
     margins = runs.decide.read_gate(rules)
-    if present is None:
+    if active_entry is None:
         say("no run was promoted before, so the gate had nothing to compare with")
         return None
-    result = runs.decide.apply_gate(
-        listing, target, runs.registry.find_run(listing, present["path"]), margins, force=force
-    )
+    reference = runs.registry.find_run(listing, active_entry["path"])
+    result = runs.decide.apply_gate(listing, target, reference, margins, force=force)
     runs.decide.settle(result["verdict"], f"not promoted: {'; '.join(result['notes'])}")
     return sha256_file(rules)
 
 
 @app.command()
-@taking(scope=SCOPE)
 def rollback(
-    scope,
-    reason: Why,
+    reason: Reason,
     measure: Measure = DEFAULT_MEASURE,
     profile: Profile = None,
     as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Promote the previous run again; each call goes one step further back.
 
     Example: casebook runs rollback --reason "wrong data"
     """
-    root = _log_root(scope)
+    root = _log_root(runs_root, domain, tenant)
     before = runs.promotions.active_promotion(root, measure, profile)
     entry = runs.promotions.rollback(root, measure, reason, profile)
     show(entry, as_json, [_now_active(entry, before)])
 
 
-@taking(scope=SCOPE)
 def gate(
-    scope,
     context: typer.Context,
     run: argument(str | None, "Run id, the start of one, or a folder.") = None,
     against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
     log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
     collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
-    rules: Rules = None,
+    rules: GateFile = None,
     measure: Measure = DEFAULT_MEASURE,
     margin: option(float, "Loss tolerated.", min=0) = 0.005,
     profile: Profile = None,
     force: Force = False,
     as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
-    """Test that a run, or a log of answers, is not worse than a reference; exit 2, 4 or 5 if not shown.
+    """Test that a run, or a log of answers, is not worse than a reference;
+    exit 2, 4 or 5 if not shown.
 
-    Example: casebook gate RUN --against REFERENCE --gate gate.yml; casebook gate --log new.jsonl --against old.jsonl
+    Example: casebook gate RUN --against REFERENCE --gate gate.yml;
+    casebook gate --log new.jsonl --against old.jsonl
     """
     if (run is None) == (log is None):
         raise InputError("name a run, or a log with --log")
@@ -554,80 +637,84 @@ def gate(
         from casebook.cli.assistant import gate_log
 
         exclusive(context, "log", "rules", "profile", "runs_root", "domain", "tenant")
-        chosen = [measure] if given(context, "measure") else None
         gate_log(
             log,
             against,
-            chosen,
-            margin if given(context, "margin") else None,
-            force,
-            collection,
-            as_json,
+            measures=[measure] if given(context, "measure") else None,
+            margin=margin if given(context, "margin") else None,
+            common=force,
+            collection=collection,
+            as_json=as_json,
         )
         return
     if collection is not None:
         raise InputError("--collection has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
-    listing = _registry(scope)
-    margins = runs.decide.read_gate(rules) if rules else {runs.record.metric_key(measure): margin}
+    listing = _registry(runs_root, domain, tenant)
+    margins = {runs.record.metric_key(measure): margin}
+    if rules:
+        margins = runs.decide.read_gate(rules)
     if against is None:
-        metric = next(iter(margins))
-        entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
-        if entry is None:
-            raise InputError(
-                f"no run is promoted for {metric!r}: name one with --against, or promote one with "
-                "'casebook runs promote'"
-            )
-        against = entry["path"]
+        against = _promoted_path(listing, next(iter(margins)), profile)
     candidate = runs.registry.find_run(listing, run)
     reference = runs.registry.find_run(listing, against)
     result = runs.decide.apply_gate(listing, candidate, reference, margins, force=force)
     value = result | {
         "candidate": candidate.path,
         "reference": reference.path,
-        "gateSha256": rules and sha256_file(rules),
+        "gateSha256": sha256_file(rules) if rules else None,
     }
     show(value, as_json, result["notes"])
     runs.decide.settle(result["verdict"], f"gate: {result['verdict']}")
 
 
+def _promoted_path(listing, metric, profile):
+    """Path of the run that is promoted for a metric."""
+    entry = runs.promotions.active_promotion(listing.root, metric, profile, checked=True)
+    if entry is None:
+        raise InputError(
+            f"no run is promoted for {metric!r}: name one with --against, or promote one with "
+            "'casebook runs promote'"
+        )
+    return entry["path"]
+
+
 @app.command()
-@taking(scope=SCOPE)
 def matrix(
-    scope,
     spec: option(Path, "YAML or JSON file with the variants."),
     dry: option(bool, "Only print the commands.", "--dry") = False,
     as_json: Json = False,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Run several variants of a command and compare them; exit 3 if one fails.
 
     Example: casebook runs matrix --spec variants.yml --dry
     """
-    wanted = runs.repeat.read_matrix(spec)
+    plan = runs.repeat.read_matrix(spec)
     if dry:
-        lines = [
-            f"{variant.name}: {' '.join(runs.repeat.command_line(variant.args)[1:])}"
-            for variant in wanted.variants
-        ]
+        lines = []
+        for variant in plan.variants:
+            words = runs.repeat.command_line(variant.args)[1:]
+            lines.append(f"{variant.name}: {' '.join(words)}")
         show(lines, as_json, lines)
         return
-    if not (scope["domain"] or scope["runs_root"]):
-        scope["domain"] = wanted.after.domain_key
-    layout = runs.registry.locate(**scope)
+    if domain is None and runs_root is None:
+        domain = plan.after.domain_key
+    layout = runs.registry.locate(domain, tenant, runs_root)
     folder = layout.root / "_matrix" / f"matrix_{runs.decide.time_stamp()}"
-    if wanted.after.promote_best:
-        runs.promotions.read_promotions(
-            layout.root
-        )  # a changed log is refused before anything runs
-    settings = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
-    rows = runs.repeat.run_matrix(wanted, folder, settings, say)
-    failed = [row["name"] for row in rows if row["exitCode"] != 0]
-    promoted = _after_matrix(layout, wanted.after, folder, not failed)
+    if plan.after.promote_best:  # a changed log is refused before anything runs
+        runs.promotions.read_promotions(layout.root)
+    environment = {"CASEBOOK_TENANT": layout.tenant} if layout.tenant else {}
+    rows = runs.repeat.run_matrix(plan, folder, environment, say)
+    failures = [row["name"] for row in rows if row["exitCode"] != 0]
+    promoted = _after_matrix(layout, plan.after, folder, complete=not failures)
     value = {"folder": str(folder), "variants": rows, "promoted": promoted}
     show(value, as_json, [*table_lines(rows, ("name", "exitCode", "seconds", "log")), str(folder)])
-    if failed:
-        raise BatchFailed(f"{len(failed)} of {len(rows)} variants: {', '.join(failed)}")
+    if failures:
+        raise BatchFailed(f"{len(failures)} of {len(rows)} variants: {', '.join(failures)}")
 
 
 def _after_matrix(layout, after, folder, complete):
@@ -635,9 +722,8 @@ def _after_matrix(layout, after, folder, complete):
     measure = after.compare_metric
     listing = runs.registry.discover(layout)
     if after.write_compare:
-        report = runs.decide.comparison_report(
-            listing, measure, runs.decide.rank_runs(listing, measure, top=after.top)
-        )
+        rows = runs.decide.rank_runs(listing, measure, top=after.top)
+        report = runs.decide.comparison_report(listing, measure, rows)
         runs.decide.write_report(layout.root, "compare", report, folder)
     if not (after.promote_best and complete):
         return None
@@ -646,38 +732,42 @@ def _after_matrix(layout, after, folder, complete):
 
 
 @app.command()
-@taking(scope=SCOPE)
 def rerun(
-    scope,
-    run: Run,
+    run: RunArgument,
     name: option(str | None, "Name of the new run.", "--as") = None,
     only_print: option(bool, "Only print the command.", "--print") = False,
     timeout: Timeout = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Repeat a run from its recorded inputs; exit 2 if its numbers differ.
 
     Example: casebook runs rerun report/runs/query_length-smoke --as again
     """
-    listing = _registry(scope)
-    former = runs.registry.find_run(listing, run)
-    arguments, settings, record = runs.repeat.request_of(listing.folder(former), name)
-    echo(without_secrets(runs.repeat.request_line(arguments, settings)))
+    listing = _registry(runs_root, domain, tenant)
+    original = runs.registry.find_run(listing, run)
+    arguments, environment, new_record = runs.repeat.request_of(listing.folder(original), name)
+    echo(without_secrets(runs.repeat.request_line(arguments, environment)))
     if only_print:
         return
     log = listing.root / "_rerun" / f"rerun_{runs.decide.time_stamp()}.log"
-    code = runs.repeat.run_child(arguments, log, settings, timeout)
+    code = runs.repeat.run_child(arguments, log, environment, timeout)
     if code:
         raise BatchFailed(f"the repetition ended with {code}; see {log}")
-    if record:
-        folders = [runs.registry.results_root() / record]
+    if new_record:
+        folders = [runs.registry.results_root() / new_record]
     else:  # a recorded command names its new run itself: it is the one that was not there
-        paths = {run.path for run in listing.runs}
-        new = [run for run in _registry(scope).runs if run.path not in paths]
-        folders = [listing.folder(run) for run in new if run.workflow == former.workflow]
+        earlier_paths = {run.path for run in listing.runs}
+        folders = [
+            listing.folder(run)
+            for run in _registry(runs_root, domain, tenant).runs
+            if run.path not in earlier_paths and run.workflow == original.workflow
+        ]
     if len(folders) != 1:
         echo(f"done; see {log}")
         return
-    before = runs.record.read_record(listing.folder(former) / "run.json")
+    before = runs.record.read_record(listing.folder(original) / "run.json")
     after = runs.record.read_record(folders[0] / "run.json")
     differences = runs.repeat.metric_differences(before, after)
     for line in differences:
@@ -688,13 +778,14 @@ def rerun(
 
 
 @app.command()
-@taking(scope=SCOPE)
 def export(
-    scope,
-    run: Run,
+    run: RunArgument,
     ranking: option(Path, "TREC run with the ranking, because run records hold scores only."),
     out: Out,
     system: option(str | None, "<dataset>.<system>") = None,
+    runs_root: RunsRoot = None,
+    domain: Domain = None,
+    tenant: Tenant = None,
 ):
     """Export the ranking of one system of a run as a TREC run.
 
@@ -702,11 +793,10 @@ def export(
     """
     from casebook.trec import read_run
 
-    listing = _registry(scope)
+    listing = _registry(runs_root, domain, tenant)
     record_file = listing.folder(runs.registry.find_run(listing, run)) / "run.json"
     refuse_overwriting(out, ranking, record_file)
     record = runs.record.read_record(record_file)
-    runs.repeat.write_trec(
-        out, read_run(ranking), record, runs.repeat.choose_system(record, system)
-    )
+    ranked = read_run(ranking)
+    runs.repeat.write_trec(out, ranked, record, runs.repeat.choose_system(record, system))
     echo(str(out))

@@ -47,9 +47,13 @@ def evaluate(
     from casebook.stats.intervals import bootstrap_mean, bounds_text
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
-    names = measure or DEFAULT_MEASURES
-    missing = "skip" if skip_missing else "zero"
-    result = evaluate(qrels, run, names, judged_only=judged_only, missing=missing)
+    result = evaluate(
+        qrels,
+        run,
+        measure or DEFAULT_MEASURES,
+        judged_only=judged_only,
+        missing="skip" if skip_missing else "zero",
+    )
     frame = result.frame()
     measures = {}
     lines = []
@@ -64,15 +68,12 @@ def evaluate(
             "n": interval.n,
             "reason": interval.reason,
         }
-    account = {
-        name: count for name, count in result.accounting.counts().items() if name != "evaluated"
-    }
     lines.append("intervals: 95 %, Student t and BCa over queries")
-    lines.append(
-        "queries: "
-        + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in account.items())
-    )
-    values = {"measures": measures, "queries": account, "per_query": result.per_query}
+    counts = result.accounting.counts()
+    del counts["evaluated"]
+    texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
+    lines.append(f"queries: {', '.join(texts)}")
+    values = {"measures": measures, "queries": counts, "per_query": result.per_query}
     tables = [frame.reset_index()] if per_query else []
     show(values, as_json, lines, *tables)
 
@@ -102,14 +103,12 @@ def compare(
     if len(runs) < 2:
         raise InputError("compare needs two or more runs")
     names = [path.name.split(".")[0] for path in runs]
-    names = names if len({*names}) == len(names) else [str(path) for path in runs]
-    if len({*names}) < len(names):
+    if len(set(names)) < len(names):
+        names = [str(path) for path in runs]
+    if len(set(names)) < len(names):
         raise InputError("compare: the same run is given twice")
-    scores = pd.concat(
-        [evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs],
-        axis=1,
-        keys=names,
-    )
+    frames = [evaluate(qrels, run, measure or DEFAULT_MEASURES).frame() for run in runs]
+    scores = pd.concat(frames, axis=1, keys=names)
     tables_of_measure = {}
     for name in dict.fromkeys(scores.columns.get_level_values(1)):
         comparison = compare_systems(scores.xs(name, axis=1, level=1), seed=seed)
@@ -117,7 +116,13 @@ def compare(
     if as_json:
         print_json(tables_of_measure)
         return
-    form = "latex" if latex else "markdown" if markdown else "csv" if csv else "text"
+    form = "text"
+    if latex:
+        form = "latex"
+    elif markdown:
+        form = "markdown"
+    elif csv:
+        form = "csv"
     for name, tables in tables_of_measure.items():
         for part, table in tables.items():
             echo(f"{name}: {part}")
@@ -132,7 +137,8 @@ def agreement(
     ) = "ratings",
     level: option(
         str | None,
-        "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. Default: ordinal for numbers.",
+        "Level of Krippendorff's alpha: nominal, ordinal, interval or ratio. "
+        "Default: ordinal for numbers.",
     ) = None,
     weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
@@ -149,64 +155,88 @@ def agreement(
 
     Example: casebook agreement ratings.csv --level ordinal --json
     """
-    from casebook.measures.agreement import (
-        MEASUREMENT_LEVELS,
-        agreement_results,
-        as_panel,
-        from_counts,
-        from_table,
-    )
-    from casebook.sheets import read_ratings
-    from casebook.stats.intervals import bounds_text
+    from casebook.measures.agreement import MEASUREMENT_LEVELS, agreement_results
     from casebook.stats.samples import check_choice
 
     if 0 < resamples < 100:
         raise InputError(
             f"--resamples {resamples}: an interval needs at least 100 resamples; 0 gives none"
         )
-    check_choice("level", level or MEASUREMENT_LEVELS[0], MEASUREMENT_LEVELS)
-    makers = {"ratings": None, "counts": from_counts, "table": from_table}
-    check_choice("form", form, makers)
-    if form != "ratings":
-        numbers = True
-    elif level == "nominal" or scale is not None:
-        numbers = False
-    else:
-        numbers = None if level is None else True
-    frame = read_ratings(ratings, numbers=numbers, id_column="" if no_id else id_column)
-    numeric = form == "ratings" and frame.to_numpy().dtype.kind == "f"
-    level = level or ("ordinal" if numeric or scale else "nominal")
+    if level is not None:
+        check_choice("level", level, MEASUREMENT_LEVELS)
+    check_choice("form", form, ("ratings", "counts", "table"))
+    if no_id:
+        id_column = ""
     if form == "ratings":
-        panel = as_panel(frame, _categories(scale, numeric), wide, ids_allowed=True)
-        rows = (
-            "are rows; every column is a rater"
-            if frame.index.name == "row"
-            else f"named by column {frame.index.name!r}"
+        panel, level, heading = _panel_of_ratings(
+            ratings, level=level, scale=scale, id_column=id_column, wide=wide
         )
-        missing = int(frame.isna().to_numpy().sum())
-        head = f"{len(frame)} items x {frame.shape[1]} raters, {missing} missing; items {rows}"
     else:
-        panel = makers[form](frame.fillna(0), None if level != "nominal" else list(frame.columns))
-        head = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
+        panel, level, heading = _panel_of_counts(
+            ratings, form, level=level, scale=scale, id_column=id_column
+        )
     results = agreement_results(panel, level, resamples, weights=weights, seed=seed)
     fields = ("estimate", "se", "panel_ci", "new_panel_ci", "n_items", "n_raters", "reason")
     values = {}
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in fields}
-    lines = [head, f"level of krippendorff_alpha: {level}"]
-    lines.append(f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n")
+    lines = [heading, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
+    show(values, as_json, lines)
+
+
+def _panel_of_ratings(path, *, level, scale, id_column, wide):
+    """Read a file of ratings; gives the panel, the level of measurement and what was read."""
+    from casebook.measures.agreement import as_panel
+    from casebook.sheets import read_ratings
+
+    if level == "nominal" or scale is not None:
+        numbers = False
+    elif level is None:
+        numbers = None  # whatever the file holds
+    else:
+        numbers = True
+    frame = read_ratings(path, numbers=numbers, id_column=id_column)
+    is_numeric = frame.to_numpy().dtype.kind == "f"
+    if level is None:
+        level = "ordinal" if is_numeric or scale else "nominal"
+    panel = as_panel(frame, _categories(scale, is_numeric), wide, ids_allowed=True)
+    rows = f"named by column {frame.index.name!r}"
+    if frame.index.name == "row":
+        rows = "are rows; every column is a rater"
+    n_missing = int(frame.isna().to_numpy().sum())
+    heading = f"{len(frame)} items x {frame.shape[1]} raters, {n_missing} missing; items {rows}"
+    return panel, level, heading
+
+
+def _panel_of_counts(path, form, *, level, scale, id_column):
+    """Read a file of counts or a table of two raters; gives the same as `_panel_of_ratings`."""
+    from casebook.measures.agreement import from_counts, from_table
+    from casebook.sheets import read_ratings
+
+    frame = read_ratings(path, numbers=True, id_column=id_column)
+    if level is None:
+        level = "ordinal" if scale else "nominal"
+    categories = list(frame.columns) if level == "nominal" else None
+    as_panel = from_counts if form == "counts" else from_table
+    panel = as_panel(frame.fillna(0), categories)
+    heading = f"{form}: {panel.n_items} items, categories {', '.join(map(str, frame.columns))}"
+    return panel, level, heading
+
+
+def _agreement_lines(results):
+    """Lines of a table of coefficients, and what its intervals are about."""
+    from casebook.stats.intervals import bounds_text
+
+    yield f"{'':22}{'value':>7}  {'these raters, 95 %':18}  {'new raters, 95 %':18}  n"
     for name, result in results.items():
         value = f"{'-':>7}"
         if result.estimate is not None:
             these_raters = bounds_text(*(result.panel_ci or (None, None)))
             new_raters = bounds_text(*(result.new_panel_ci or (None, None)))
             value = f"{result.estimate:7.3f}  {these_raters:18}  {new_raters:18}  {result.n_items}"
-        lines.append(f"{name:22}{value}  {result.reason or ''}".rstrip())
-    lines.append(
-        "\nthese raters: other items, the same raters; new raters: other items and other raters"
-    )
-    lines.append("ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either")
-    show(values, as_json, lines)
+        yield f"{name:22}{value}  {result.reason or ''}".rstrip()
+    yield "\nthese raters: other items, the same raters; new raters: other items and other raters"
+    yield "ICC: the F interval of its model: (3) these raters, (2) new raters, (1) either"
 
 
 def _categories(scale, numeric):

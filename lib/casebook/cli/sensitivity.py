@@ -31,12 +31,10 @@ Depth = option(int, "Edits in a row.", min=1, max=5)
 Children = option(int, "Edits tried per state.", min=1)
 Placebos = option(int, "Placebo edits per state and size of edit.", min=0)
 CASES_HELP = "Cases: a fact sheet, alone or with annotations (.json), or one on each line (.jsonl)"
-
-
 Threshold = option(
     float | None,
-    "Mean displacement above which a fact type counts as dispositive (default 1.5); `run` edits a state again "
-    "from it on (default 1.0).",
+    "Mean displacement above which a fact type counts as dispositive (default 1.5); "
+    "`run` edits a state again from it on (default 1.0).",
     min=0,
 )
 Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
@@ -74,32 +72,31 @@ def run(
 ):
     """Edit one case step by step and report the sensitivity to each fact type.
 
-    The report gives the reason why each document was found and what each edit did, with the words of
-    the documents that support it; `casebook sensitivity report` writes it as Markdown.
+    The report gives the reason why each document was found and what each edit did, with the words
+    of the documents that support it; `casebook sensitivity report` writes it as Markdown.
 
     Example: casebook sensitivity run case.json smoke --mode bm25 -o tree.json
     """
     from casebook.assistant.log import documents_of
     from casebook.explain.tree_report import score_table, tree_report
-    from casebook.paths import data_folder
     from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import missing_answers, read_case, run_case, validator_for
     from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
     _check_encoder(context, mode)
-    folder = Path(dataset) if Path(dataset).is_dir() else (data_folder(dataset) or (None, None))[1]
+    folder = _folder_of(dataset)
     refuse_overwriting(out, case, folder)
-    expansion = EXPANSION_THRESHOLD if threshold is None else threshold
+    expansion_threshold = EXPANSION_THRESHOLD if threshold is None else threshold
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
         settings = TreeSettings.documented(
-            max_depth=depth, children=children, threshold=expansion, seed=seed
+            max_depth=depth, children=children, threshold=expansion_threshold, seed=seed
         )
     else:
         settings = TreeSettings(
             max_depth=depth,
             children=children,
-            threshold=expansion,
+            threshold=expansion_threshold,
             budget=budget,
             placebo_draws=placebos,
             seed=seed,
@@ -110,24 +107,32 @@ def run(
     tree = run_case(
         sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k
     )
-    notes = [*notes, *missing_answers(judge)]
-    if len(tree.root.ranking.cases) < k:
-        notes.append(
-            f"{len(tree.root.ranking.cases)} of {k} cases found: short lists inflate the mean"
-        )
-    dispositive = DECISIVE_DISPLACEMENT if threshold is None else threshold
-    report = tree_report(tree, documents, documented=original, threshold=dispositive)
-    report |= {
-        "dataset": folder.resolve().name if folder else dataset,
-        "mode": mode,
-        "notes": notes,
-    }
-    lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
-    lines.append(
-        f"{report['case_id']}: "
-        + ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    report = tree_report(
+        tree,
+        documents,
+        documented=original,
+        threshold=DECISIVE_DISPLACEMENT if threshold is None else threshold,
     )
+    report["dataset"] = folder.resolve().name if folder else dataset
+    report["mode"] = mode
+    report["notes"] = [*notes, *missing_answers(judge)]
+    n_found = len(tree.root.ranking.cases)
+    if n_found < k:
+        report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
+    lines = [f"note: {note}" for note in [*report["notes"], *report["warnings"]]]
+    counts = ", ".join(f"{count} {name}" for name, count in report["counts"].items())
+    lines.append(f"{report['case_id']}: {counts}")
     show_report(report, as_json, out, lines, score_table(report))
+
+
+def _folder_of(dataset):
+    """The folder that a data set names, if it is one of the user's own."""
+    from casebook.paths import data_folder
+
+    if Path(dataset).is_dir():
+        return Path(dataset)
+    name_and_folder = data_folder(dataset)
+    return name_and_folder[1] if name_and_folder else None
 
 
 @app.command()
@@ -151,9 +156,10 @@ def evaluate(
 ):
     """Compare the sensitivity of a retriever with annotated cases.
 
-    Prints COUNTERCASE's dispositive and non-dispositive accuracy at the threshold, its mean Spearman correlation and
-    accept rate, each as its document states it and as its code computes it; then the standard measures: AUROC beyond
-    placebo edits, against simple baselines, with intervals over cases.
+    Prints COUNTERCASE's dispositive and non-dispositive accuracy at the threshold, its mean
+    Spearman correlation and accept rate, each as its document states it and as its code computes
+    it; then the standard measures: AUROC beyond placebo edits, against simple baselines, with
+    intervals over cases.
 
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """

@@ -13,7 +13,6 @@ from casebook.cli.common import (
     given,
     option,
     show,
-    taking,
 )
 from casebook.errors import InputError
 
@@ -28,13 +27,6 @@ Latest = option(
 Training = option(Path | None, "Use the training in this folder; default: the best.")
 Domain = option(str, "Results are in results/<domain>.")
 Tenant = option(str | None, "Tenant; default: CASEBOOK_TENANT or EMBEDDINGSHIFT_TENANT.")
-APPLIED = {
-    "latest": (Latest, False),
-    "training": (Training, None),
-    "scale": (Scale, None),
-    "domain": (Domain, "insurance"),
-    "tenant": (Tenant, None),
-}
 
 
 @app.command()
@@ -68,36 +60,46 @@ def train(
 
     if mode == "posneg-contrast" and given(context, "hardneg_topk"):
         raise InputError(
-            "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other documents: leave it out"
+            "--hardneg-topk has no effect with --mode posneg-contrast, which uses all other "
+            "documents: leave it out"
         )
-    setup = Setup(dataset, encoder, mode, hardneg_topk, by, seed)
+    setup = Setup(
+        dataset, embedder=encoder, mode=mode, hard_negatives=hardneg_topk, by=by, seed=seed
+    )
     folder, result, stats = train_shift(setup, locate(domain, tenant).results)
     values = {name: value for name, value in result.values.items() if name != "DeltaVector"}
     lines = [f"{name:20} {value}" for name, value in vars(stats).items()]
     lines.append(
-        f"scale {values['Scale']}: selection score {values['SelectionScore']:+z.4f} on the development questions, "
-        "0.7 times the change of map@1 plus 0.3 times that of ndcg@3"
+        f"scale {values['Scale']}: selection score {values['SelectionScore']:+z.4f} on the "
+        "development questions, 0.7 times the change of map@1 plus 0.3 times that of ndcg@3"
     )
     if not stats.QueriesUsed:
         lines.append(
-            "nothing to learn: every training question already has a relevant document in first place"
+            "nothing to learn: every training question already has a relevant document "
+            "in first place"
         )
     elif values["IsCancelled"]:
         lines.append(f"cancelled: {values['CancelReason']}")
     elif not values["Scale"]:
         lines.append(
-            "no scale raised the selection score of the development questions: the shift will not be applied"
+            "no scale raised the selection score of the development questions: "
+            "the shift will not be applied"
         )
-    show(
-        {"folder": str(folder), "result": values, "stats": vars(stats)},
-        as_json,
-        [*lines, str(folder)],
-    )
+    lines.append(str(folder))
+    show({"folder": str(folder), "result": values, "stats": vars(stats)}, as_json, lines)
 
 
 @app.command()
-@taking(applied=APPLIED)
-def run(applied, context: typer.Context, dataset: Dataset, as_json: Json = False):
+def run(
+    context: typer.Context,
+    dataset: Dataset,
+    as_json: Json = False,
+    latest: Latest = False,
+    training: Training = None,
+    scale: Scale = None,
+    domain: Domain = "insurance",
+    tenant: Tenant = None,
+):
     """Evaluate a trained shift on the test queries.
 
     Records two comparable runs, without and with the shift, and writes eval.perQuery.*.json
@@ -106,35 +108,51 @@ def run(applied, context: typer.Context, dataset: Dataset, as_json: Json = False
 
     Example: casebook shift run insurance --latest --scale 0.5 --json
     """
+    from casebook.runs.registry import locate
     from casebook.shift.artifacts import run_shift, text_of
 
-    layout, result, setup = _trained(context, dataset, applied)
-    again = _arguments(dataset, result, layout, applied["domain"], applied["scale"])
-    report = run_shift(setup, result, layout, scale=applied["scale"], arguments=again)
-    folder, *records = map(str, (report.folder, *report.records))
-    value = {"folder": folder, "runs": records, "values": report.values, "measures": report.metrics}
+    exclusive(context, "training", "latest")
+    layout = locate(domain, tenant)
+    result, setup = _trained(dataset, layout, latest=latest, training=training)
+    report = run_shift(
+        setup,
+        result,
+        layout,
+        scale=scale,
+        arguments=_repeating_arguments(dataset, result, layout, domain, scale),
+    )
+    folder = str(report.folder)
+    records = [str(path) for path in report.records]
     lines = [report.note] if report.note else []
     for measure, numbers in report.metrics.items():
         cells = "  ".join(f"{name} {text_of(number)}" for name, number in numbers.items())
         lines.append(f"{measure:8} {cells}  n={numbers['delta']['n']}")
-    show(value | {"note": report.note}, as_json, lines, [folder, *records])
+    value = {
+        "folder": folder,
+        "runs": records,
+        "values": report.values,
+        "measures": report.metrics,
+        "note": report.note,
+    }
+    show(value, as_json, lines, [folder, *records])
 
 
-def _arguments(dataset, result, layout, domain, scale):
-    """The command that runs this very training again, from any folder."""
+def _repeating_arguments(dataset, result, layout, domain, scale):
+    """Arguments of the command that runs this very training again, from any folder."""
     folder = Path(dataset)
-    inside = result.folder.parent.resolve() == layout.results.resolve()
-    training = result.folder.name if inside else str(result.folder.resolve())
+    in_results = result.folder.parent.resolve() == layout.results.resolve()
+    training = result.folder.name if in_results else str(result.folder.resolve())
     arguments = ["shift", "run", str(folder.resolve()) if folder.is_dir() else dataset]
     arguments += ["--training", training, "--domain", domain]
-    arguments += ["--tenant", layout.tenant] if layout.tenant else []
-    return arguments + ([] if scale is None else ["--scale", str(scale)])
+    if layout.tenant:
+        arguments += ["--tenant", layout.tenant]
+    if scale is not None:
+        arguments += ["--scale", str(scale)]
+    return arguments
 
 
 @app.command("eval")
-@taking(applied=APPLIED)
 def eval_(
-    applied,
     context: typer.Context,
     dataset: Dataset,
     shift: option(str, "What to apply: learned, identity or zero.") = "learned",
@@ -154,6 +172,11 @@ def eval_(
         str, "Decide by the bound of the paired interval or by the point value."
     ) = "bound",
     as_json: Json = False,
+    latest: Latest = False,
+    training: Training = None,
+    scale: Scale = None,
+    domain: Domain = "insurance",
+    tenant: Tenant = None,
 ):
     """Run the diagnostic evaluators and the acceptance gate; exit 2 if it fails, 4 if undecided.
 
@@ -163,6 +186,7 @@ def eval_(
     Example: casebook shift eval insurance --gate-profile documented+cosine --json
     """
     from casebook.runs.decide import settle
+    from casebook.runs.registry import locate
     from casebook.shift.gate import rule_outcome, run_evaluators
 
     if not baseline:
@@ -171,7 +195,9 @@ def eval_(
         )
     if shift != "learned":
         exclusive(context, "shift", "scale", but=f"--shift {shift}")
-    layout, result, setup = _trained(context, dataset, applied)
+    exclusive(context, "training", "latest")
+    layout = locate(domain, tenant)
+    result, setup = _trained(dataset, layout, latest=latest, training=training)
     report = run_evaluators(
         setup,
         result,
@@ -179,42 +205,44 @@ def eval_(
         mode="shared" if shared_references else "per-query",
         shift=shift,
         baseline=baseline,
-        scale=applied["scale"],
+        scale=scale,
         profile=gate_profile,
         eps=gate_eps,
         decision=gate_decision,
     )
-    verdict = None if report.gate is None else report.gate.verdict
-    notes = [] if report.gate is None else [rule_outcome(check) for check in report.gate.checks]
-    value = {"folder": str(report.folder), "verdict": verdict, "notes": notes}
-    value |= {"n": report.n, "metrics": report.metrics, "note": report.note}
-    lines = [
-        f"{key} = " + ("undefined" if mean is None else f"{mean:.4f}")
-        for key, mean in report.metrics.items()
-    ]
-    lines += [
-        f"means over n = {report.n} test questions",
-        *([report.note] if report.note else []),
-        *notes,
-    ]
-    show(value, as_json, [*lines, str(report.folder)])
+    verdict = None
+    notes = []
+    if report.gate is not None:
+        verdict = report.gate.verdict
+        notes = [rule_outcome(check) for check in report.gate.checks]
+    value = {
+        "folder": str(report.folder),
+        "verdict": verdict,
+        "notes": notes,
+        "n": report.n,
+        "metrics": report.metrics,
+        "note": report.note,
+    }
+    lines = []
+    for key, mean in report.metrics.items():
+        text = "undefined" if mean is None else f"{mean:.4f}"
+        lines.append(f"{key} = {text}")
+    lines.append(f"means over n = {report.n} test questions")
+    if report.note:
+        lines.append(report.note)
+    show(value, as_json, [*lines, *notes, str(report.folder)])
     if verdict is not None:
         settle(verdict, "; ".join(notes))
 
 
-def _trained(context, dataset, applied):
-    """Folders, training and setup that the options name; another tenant's training is refused."""
-    from casebook.runs.registry import check_tenant, locate
+def _trained(dataset, layout, *, latest, training):
+    """The training that the options name, and its setup; another tenant's is refused."""
+    from casebook.runs.registry import check_tenant
     from casebook.shift.artifacts import find_training
 
-    exclusive(context, "training", "latest")
-    layout = locate(applied["domain"], applied["tenant"])
-    if applied["training"] is not None:
-        check_tenant(applied["training"], layout.tenant)
-    result, setup = find_training(
-        dataset, layout.results, newest=applied["latest"], folder=applied["training"]
-    )
-    return layout, result, setup
+    if training is not None:
+        check_tenant(training, layout.tenant)
+    return find_training(dataset, layout.results, newest=latest, folder=training)
 
 
 @segments_app.command("compare")
