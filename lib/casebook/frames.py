@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from casebook.errors import InputError
+from casebook.errors import InputError, renamed
 from casebook.stats.intervals import (
     FEWEST,
     bootstrap_mean,
@@ -54,6 +54,7 @@ PAIR_COLUMNS = [
 ]
 
 
+@renamed(n_boot="n_resamples")
 def estimates(scores, clusters=None, control=None, *, level=0.95, n_resamples=10_000, seed=0):
     """Mean of every system with its interval.
 
@@ -283,6 +284,7 @@ class Comparison:
     level: float
 
 
+@renamed(n_boot="n_resamples")
 def compare_systems(
     scores,
     *,

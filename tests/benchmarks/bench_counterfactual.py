@@ -35,13 +35,13 @@ def lexical():
 def large_collection():
     """Grow a tree over the full system, token vectors encoded when they are needed."""
     planted = plant_cases(cases=1, values=3)
-    held, rerankers.HELD_PASSAGES = rerankers.HELD_PASSAGES, 0
+    held, rerankers.MAX_PASSAGES_IN_MEMORY = rerankers.MAX_PASSAGES_IN_MEMORY, 0
     try:
         retriever = _full(planted)
         note = "identical trees; as for collections of more than 4,000 passages"
         return _compare(planted, retriever, "full, passages on demand", 5, note)
     finally:
-        rerankers.HELD_PASSAGES = held
+        rerankers.MAX_PASSAGES_IN_MEMORY = held
 
 
 def held_vectors():

@@ -358,7 +358,7 @@ def test_every_measure_is_described_and_a_new_one_says_that_it_is_not(monkeypatc
         )
         assert describe(f"{family}{cutoff}").definition != NOT_DESCRIBED
     monkeypatch.setitem(FAMILIES, "ERR", FAMILIES["RR"])
-    monkeypatch.setitem(ranking_measures._CASE, "err", "ERR")
+    monkeypatch.setitem(ranking_measures.FAMILY_OF_SPELLING, "err", "ERR")
     assert describe("ERR@10").name == "ERR@10"
 
 

@@ -76,7 +76,7 @@ def test_scores_equal_the_definition(weighting, whole):
 
 def test_large_collections_load_only_what_is_asked_for(monkeypatch):
     held = MaxSimReranker(Letters(), PASSAGES, OWNER).scores(["a c"], [[2, 0]])
-    monkeypatch.setattr("casebook.models.rerankers.HELD_PASSAGES", 0)
+    monkeypatch.setattr("casebook.models.rerankers.MAX_PASSAGES_IN_MEMORY", 0)
     reranker = MaxSimReranker(Letters(), PASSAGES, OWNER)
     assert not reranker.prepare()
     loaded = reranker.scores(["a c"], [[2, 0]])

@@ -287,7 +287,7 @@ def test_a_key_and_its_pre_registration_are_used_together_or_not_at_all(tmp_path
 
 
 def test_the_registered_level_and_margin_are_those_of_the_analysis(tmp_path):
-    folder = make_study(tmp_path / "study", count=12, margin=0.1, alpha=0.01)
+    folder = make_study(tmp_path / "study", count=16, margin=0.1, alpha=0.01)
     votes = open_forms(read_forms(fill_forms(folder, tmp_path / "back")), folder)
     as_registered, at_another_level = (
         analyse(votes, alpha=alpha, n_resamples=100, permutations=19) for alpha in (None, 0.05)

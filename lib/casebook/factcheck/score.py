@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, StrictInt
 
-from casebook.errors import InputError
+from casebook.errors import InputError, renamed
 from casebook.factcheck.claims import FilledText, validated_record, yaml_table
 from casebook.factcheck.explain import explain_verdict, quality_rows, quality_table
 from casebook.factcheck.verdict import CLAIM_VERDICTS, INSUFFICIENT_EVIDENCE
@@ -52,6 +52,7 @@ RUN_MEASURE_TITLES = yaml_table("names")["run"]
 RESERVED_COLUMNS = ("label", "gold", "predicted", "confidence", "said", "row")
 
 
+@renamed(n_boot="n_resamples")
 def score_files(
     gold,
     predicted,

@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from casebook.errors import InputError
+from casebook.errors import InputError, renamed
 from casebook.measures.coefficients import (
     ICC_FORMS,
     MEASUREMENT_LEVELS,
@@ -85,6 +85,7 @@ class Agreement:
         return "; ".join(f"{name}: {code}" for name, code in self.reasons.items()) or None
 
 
+@renamed(n_boot="n_resamples")
 def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
@@ -201,6 +202,7 @@ def agreement_results(
     return _measure(builds, panel, n_resamples, seed, confidence, skipped=UnfitRatings)
 
 
+@renamed(n_boot="n_resamples")
 def agreement_table(
     ratings,
     level="ordinal",

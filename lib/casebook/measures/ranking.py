@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 
 import numpy as np
 import pandas as pd
@@ -151,16 +151,21 @@ def evaluate(
     {'RR': 0.5, 'AP': 0.5, 'P@4': 0.5}
     """
     parsed = _parsed(measures)
-    judged, accounting = _judged(qrels, run, judged_only, missing, no_relevant)
-    return Evaluation(judged.query_ids, parsed, _scores(parsed, judged), accounting)
+    judgements, accounting = _judgements_to_evaluate(
+        qrels, run, judged_only=judged_only, missing=missing, no_relevant=no_relevant
+    )
+    values = np.column_stack([measure.formula.score(judgements) for measure in parsed])
+    return Evaluation(judgements.query_ids, parsed, values, accounting)
 
 
 def random_order(qrels, run, measures):
     """Expected values of a random order of each query's documents, computed and not drawn."""
     parsed = _parsed(measures)
-    judged, accounting = _judged(qrels, run, judged_only=False, missing="zero", no_relevant="zero")
-    expected = np.column_stack([measure.formula.at_random(judged) for measure in parsed])
-    return Evaluation(judged.query_ids, parsed, expected, accounting)
+    judgements, accounting = _judgements_to_evaluate(
+        qrels, run, judged_only=False, missing="zero", no_relevant="zero"
+    )
+    expected = np.column_stack([measure.formula.at_random(judgements) for measure in parsed])
+    return Evaluation(judgements.query_ids, parsed, expected, accounting)
 
 
 def _parsed(measures):
@@ -178,76 +183,80 @@ def _parsed(measures):
     return parsed
 
 
-def _scores(measures, judged):
-    return np.column_stack([measure.formula.score(judged) for measure in measures])
-
-
 # Judgements and runs in any accepted form, checked and joined on the judged side
 
 
-def _judged(qrels, run, judged_only, missing, no_relevant):
+def _judgements_to_evaluate(qrels, run, *, judged_only, missing, no_relevant):
     """Ranks of the judged documents of the queries to be evaluated, and the account of queries."""
-    for name, value in (("missing", missing), ("no_relevant", no_relevant)):
-        if value not in ("zero", "skip"):
-            raise InputError(f"{name}={value!r}: choose 'zero' or 'skip'")
-    qrels = _table(qrels, read_qrels, "relevance", "qrels")
-    qrels = qrels.table() if isinstance(qrels, Columns) else qrels
-    run = _table(run, run_table, "score", "run")
-    regular = isinstance(run, Columns)
-    run_ids = dict.fromkeys(run.query_ids) if regular else run
+    for name, policy in (("missing", missing), ("no_relevant", no_relevant)):
+        if policy not in ("zero", "skip"):
+            raise InputError(f"{name}={policy!r}: choose 'zero' or 'skip'")
+    qrels = _table(qrels, reader=read_qrels, value="relevance", source_name="qrels")
+    if isinstance(qrels, Columns):
+        qrels = qrels.table()
+    run = _table(run, reader=run_table, value="score", source_name="run")
+    is_columns = isinstance(run, Columns)
+    run_ids = dict.fromkeys(run.query_ids) if is_columns else run
     if not qrels.keys() & run_ids.keys():
-        theirs = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run_ids))!r}"
-        raise InputError(f"qrels and run share no query id: {theirs}")
-    judged = _ranked(qrels, run)
+        examples = f"qrels hold {next(iter(qrels))!r}, the run holds {next(iter(run_ids))!r}"
+        raise InputError(f"qrels and run share no query id: {examples}")
+    judgements = _ranked_judgements(qrels, run)
     absent = np.array([query not in run_ids for query in qrels])
-    irrelevant = judged.total(judged.grade >= 1) == 0
-    keep = ~(absent & (missing == "skip")) & ~(irrelevant & (no_relevant == "skip"))
+    irrelevant = judgements.n_relevant(1) == 0
+    keep = np.ones(len(absent), dtype=bool)
+    if missing == "skip":
+        keep &= ~absent
+    if no_relevant == "skip":
+        keep &= ~irrelevant
     if not keep.any():
         raise InputError("no query is left to evaluate")
-    names = np.array(judged.query_ids, dtype=object)
+    names = np.array(judgements.query_ids, dtype=object)
     accounting = Accounting(
         judged=len(names),
         retrieved=len(run_ids),
         evaluated=int(keep.sum()),
         missing=tuple(names[absent]),
         extra=tuple(query for query in run_ids if query not in qrels),
-        empty=() if regular else tuple(query for query, row in run.items() if not row),
+        empty=() if is_columns else tuple(query for query, scores in run.items() if not scores),
         no_relevant=tuple(names[irrelevant]),
     )
     if not keep.all():
-        judged = judged.select(keep)
-    return judged.without_unjudged() if judged_only else judged, accounting
+        judgements = judgements.select(keep)
+    if judged_only:
+        judgements = judgements.without_unjudged()
+    return judgements, accounting
 
 
-def _table(source, read, value, what):
+def _table(source, *, reader, value, source_name):
     """Columns or dictionary of dictionaries from a path, a frame or one such."""
     if isinstance(source, str | os.PathLike):
-        return read(source)
+        return reader(source)
     if isinstance(source, pd.DataFrame):
-        return _from_frame(source, value, what)
+        return _from_frame(source, value, source_name)
     if not isinstance(source, Mapping):
+        kind = type(source).__name__
         raise InputError(
-            f"{what}: expected a path, a DataFrame or a dict of dicts, got {type(source).__name__}"
+            f"{source_name}: expected a path, a DataFrame or a dict of dicts, got {kind}"
         )
     for kind in set(map(type, source.values())):
         if not issubclass(kind, Mapping):
             raise InputError(
-                f"{what}: each query must map document ids to numbers, not be a {kind.__name__}"
+                f"{source_name}: each query must map document ids to numbers, "
+                f"not be a {kind.__name__}"
             )
     if not any(map(len, source.values())):
-        raise InputError(f"{what}: empty, no document for any query")
+        raise InputError(f"{source_name}: empty, no document for any query")
     return source
 
 
-def _from_frame(frame, value, what):
+def _from_frame(frame, value, source_name):
     """Columns of a frame; ids are read as text."""
-    wanted = ["query_id", "doc_id", value]
-    if not set(wanted) <= set(frame):
-        raise InputError(
-            f"{what}: the DataFrame lacks the columns {sorted(set(wanted) - set(frame))}"
-        )
+    required = ["query_id", "doc_id", value]
+    if not set(required) <= set(frame):
+        absent = sorted(set(required) - set(frame))
+        raise InputError(f"{source_name}: the DataFrame lacks the columns {absent}")
     if frame.empty:
-        raise InputError(f"{what}: empty, no document for any query")
+        raise InputError(f"{source_name}: empty, no document for any query")
     query, queries = pd.factorize(frame["query_id"], use_na_sentinel=False)
     query_ids = list(dict.fromkeys(map(str, queries.tolist())))
     if len(query_ids) < len(queries):  # 1 and "1" are one id
@@ -259,35 +268,38 @@ def _from_frame(frame, value, what):
     repeated = np.flatnonzero(pd.DataFrame({"query": query, "document": document}).duplicated())
     if not len(repeated):  # two ids of one hash
         return columns.table()
-    pair = frame.iloc[repeated[0]][wanted[:2]].tolist()
-    raise InputError(f"{what}: row {repeated[0]} repeats query and document {pair}")
+    pair = frame.iloc[repeated[0]][["query_id", "doc_id"]].tolist()
+    raise InputError(f"{source_name}: row {repeated[0]} repeats query and document {pair}")
 
 
 def _grades(qrels):
     """All grades in order; what is not an integer is refused."""
-    flat = chain.from_iterable(row.values() for row in qrels.values())
+    all_grades = chain.from_iterable(grades.values() for grades in qrels.values())
     try:
-        numbers = np.fromiter(flat, np.float64, sum(map(len, qrels.values())))
+        numbers = np.fromiter(all_grades, np.float64, sum(map(len, qrels.values())))
     except (TypeError, ValueError):
         numbers = np.array([np.nan])
     if ((numbers == np.rint(numbers)) & (np.abs(numbers) < GRADE_LIMIT)).all():
         return numbers.astype(np.int64)
-    raise _number_error(
-        qrels, "qrels", "an integer grade", lambda x: x.is_integer() and abs(x) < GRADE_LIMIT
-    )
+    raise _number_error(qrels, "qrels", "an integer grade", _is_grade)
 
 
-def _number_error(table, what, wanted, fits):
-    """The error that names the first number that does not fit."""
+def _is_grade(number):
+    return number.is_integer() and abs(number) < GRADE_LIMIT
+
+
+def _number_error(table, source_name, requirement, is_valid):
+    """The error that names the first number that is not valid."""
     for query, row in table.items():
         for document, number in row.items():
             try:
-                good = fits(float(number))
+                valid = is_valid(float(number))
             except (TypeError, ValueError):
-                good = False
-            if not good:
+                valid = False
+            if not valid:
                 return InputError(
-                    f"{what}: {number!r} of query {query!r}, document {document!r} is not {wanted}"
+                    f"{source_name}: {number!r} of query {query!r}, document {document!r} "
+                    f"is not {requirement}"
                 )
     return None
 
@@ -296,25 +308,27 @@ def _number_error(table, what, wanted, fits):
 
 
 @dataclass(frozen=True)
-class JudgedRanks:
-    """Judged documents of every query in rank order, end to end; rank is inf where not retrieved.
+class RankedJudgements:
+    """Judged documents of every query in rank order, end to end, with their ranks in a run.
 
-    ``retrieved`` counts the documents of each query's list.
+    `query`, `grade` and `rank` have an entry for each judged document: the position of its query
+    among the ids, its grade, and its rank, infinite where not retrieved. `n_retrieved` counts the
+    documents of each query's list.
     """
 
     query_ids: list[str]
-    row: np.ndarray
+    query: np.ndarray
     grade: np.ndarray
     rank: np.ndarray
-    retrieved: np.ndarray
+    n_retrieved: np.ndarray
 
     @cached_property
     def bounds(self):
         """Bounds of the judged documents of each query, shape [queries + 1]."""
-        return _offsets(np.bincount(self.row, minlength=len(self.query_ids)))
+        return _offsets(np.bincount(self.query, minlength=len(self.query_ids)))
 
     @cached_property
-    def found(self):
+    def is_retrieved(self):
         """Whether each judged document is retrieved."""
         return np.isfinite(self.rank)
 
@@ -322,76 +336,99 @@ class JudgedRanks:
     def by_grade(self):
         """Order of the judged documents by descending grade within each query."""
         span = int(self.grade.max(initial=0)) - int(self.grade.min(initial=0)) + 1
-        return np.argsort(self.row * span - self.grade, kind="stable")
+        return np.argsort(self.query * span - self.grade, kind="stable")
 
-    def total(self, values):
+    def sum_by_query(self, values):
         """Sum over the judged documents of each query."""
-        return np.bincount(self.row, values, minlength=len(self.query_ids))
+        return np.bincount(self.query, values, minlength=len(self.query_ids))
 
-    def running(self, mask):
+    def count_to_here(self, mask):
         """Count marked documents of the same query up to and including each one."""
         counts = _offsets(mask)
-        return counts[1:] - counts[self.bounds[self.row]]
+        return counts[1:] - counts[self.bounds[self.query]]
 
-    def relevant(self, level):
-        """Number of relevant documents of each query."""
-        return self.total(self.grade >= level)
+    def n_relevant(self, rel):
+        """Number of documents of each query whose grade is `rel` or more."""
+        return self.sum_by_query(self.grade >= rel)
 
     def select(self, keep):
         """Keep some queries."""
-        kept = keep[self.row]
-        names = [name for name, wanted in zip(self.query_ids, keep, strict=True) if wanted]
-        row = (np.cumsum(keep) - 1)[self.row[kept]]
-        return JudgedRanks(names, row, self.grade[kept], self.rank[kept], self.retrieved[keep])
+        rows = keep[self.query]
+        return RankedJudgements(
+            query_ids=list(compress(self.query_ids, keep)),
+            query=(np.cumsum(keep) - 1)[self.query[rows]],
+            grade=self.grade[rows],
+            rank=self.rank[rows],
+            n_retrieved=self.n_retrieved[keep],
+        )
 
     def without_unjudged(self):
         """The ranks that remain when unjudged documents leave the run."""
-        kept = self.found & (self.grade >= 0)
-        rank = np.where(kept, self.running(kept), np.inf)
-        return replace(
-            self, rank=rank, retrieved=self.total(kept).astype(np.int64)
-        ).sorted_by_rank()
+        remains = self.is_retrieved & (self.grade >= 0)
+        rank = np.where(remains, self.count_to_here(remains), np.inf)
+        n_retrieved = self.sum_by_query(remains).astype(np.int64)
+        return replace(self, rank=rank, n_retrieved=n_retrieved).sorted_by_rank()
 
     def sorted_by_rank(self):
         """Restore the order of ascending rank within each query."""
-        last = np.max(self.rank, where=self.found, initial=0) + 1
-        key = self.row * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
+        last = np.max(self.rank, where=self.is_retrieved, initial=0) + 1
+        key = self.query * int(last + 1) + np.minimum(self.rank, last).astype(np.int64)
         order = np.argsort(key)
         return replace(self, grade=self.grade[order], rank=self.rank[order])
 
 
-def _ranked(qrels, run):
+@dataclass(frozen=True)
+class _ScoreLookup:
+    """Scores of a run, query by query end to end, and what it gives to the judged documents.
+
+    `query_number` is the position of each judged query in the run (-1: absent) and
+    `judged_score` the score of each judged document (NaN: not retrieved).
+    """
+
+    run: object
+    scores: np.ndarray
+    offsets: np.ndarray
+    query_number: np.ndarray
+    judged_score: np.ndarray
+
+    def items(self, query):
+        """Documents and scores of a judged query, given by its position."""
+        number = self.query_number[query]
+        if not isinstance(self.run, Columns):
+            return self.run[number].items()
+        low, high = self.offsets[number : number + 2]
+        names = self.run.document_ids(low, high)
+        return zip(names, self.scores[low:high].tolist(), strict=True)
+
+
+def _ranked_judgements(qrels, run):
     """Look the judged documents up in a run and rank them."""
-    look_up = _in_columns if isinstance(run, Columns) else _in_dicts
-    scores, offsets, query_number, judged_score, items = look_up(qrels, run)
-    ordered = _descending(scores, offsets)
-    begin = np.where(query_number < 0, 0, offsets[query_number])
-    length = np.where(query_number < 0, 0, offsets[query_number + 1] - begin)
-    row = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
-    retrieved = np.flatnonzero(~np.isnan(judged_score))
-    start = begin[row[retrieved]]
-    size = length[row[retrieved]]
-    score = judged_score[retrieved]
+    lookup = _in_columns(qrels, run) if isinstance(run, Columns) else _in_dicts(qrels, run)
+    ordered = _descending(lookup.scores, lookup.offsets)
+    number = lookup.query_number
+    begin = np.where(number < 0, 0, lookup.offsets[number])
+    n_retrieved = np.where(number < 0, 0, lookup.offsets[number + 1] - begin)
+    query = np.repeat(np.arange(len(qrels)), [len(grades) for grades in qrels.values()])
+    retrieved = np.flatnonzero(~np.isnan(lookup.judged_score))
+    start = begin[query[retrieved]]
+    size = n_retrieved[query[retrieved]]
+    score = lookup.judged_score[retrieved]
     above = _count_higher(ordered, start, size, score)
     follower = np.minimum(start + above + 1, len(ordered) - 1)
-    tied = (above + 1 < size) & (ordered[follower] == score)
-    rank = np.full(len(judged_score), np.inf)
+    is_tied = (above + 1 < size) & (ordered[follower] == score)
+    rank = np.full(len(lookup.judged_score), np.inf)
     rank[retrieved] = above + 1.0
-    entries = retrieved[tied]
-    if len(entries):
+    tied = retrieved[is_tied]
+    if len(tied):
         ids = [str(name) for grades in qrels.values() for name in grades]
-        names = [ids[entry] for entry in entries]
-        rank[entries] += _ranks_in_ties(items, row[entries], judged_score[entries], names)
-    return JudgedRanks(list(qrels), row, _grades(qrels), rank, length).sorted_by_rank()
+        names = [ids[entry] for entry in tied]
+        rank[tied] += _ranks_in_ties(lookup, query[tied], lookup.judged_score[tied], names)
+    judgements = RankedJudgements(list(qrels), query, _grades(qrels), rank, n_retrieved)
+    return judgements.sorted_by_rank()
 
 
 def _in_dicts(qrels, run):
-    """Look the judged documents up.
-
-    Gives the scores of a run end to end, their offsets, the number of each judged query among them
-    (-1: absent), the score of each judged document (NaN: not retrieved), and a function that lists
-    the items of a query.
-    """
+    """Look the judged documents up in a dictionary of dictionaries."""
     rows = [run.get(query, {}) for query in qrels]
     sizes = np.array(
         [(len(row), len(grades)) for row, grades in zip(rows, qrels.values(), strict=True)]
@@ -412,15 +449,12 @@ def _in_dicts(qrels, run):
     scores = numbers[in_run]
     if not np.isfinite(scores).all():
         raise _number_error(run, "run", "a finite number", math.isfinite)
-
-    def items(row):
-        return rows[row].items()
-
-    return scores, _offsets(sizes[:, 0]), np.arange(len(rows)), numbers[~in_run], items
+    offsets = _offsets(sizes[:, 0])
+    return _ScoreLookup(rows, scores, offsets, np.arange(len(rows)), numbers[~in_run])
 
 
 def _in_columns(qrels, run):
-    """The same for a run as columns."""
+    """Look the judged documents up in a run as columns."""
     try:
         scores = np.asarray(run.value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -432,12 +466,7 @@ def _in_columns(qrels, run):
     query = np.repeat(query_number, [len(grades) for grades in qrels.values()])
     rows = run.find(query, [str(name) for grades in qrels.values() for name in grades])
     judged_score = np.where(rows < 0, np.nan, scores[rows])
-
-    def items(row):
-        low, high = run.offsets[query_number[row] : query_number[row] + 2]
-        return zip(run.document_ids(low, high), scores[low:high].tolist(), strict=True)
-
-    return scores, run.offsets, query_number, judged_score, items
+    return _ScoreLookup(run, scores, run.offsets, query_number, judged_score)
 
 
 def _offsets(sizes):
@@ -470,14 +499,14 @@ def _count_higher(values, start, size, target):
     return count
 
 
-def _ranks_in_ties(items, rows, scores, names):
+def _ranks_in_ties(lookup, queries, scores, names):
     """Count the tied documents whose id is greater than that of each entry."""
-    ranks = np.zeros(len(rows), dtype=np.int64)
-    for row in np.unique(rows).tolist():
-        entries = slice(*np.searchsorted(rows, [row, row + 1]))
+    ranks = np.zeros(len(queries), dtype=np.int64)
+    for query in np.unique(queries).tolist():
+        entries = slice(*np.searchsorted(queries, [query, query + 1]))
         tied_scores = set(scores[entries].tolist())
         ties = defaultdict(list)
-        for name, score in items(row):
+        for name, score in lookup.items(query):
             if score in tied_scores:
                 ties[score].append(str(name))
         rank_of = {}

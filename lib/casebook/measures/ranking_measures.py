@@ -5,7 +5,7 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,82 +21,289 @@ NOT_DESCRIBED = "not described in ranking_measures.yml"
 
 # Formulas. ``score`` gives the value of each query, and ``at_random`` its mean over all orders
 # of the documents. A query for which the denominator is zero scores 0, as in trec_eval.
+# What they get, `judgements`, is a `casebook.measures.ranking.RankedJudgements`.
 
 
 @dataclass(frozen=True)
-class GainSum:
+class Formula:
+    """A measure with its parameters: last rank that counts, least grade of a relevant document."""
+
+    cutoff: float
+    rel: int = 1
+
+    def relevant(self, judgements):
+        """Whether each judged document is relevant."""
+        return judgements.grade >= self.rel
+
+
+@dataclass(frozen=True)
+class GainSum(Formula):
     """Sum over retrieved judged documents of gain times discount, normalised."""
 
-    gain: Callable
-    discount: Callable
-    cutoff: Callable
-    norm: Callable
+    def gain(self, grade):
+        """1 for a relevant document."""
+        return (grade >= self.rel).astype(np.float64)
 
-    def score(self, judged):
-        inside = judged.found & (judged.rank <= self.cutoff(judged))
-        rank = np.where(inside, judged.rank, 1.0)
-        return _ratio(
-            judged.total(self.gain(judged.grade) * inside * self.discount(rank)), self.norm(judged)
-        )
+    def discount(self, rank):
+        """All ranks count alike."""
+        return np.ones(len(rank))
 
-    def at_random(self, judged):
+    def last_rank(self, judgements):
+        """Last rank that counts: a number, or one for each judged document."""
+        return self.cutoff
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        counted = judgements.is_retrieved & (judgements.rank <= self.last_rank(judgements))
+        rank = np.where(counted, judgements.rank, 1.0)
+        gains = self.gain(judgements.grade) * counted * self.discount(rank)
+        return _ratio(judgements.sum_by_query(gains), self.normaliser(judgements))
+
+    def at_random(self, judgements):
         """Each rank is equally likely."""
-        size = np.maximum(judged.retrieved, 1)[judged.row]
-        reach = np.minimum(self.cutoff(judged), size).astype(np.int64)
-        ranks = np.arange(1.0, size.max(initial=0) + 1)
+        length = np.maximum(judgements.n_retrieved, 1)[judgements.query]
+        last_rank = np.minimum(self.last_rank(judgements), length).astype(np.int64)
+        ranks = np.arange(1.0, length.max(initial=0) + 1)
         cumulative = np.concatenate([[0.0], np.cumsum(self.discount(ranks))])
-        weight = cumulative[reach] / size
-        return _ratio(
-            judged.total(self.gain(judged.grade) * judged.found * weight), self.norm(judged)
-        )
+        mean_discount = cumulative[last_rank] / length
+        gains = self.gain(judgements.grade) * judgements.is_retrieved * mean_discount
+        return _ratio(judgements.sum_by_query(gains), self.normaliser(judgements))
+
+
+class Precision(GainSum):
+    """Share of the first k documents that are relevant."""
+
+    def normaliser(self, judgements):
+        """Give k, even if fewer documents are retrieved."""
+        return float(self.cutoff)
+
+
+class Recall(GainSum):
+    """Share of the relevant documents that stand among the first k."""
+
+    def normaliser(self, judgements):
+        """Count the relevant documents."""
+        return judgements.n_relevant(self.rel)
+
+
+class RPrecision(Recall):
+    """Precision among as many documents as are relevant."""
+
+    def last_rank(self, judgements):
+        """Count the relevant documents of the query."""
+        return judgements.n_relevant(self.rel)[judgements.query]
+
+
+class JudgedShare(GainSum):
+    """Share of the first k documents that are judged."""
+
+    def gain(self, grade):
+        """1 for every judged document."""
+        return np.ones(len(grade))
+
+    def normaliser(self, judgements):
+        """Count the documents retrieved up to rank k."""
+        return np.minimum(judgements.n_retrieved, self.cutoff).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class FirstRelevant:
+class RankBiasedPrecision(GainSum):
+    """Relevant documents, each next rank weighing p times as much."""
+
+    p: float = 0.8
+
+    def discount(self, rank):
+        """Chance that a reader of persistence p stops at a rank."""
+        return (1.0 - self.p) * self.p ** (rank - 1.0)
+
+    def normaliser(self, judgements):
+        """The discounts of all ranks sum to 1."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class NDCG(GainSum):
+    """Discounted cumulative gain, over that of the ideal order."""
+
+    dcg: str = "log2"
+
+    def gain(self, grade):
+        """Give the grade, or with exp-log2 two to its power, less one."""
+        positive = np.maximum(grade, 0)
+        if self.dcg == "exp-log2":
+            return np.exp2(positive) - 1.0
+        return positive.astype(np.float64)
+
+    def discount(self, rank):
+        """One over the binary logarithm of the rank plus 1."""
+        return _log_discount(rank)
+
+    def normaliser(self, judgements):
+        """Give the discounted gain of the judged documents by descending grade."""
+        order = judgements.by_grade
+        rank = np.arange(1.0, len(order) + 1) - judgements.bounds[judgements.query]
+        gains = self.gain(judgements.grade[order]) * self.discount(rank) * (rank <= self.cutoff)
+        return judgements.sum_by_query(gains)
+
+
+class BinaryNDCG(NDCG):
+    """nDCG of relevant or not."""
+
+    def gain(self, grade):
+        """1 for a relevant document."""
+        return (grade >= 1).astype(np.float64)
+
+
+class FirstRelevant(Formula):
     """A function of the rank of the first relevant document; 0 without one."""
 
-    value: Callable
-    cutoff: float
-    rel: int = 1
-
-    def score(self, judged):
-        relevant = judged.found & (judged.grade >= self.rel) & (judged.rank <= self.cutoff)
-        first = np.flatnonzero(relevant & (judged.running(relevant) == 1))
-        values = np.zeros(len(judged.query_ids))
-        values[judged.row[first]] = self.value(judged.rank[first])
+    def score(self, judgements):
+        """Give the value of each query."""
+        hit = self.relevant(judgements) & judgements.is_retrieved
+        hit &= judgements.rank <= self.cutoff
+        first_hits = np.flatnonzero(hit & (judgements.count_to_here(hit) == 1))
+        values = np.zeros(len(judgements.query_ids))
+        values[judgements.query[first_hits]] = self.value(judgements.rank[first_hits])
         return values
 
-    def at_random(self, judged):
+    def at_random(self, judgements):
         """The chance that the first relevant document stands at a rank, from rank to rank."""
-        size = judged.retrieved
-        hits = judged.total(judged.found & (judged.grade >= self.rel))
-        values = np.zeros(len(judged.query_ids))
-        chance = hits / np.maximum(size, 1)
-        for rank in range(1, int(min(size.max(initial=0), self.cutoff)) + 1):
+        length = judgements.n_retrieved
+        hits = judgements.sum_by_query(self.relevant(judgements) & judgements.is_retrieved)
+        values = np.zeros(len(judgements.query_ids))
+        chance = hits / np.maximum(length, 1)
+        for rank in range(1, int(min(length.max(initial=0), self.cutoff)) + 1):
             values += chance * self.value(np.array([float(rank)]))
-            chance *= np.maximum(size - hits - rank + 1, 0) / np.maximum(size - rank, 1)
+            chance *= np.maximum(length - hits - rank + 1, 0) / np.maximum(length - rank, 1)
         return values
 
 
-@dataclass(frozen=True)
-class AveragePrecision:
+class ReciprocalRank(FirstRelevant):
+    """One over the rank of the first relevant document."""
+
+    def value(self, rank):
+        """One over the rank."""
+        return 1.0 / rank
+
+
+class Success(FirstRelevant):
+    """1 if a relevant document is retrieved."""
+
+    def value(self, rank):
+        """1 at every rank."""
+        return np.ones(len(rank))
+
+
+class DiscountedFirst(FirstRelevant):
+    """Discount of nDCG at the first relevant document."""
+
+    def value(self, rank):
+        """One over the binary logarithm of the rank plus 1."""
+        return _log_discount(rank)
+
+
+class AveragePrecision(Formula):
     """Mean over all relevant documents of the precision at their rank."""
 
-    cutoff: float
-    rel: int = 1
+    def score(self, judgements):
+        """Give the value of each query."""
+        relevant = self.relevant(judgements)
+        hit = relevant & judgements.is_retrieved & (judgements.rank <= self.cutoff)
+        precision = np.where(hit, judgements.count_to_here(relevant) / judgements.rank, 0.0)
+        return _ratio(judgements.sum_by_query(precision), judgements.sum_by_query(relevant))
 
-    def score(self, judged):
-        relevant = judged.grade >= self.rel
-        hit = relevant & judged.found & (judged.rank <= self.cutoff)
-        precision = np.where(hit, judged.running(relevant) / judged.rank, 0.0)
-        return _ratio(judged.total(precision), judged.total(relevant))
+
+class BinaryPreference(Formula):
+    """How many relevant documents stand above the documents judged not relevant (bpref)."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        relevant = self.relevant(judgements)
+        irrelevant = (judgements.grade >= 0) & ~relevant
+        n_relevant = judgements.sum_by_query(relevant)
+        bound = np.minimum(judgements.sum_by_query(irrelevant), n_relevant)[judgements.query]
+        above = judgements.count_to_here(irrelevant & judgements.is_retrieved)
+        worse = np.minimum(above, n_relevant[judgements.query]) / np.maximum(bound, 1)
+        preferred = np.where(relevant & judgements.is_retrieved, 1.0 - worse, 0.0)
+        return _ratio(judgements.sum_by_query(preferred), n_relevant)
+
+
+class InterpolatedPrecision(Formula):
+    """Largest precision at the ranks that reach a recall, which `cutoff` holds."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        relevant = self.relevant(judgements)
+        needed = np.floor(self.cutoff * judgements.sum_by_query(relevant) + 0.5)[judgements.query]
+        hits = judgements.count_to_here(relevant)
+        reached = relevant & judgements.is_retrieved & (hits >= needed)
+        values = np.zeros(len(judgements.query_ids))
+        precision = hits[reached] / judgements.rank[reached]
+        np.maximum.at(values, judgements.query[reached], precision)
+        return values
+
+
+class QueryCount(Formula):
+    """1 for every query."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        return np.ones(len(judgements.query_ids))
+
+
+class RetrievedCount(Formula):
+    """Number of documents retrieved."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        return judgements.n_retrieved.astype(float)
+
+
+class RelevantCount(Formula):
+    """Number of relevant documents."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        return judgements.n_relevant(self.rel)
+
+
+class RelevantRetrievedCount(Formula):
+    """Number of relevant documents retrieved."""
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        return judgements.sum_by_query(self.relevant(judgements) & judgements.is_retrieved)
 
 
 @dataclass(frozen=True)
-class PerQuery:
-    """Any other function of the judged ranks."""
+class PluginFormula:
+    """A measure of the user's own, ``(grades, judged) -> number``.
 
-    score: Callable
+    Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
+    """
+
+    name: str
+    function: Callable
+
+    def score(self, judgements):
+        """Give the value of each query."""
+        values = np.empty(len(judgements.query_ids))
+        for number, (low, high) in enumerate(itertools.pairwise(judgements.bounds.tolist())):
+            grades = judgements.grade[low:high].tolist()
+            grades_by_rank = [None] * int(judgements.n_retrieved[number])
+            for rank, grade in zip(judgements.rank[low:high], grades, strict=True):
+                if np.isfinite(rank):
+                    grades_by_rank[int(rank) - 1] = grade
+            value = called(self.name, self.function, grades_by_rank, grades)
+            try:
+                values[number] = value
+            except (TypeError, ValueError, OverflowError):
+                kind = type(value).__name__
+                raise InputError(f"{self.name}: gives no number, but {kind}") from None
+        if not np.isfinite(values).all():
+            query = judgements.query_ids[int(np.argmin(np.isfinite(values)))]
+            raise InputError(f"{self.name}: no finite number for query {query!r}")
+        return values
 
 
 def _ratio(numerator, denominator):
@@ -104,133 +311,8 @@ def _ratio(numerator, denominator):
     return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator != 0)
 
 
-def _one(values):
-    return np.ones(len(values))
-
-
-def _linear(grade):
-    return np.maximum(grade, 0).astype(np.float64)
-
-
-def _exponential(grade):
-    return np.exp2(np.maximum(grade, 0)) - 1.0
-
-
-def _reciprocal(rank):
-    return 1.0 / rank
-
-
 def _log_discount(rank):
     return 1.0 / np.log2(rank + 1.0)
-
-
-def _ndcg(k, dcg="log2", gain=None):
-    gain = gain or {"log2": _linear, "exp-log2": _exponential}[dcg]
-
-    def ideal(judged):
-        order = judged.by_grade
-        rank = np.arange(1.0, len(order) + 1) - judged.bounds[judged.row]
-        return judged.total(gain(judged.grade[order]) * _log_discount(rank) * (rank <= k))
-
-    return GainSum(gain, _log_discount, lambda judged: k, ideal)
-
-
-def _hits(norm, k, rel=1, cutoff=None):
-    """Relevant documents among the first k over ``norm``, a function of judged ranks, k and rel."""
-    return GainSum(
-        lambda grade: (grade >= rel).astype(np.float64),
-        _one,
-        cutoff or (lambda judged: k),
-        lambda judged: norm(judged, k, rel),
-    )
-
-
-def _recall(k, rel=1):
-    return _hits(lambda judged, k, rel: judged.relevant(rel), k, rel)
-
-
-def _r_precision(k, rel=1):
-    return _hits(
-        lambda judged, k, rel: judged.relevant(rel),
-        k,
-        rel,
-        cutoff=lambda judged: judged.relevant(rel)[judged.row],
-    )
-
-
-def _judged_share(k):
-    return _hits(
-        lambda judged, k, rel: np.minimum(judged.retrieved, k).astype(np.float64), k, rel=-np.inf
-    )
-
-
-def _rank_biased(k, p=0.8, rel=1):
-    def gain(grade):
-        return (grade >= rel).astype(np.float64)
-
-    return GainSum(
-        gain, lambda rank: (1.0 - p) * p ** (rank - 1.0), lambda judged: k, lambda judged: 1.0
-    )
-
-
-def _bpref(k, rel=1):
-    def score(judged):
-        relevant = judged.grade >= rel
-        against = (judged.grade >= 0) & ~relevant
-        wanted = judged.total(relevant)
-        bound = np.minimum(judged.total(against), wanted)[judged.row]
-        above = judged.running(against & judged.found)
-        worse = np.minimum(above, wanted[judged.row]) / np.maximum(bound, 1)
-        return _ratio(judged.total(np.where(relevant & judged.found, 1.0 - worse, 0.0)), wanted)
-
-    return PerQuery(score)
-
-
-def _interpolated_precision(share, rel=1):
-    def score(judged):
-        relevant = judged.grade >= rel
-        needed = np.floor(share * judged.total(relevant) + 0.5)[judged.row]
-        order = judged.running(relevant)
-        reached = relevant & judged.found & (order >= needed)
-        values = np.zeros(len(judged.query_ids))
-        np.maximum.at(values, judged.row[reached], order[reached] / judged.rank[reached])
-        return values
-
-    return PerQuery(score)
-
-
-def _count(of):
-    """A number of documents or queries, as a function of the judged ranks and rel."""
-    return lambda k, rel=1: PerQuery(lambda judged: of(judged, rel).astype(float))
-
-
-def _plugged(name):
-    """A measure of the user's own, ``(grades, judged) -> number``.
-
-    Grades come by rank, None where not judged; ``judged`` has those of all judged documents.
-    """
-    value = callable_plugin(name, "(grades, judged) -> number")
-
-    def score(judged):
-        values = np.empty(len(judged.query_ids))
-        for row, (low, high) in enumerate(itertools.pairwise(judged.bounds.tolist())):
-            grades = [None] * int(judged.retrieved[row])  # None: not judged
-            for rank, grade in zip(
-                judged.rank[low:high], judged.grade[low:high].tolist(), strict=True
-            ):
-                if np.isfinite(rank):
-                    grades[int(rank) - 1] = grade
-            given = called(name, value, grades, judged.grade[low:high].tolist())
-            try:
-                values[row] = given
-            except (TypeError, ValueError, OverflowError):
-                raise InputError(f"{name}: gives no number, but {type(given).__name__}") from None
-        if not np.isfinite(values).all():
-            query = judged.query_ids[int(np.argmin(np.isfinite(values)))]
-            raise InputError(f"{name}: no finite number for query {query!r}")
-        return values
-
-    return PerQuery(score)
 
 
 # The measures by name. `build` takes the cutoff (infinite without one) and the parameters.
@@ -246,48 +328,55 @@ class Family:
     aggregate: str = "mean"
 
 
+def _documented_ndcg_at_3(cutoff):
+    return DiscountedFirst(3.0)
+
+
 FAMILIES = {
-    "nDCG": Family(_ndcg, parameters=("dcg",)),
+    "nDCG": Family(NDCG, parameters=("dcg",)),
     "AP": Family(AveragePrecision),
-    "RR": Family(partial(FirstRelevant, _reciprocal)),
-    "P": Family(partial(_hits, lambda judged, k, rel: float(k)), "required"),
-    "R": Family(_recall, "required"),
-    "Success": Family(partial(FirstRelevant, _one), "required"),
-    "Rprec": Family(_r_precision, "none"),
-    "bpref": Family(_bpref, "none"),
-    "RBP": Family(_rank_biased, parameters=("p", "rel")),
-    "Judged": Family(_judged_share, parameters=()),
-    "IPrec": Family(_interpolated_precision, "required"),
+    "RR": Family(ReciprocalRank),
+    "P": Family(Precision, "required"),
+    "R": Family(Recall, "required"),
+    "Success": Family(Success, "required"),
+    "Rprec": Family(RPrecision, "none"),
+    "bpref": Family(BinaryPreference, "none"),
+    "RBP": Family(RankBiasedPrecision, parameters=("p", "rel")),
+    "Judged": Family(JudgedShare, parameters=()),
+    "IPrec": Family(InterpolatedPrecision, "required"),
     "gm_map": Family(AveragePrecision, "none", aggregate="geometric"),
-    "NumQ": Family(_count(lambda judged, rel: _one(judged.query_ids)), "none", (), "sum"),
-    "NumRet": Family(_count(lambda judged, rel: judged.retrieved), "none", (), "sum"),
-    "NumRel": Family(_count(lambda judged, rel: judged.relevant(rel)), "none", aggregate="sum"),
-    "NumRelRet": Family(
-        _count(lambda judged, rel: judged.total(judged.found & (judged.grade >= rel))),
-        "none",
-        aggregate="sum",
-    ),
-    "original:MRR": Family(partial(FirstRelevant, _reciprocal), "required", ()),
-    "original:NDCG": Family(
-        partial(_ndcg, gain=lambda grade: (grade >= 1).astype(np.float64)), "required", ()
-    ),
-    "original:Recall": Family(_recall, "required", ()),
+    "NumQ": Family(QueryCount, "none", (), "sum"),
+    "NumRet": Family(RetrievedCount, "none", (), "sum"),
+    "NumRel": Family(RelevantCount, "none", aggregate="sum"),
+    "NumRelRet": Family(RelevantRetrievedCount, "none", aggregate="sum"),
+    "original:MRR": Family(ReciprocalRank, "required", ()),
+    "original:NDCG": Family(BinaryNDCG, "required", ()),
+    "original:Recall": Family(Recall, "required", ()),
     # The @ is a part of these two names, which take no cutoff.
-    "original:map@1": Family(partial(FirstRelevant, _reciprocal), "none", ()),
-    "original:ndcg@3": Family(lambda k: FirstRelevant(_log_discount, 3.0), "none", ()),
+    "original:map@1": Family(ReciprocalRank, "none", ()),
+    "original:ndcg@3": Family(_documented_ndcg_at_3, "none", ()),
 }
 
 # Names follow ir_measures, ``nDCG@10``, ``P(rel=2)@5``, ``nDCG(dcg='exp-log2')@10``;
 # trec_eval's own, ``ndcg_cut_10``, ``map``, and everyday ones, ``mrr@10``, are accepted too,
 # all in any letter case. The formula of a document is meant by its prefix alone.
-_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<inner>[^()]*)\))?(?:@(?P<k>[^@]+))?")
-_CASE = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
-_CASE |= {"map": "AP", "mrr": "RR", "recall": "R", "precision": "P", "recip_rank": "RR"}
-_CASE |= {"num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet"}
-_TREC_CUTOFF = re.compile(
+_GRAMMAR = re.compile(r"(?P<family>\w+)(?:\((?P<settings>[^()]*)\))?(?:@(?P<cutoff>[^@]+))?")
+FAMILY_OF_SPELLING = {name.lower(): name for name in FAMILIES if not name.startswith(ORIGINAL)}
+FAMILY_OF_SPELLING |= {
+    "map": "AP",
+    "mrr": "RR",
+    "recall": "R",
+    "precision": "P",
+    "recip_rank": "RR",
+    "num_q": "NumQ",
+    "num_ret": "NumRet",
+    "num_rel": "NumRel",
+    "num_rel_ret": "NumRelRet",
+}
+_TREC_NAME = re.compile(
     r"(map_cut|ndcg_cut|p|recall|success)_(\d+)|(iprec_at_recall)_([\d.]+)", re.IGNORECASE
 )
-_TREC = {
+_FAMILY_OF_TREC_NAME = {
     "map_cut": "AP",
     "ndcg_cut": "nDCG",
     "p": "P",
@@ -295,14 +384,12 @@ _TREC = {
     "success": "Success",
     "iprec_at_recall": "IPrec",
 }
-
-# What stands in parentheses or after the @: type, allowed values, and words for them.
-_PARAMETERS = {
-    "rel": (int, lambda value: value >= 1, "an integer from 1"),
-    "cutoff": (int, lambda value: value >= 1, "an integer from 1"),
-    "recall": (float, lambda value: 0 <= value <= 1, "a recall of 0 to 1"),
-    "p": (float, lambda value: 0 < value < 1, "between 0 and 1"),
-    "dcg": (str, lambda value: value in ("log2", "exp-log2"), "'log2' or 'exp-log2'"),
+_VALUES = {
+    "rel": "an integer from 1",
+    "cutoff": "an integer from 1",
+    "recall": "a recall of 0 to 1",
+    "p": "between 0 and 1",
+    "dcg": "'log2' or 'exp-log2'",
 }
 
 
@@ -349,9 +436,10 @@ class Measure:
 
 @cache
 def _catalogue():
-    found = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
+    entries = read_yaml(Path(__file__).with_name("ranking_measures.yml"), "table of measures")
     return {
-        key: MeasureInfo(parity_note=entry.pop("note"), **entry) for key, entry in found.items()
+        family: MeasureInfo(parity_note=entry.pop("note"), **entry)
+        for family, entry in entries.items()
     }
 
 
@@ -370,54 +458,75 @@ def parse_measure(name):
     if name in FAMILIES and "@" in name:
         return Measure(name, name, FAMILIES[name].build(np.inf))
     if is_plugin(name) and not name.startswith(ORIGINAL):
-        return Measure(name, None, _plugged(name))
-    key, inner, cutoff = _parts(name)
+        function = callable_plugin(name, "(grades, judged) -> number")
+        return Measure(name, None, PluginFormula(name, function))
+    key, settings, cutoff = _parts(name)
     family = FAMILIES[key]
     if cutoff is None and family.cutoff == "required":
         raise InputError(f"measure {name!r} needs a cutoff, such as {name}@10")
     if cutoff is not None and family.cutoff == "none":
         raise InputError(f"measure {name!r} takes no cutoff")
-    k = (
-        np.inf
-        if cutoff is None
-        else _parameter(name, "recall" if key == "IPrec" else "cutoff", cutoff)
-    )
-    parameters = {}
-    for part in filter(None, map(str.strip, (inner or "").split(","))):
-        given, _, text = (piece.strip().strip("'\"") for piece in part.partition("="))
-        if given not in family.parameters:
-            allowed = ", ".join(family.parameters) or "none"
-            raise InputError(f"parameter {given!r} of {name!r}: allowed are {allowed}")
-        parameters[given] = _parameter(name, given, text)
-    return Measure(name, key, family.build(k, **parameters), family.aggregate)
+    if cutoff is None:
+        last_rank = np.inf
+    else:
+        last_rank = _parsed_value(name, "recall" if key == "IPrec" else "cutoff", cutoff)
+    parameters = _parsed_settings(name, settings or "", family.parameters)
+    return Measure(name, key, family.build(last_rank, **parameters), family.aggregate)
 
 
 def _parts(name):
     """Split a name into its family, what stands in parentheses, and the cutoff."""
     documented = name.startswith(ORIGINAL)
-    bare = name.removeprefix(ORIGINAL)
-    trec = None if documented else _TREC_CUTOFF.fullmatch(bare)
-    if trec:
-        family, cutoff = filter(None, trec.groups())
-        return _TREC[family.lower()], None, cutoff
-    match = _GRAMMAR.fullmatch(bare)
+    bare_name = name.removeprefix(ORIGINAL)
+    trec_name = _TREC_NAME.fullmatch(bare_name)
+    if trec_name and not documented:
+        family, cutoff = filter(None, trec_name.groups())
+        return _FAMILY_OF_TREC_NAME[family.lower()], None, cutoff
+    match = _GRAMMAR.fullmatch(bare_name)
     key = None
     if match and documented:
         key = ORIGINAL + match["family"]
     elif match:
-        key = _CASE.get(match["family"].lower())
+        key = FAMILY_OF_SPELLING.get(match["family"].lower())
     if key in FAMILIES:
-        return key, match["inner"], match["k"]
+        return key, match["settings"], match["cutoff"]
     names = [info.name for info in list_measures() if info.name.startswith(ORIGINAL) == documented]
     near = difflib.get_close_matches(re.sub(r"\d+$", "k", name), names, cutoff=0.4)
     raise InputError(f"unknown measure {name!r}; near names: {', '.join(near or names)}")
 
 
-def _parameter(name, key, text):
-    convert, allowed, wanted = _PARAMETERS[key]
+def _parsed_settings(name, settings, allowed):
+    """Parse what stands in parentheses: ``rel=2, p=0.9``."""
+    parameters = {}
+    for setting in settings.split(","):
+        if not setting.strip():
+            continue
+        key, _, text = setting.partition("=")
+        key = key.strip().strip("'\"")
+        if key not in allowed:
+            names = ", ".join(allowed) or "none"
+            raise InputError(f"parameter {key!r} of {name!r}: allowed are {names}")
+        parameters[key] = _parsed_value(name, key, text.strip().strip("'\""))
+    return parameters
+
+
+def _parsed_value(name, key, text):
+    """Parse one parameter of a measure, or its cutoff."""
     try:
-        if allowed(value := convert(text)):
-            return value
+        if key in ("rel", "cutoff"):
+            value = int(text)
+            allowed = value >= 1
+        elif key == "recall":
+            value = float(text)
+            allowed = 0 <= value <= 1
+        elif key == "p":
+            value = float(text)
+            allowed = 0 < value < 1
+        else:
+            value = text
+            allowed = value in ("log2", "exp-log2")
     except ValueError:
-        pass
-    raise InputError(f"{key} of {name!r} must be {wanted}, not {text!r}")
+        allowed = False
+    if not allowed:
+        raise InputError(f"{key} of {name!r} must be {_VALUES[key]}, not {text!r}")
+    return value

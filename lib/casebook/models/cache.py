@@ -1,4 +1,4 @@
-"""Vectors of texts and of their tokens; embeddings on disk, found again by the model and the text that made them.
+"""Vectors of texts and of their tokens, and a cache of them on disk by model and text.
 
 A shard is an uncompressed ``.npz`` file: keys, lengths, token ids and vectors. Shards
 are written whole or not at all and never changed, so any number of processes may read
@@ -44,16 +44,19 @@ class TokenVectors:
         """Select texts, repeats allowed."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
-        ends = np.cumsum(lengths, dtype=np.int64)
-        shift = np.repeat(self.offsets[rows] - (ends - lengths), lengths)
+        new_starts = np.cumsum(lengths, dtype=np.int64) - lengths
+        shift = np.repeat(self.offsets[rows] - new_starts, lengths)
         index = np.arange(int(lengths.sum())) + shift
         return TokenVectors(self.vectors[index], self.token_ids[index], lengths)
 
     @classmethod
     def concatenate(cls, parts):
         """Put several blocks of texts one after the other."""
-        names = ("vectors", "token_ids", "lengths")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(
+            vectors=np.concatenate([part.vectors for part in parts]),
+            token_ids=np.concatenate([part.token_ids for part in parts]),
+            lengths=np.concatenate([part.lengths for part in parts]),
+        )
 
 
 def checked_texts(texts):
@@ -121,27 +124,31 @@ class CachedEncoder(EncoderWrapper):
         keys = [text_key(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         rows, stored = self.cache.load(self.model_hash, kind, text_of)
-        blocks = [] if stored is None else [stored]
+        blocks = []
+        if stored is not None:
+            blocks.append(stored)
         # The longest first, in slabs that are kept at once: an interrupted run goes
         # on where it stopped, and batches hold texts of one length.
         missing = sorted(text_of.keys() - rows.keys(), key=lambda key: (-len(text_of[key]), key))
         for start in track(range(0, len(missing), SLAB), f"encoding {SLAB} texts at a time"):
             slab = missing[start : start + SLAB]
-            rows.update({key: len(rows) + place for place, key in enumerate(slab)})
             computed = self._compute([text_of[key] for key in slab], kind)
             for name, block in computed.items():
                 self.cache.store(self.model_hash, name, slab, block)
+            for key in slab:
+                rows[key] = len(rows)
             blocks.append(computed[kind])
         return TokenVectors.concatenate(blocks).take([rows[key] for key in keys])
 
     def _compute(self, texts, kind):
         """Vectors of one kind, and those that come with them."""
-        role, _, tokens = kind.partition("-")
-        if tokens:
-            pooled, found = self.encoder.encode_both(texts, role)
-            return {role: _one_token_each(pooled), kind: found}
-        encode = self.encoder.encode_queries if role == "query" else self.encoder.encode_documents
-        return {kind: _one_token_each(encode(texts))}
+        if kind == "query":
+            return {kind: _one_token_each(self.encoder.encode_queries(texts))}
+        if kind == "document":
+            return {kind: _one_token_each(self.encoder.encode_documents(texts))}
+        role = kind.removesuffix("-tokens")
+        pooled, tokens = self.encoder.encode_both(texts, role)
+        return {role: _one_token_each(pooled), kind: tokens}
 
 
 def _one_token_each(vectors):
@@ -151,30 +158,41 @@ def _one_token_each(vectors):
 
 
 class EmbeddingCache:
-    """Store of vectors by model, kind (``query``, ``document``, ``query-tokens``, ``document-tokens``) and text."""
+    """Store of vectors by model, kind and text.
+
+    Kinds are ``query``, ``document``, ``query-tokens`` and ``document-tokens``.
+    """
 
     def __init__(self, folder=None):
         self.folder = cache_dir("embeddings") if folder is None else folder
         self._keys = {}  # of each shard, read once
 
     def load(self, model_hash, kind, keys):
-        """{key: row} of what is stored for some texts, and the rows as TokenVectors, None without any."""
-        rows, blocks = {}, []
+        """Row of each stored key, {key: row}, and the rows as TokenVectors, None without any."""
+        rows = {}
+        blocks = []
         for path in sorted((self.folder / model_hash[:32] / kind).glob("*.npz")):
-            if path not in self._keys:
-                self._keys[path] = (
-                    self._read(path, lambda data: [row.tobytes() for row in data["keys"]]) or []
-                )
-            held = {
-                key: row
-                for row, key in enumerate(self._keys[path])
-                if key in keys and key not in rows
-            }
-            block = self._read(path, _vectors_of) if held else None
-            if block is not None:
-                rows.update({key: len(rows) + place for place, key in enumerate(held)})
-                blocks.append(block.take(list(held.values())))
-        return rows, TokenVectors.concatenate(blocks) if blocks else None
+            rows_in_shard = {}
+            for row, key in enumerate(self._keys_of(path)):
+                if key in keys and key not in rows:
+                    rows_in_shard[key] = row
+            if not rows_in_shard:
+                continue
+            block = self._read(path, _vectors_of)
+            if block is None:
+                continue
+            for key in rows_in_shard:
+                rows[key] = len(rows)
+            blocks.append(block.take(list(rows_in_shard.values())))
+        if not blocks:
+            return rows, None
+        return rows, TokenVectors.concatenate(blocks)
+
+    def _keys_of(self, path):
+        """Keys of a shard in the order of its rows."""
+        if path not in self._keys:
+            self._keys[path] = self._read(path, _text_keys) or []
+        return self._keys[path]
 
     def store(self, model_hash, kind, keys, block):
         """Keep the vectors of some texts; a full or read-only disk only warns."""
@@ -193,12 +211,12 @@ class EmbeddingCache:
         except OSError as error:
             warnings.warn(f"embeddings are not kept: {path}: {error}", stacklevel=2)
 
-    def _read(self, path, read):
-        """Read from a shard; None if it is gone, or damaged and so set aside and counted as absent."""
+    def _read(self, path, extract):
+        """Extract from a shard; None if it is gone, or damaged and so renamed."""
         try:
             # Opened here, since numpy leaves a truncated file open.
             with path.open("rb") as stream, np.load(stream) as data:
-                return read(data)
+                return extract(data)
         except FileNotFoundError:
             return None
         except _DAMAGE as error:
@@ -208,6 +226,10 @@ class EmbeddingCache:
             )
             path.replace(path.with_suffix(".damaged"))
             return None
+
+
+def _text_keys(data):
+    return [row.tobytes() for row in data["keys"]]
 
 
 def _vectors_of(data):

@@ -34,7 +34,8 @@ from casebook.plugins import array_of, called, is_plugin, plugin, source_of
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
-BATCH, SLAB = 16, 512
+BATCH = 16
+TEXTS_WITH_PROGRESS = 512  # up to here no progress bar
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
 
@@ -44,9 +45,9 @@ def load_encoder(name=PACKAGED, cache=True):
     Parameters
     ----------
     name : str or path
-        ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a model, a name of the
-        Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1), a pair of towers
-        ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
+        ``"minilm"`` (packaged: all-MiniLM-L6-v2; Reimers and Gurevych 2019), the folder of a
+        model, a name of the Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1),
+        a pair of towers ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
     cache : bool or casebook.models.cache.EmbeddingCache
         Whether, and where, vectors are kept and found again by model and text.
 
@@ -81,42 +82,48 @@ def load_encoder(name=PACKAGED, cache=True):
 
 
 class SentenceEncoder:
-    """One model for queries and documents, or two towers: one reads queries, the other documents."""
+    """One model for queries and documents, or two towers: one for queries, one for documents."""
 
     def __init__(self, name=PACKAGED):
-        self.name, self.pooling = os.fspath(name), "mean"
-        towers = dict.fromkeys(("query", "document"), self.name)
-        if pair := self.name.startswith(("query=", "context=")):
-            found = re.fullmatch(
-                r"query=([^,]+),context=([^,]+)|context=([^,]+),query=([^,]+)", self.name
-            )
-            if not found:
-                raise InputError(f"encoder {self.name!r} is no pair: write query=NAME,context=NAME")
-            towers, self.pooling = (
-                {"query": found[1] or found[4], "document": found[2] or found[3]},
-                "cls",
-            )
-            self.name = f"query={towers['query']},context={towers['document']}"
-        self.folders = {role: locate_model(tower) for role, tower in towers.items()}
-        known = {
-            f: _hashed(f"{model_fingerprint(f)} {self.pooling}") for f in set(self.folders.values())
-        }
-        hashes = [known[folder] for folder in self.folders.values()]
-        self.model_hash = _hashed(" ".join(hashes)) if pair else hashes[0]
+        self.name = os.fspath(name)
+        if self.name.startswith(("query=", "context=")):
+            query_tower, document_tower = _pair_of(self.name)
+            self.name = f"query={query_tower},context={document_tower}"
+            self.pooling = "cls"
+            self.folders = {
+                "query": locate_model(query_tower),
+                "document": locate_model(document_tower),
+            }
+            hashes = [self._hash_of(folder) for folder in self.folders.values()]
+            self.model_hash = _hashed(" ".join(hashes))
+        else:
+            self.pooling = "mean"
+            folder = locate_model(self.name)
+            self.folders = {"query": folder, "document": folder}
+            self.model_hash = self._hash_of(folder)
         self.folder = self.folders["document"]
-        self._loaded = functools.cache(lambda folder: _sentence_transformer(folder, self.pooling))
+        self._models = {}  # by folder
+
+    def _hash_of(self, folder):
+        return _hashed(f"{model_fingerprint(folder)} {self.pooling}")
+
+    def _model_of(self, role):
+        """Model of a role, loaded when it is first needed."""
+        folder = self.folders[role]
+        if folder not in self._models:
+            self._models[folder] = _sentence_transformer(folder, self.pooling)
+        return self._models[folder]
 
     @property
     def _model(self):
-        return self._loaded(self.folder)
+        return self._model_of("document")
 
     @cached_property
     def _tokenizer(self):
         """The tokenizer alone, without truncation and padding."""
-        if (self.folder / "tokenizer.json").is_file():
-            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(
-                str(self.folder / "tokenizer.json")
-            )
+        path = self.folder / "tokenizer.json"
+        if path.is_file():
+            tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(path))
         else:
             tokenizer = self._model.tokenizer.backend_tokenizer
         tokenizer.no_truncation()
@@ -126,12 +133,10 @@ class SentenceEncoder:
     @cached_property
     def max_tokens(self):
         """Longest text the model reads, in tokens with the special ones."""
-        settings = self.folder / "sentence_bert_config.json"
-        limit = (
-            json.loads(settings.read_text("utf-8")).get("max_seq_length")
-            if settings.is_file()
-            else None
-        )
+        path = self.folder / "sentence_bert_config.json"
+        limit = None
+        if path.is_file():
+            limit = json.loads(path.read_text("utf-8")).get("max_seq_length")
         return int(limit or self._model.max_seq_length)
 
     @cached_property
@@ -165,26 +170,39 @@ class SentenceEncoder:
         """Encode texts and their tokens in one pass."""
         outputs = self._encode(texts, role, output_value=None)
         if not len(outputs):
-            none = np.zeros(0, dtype=np.int64)
-            return outputs, TokenVectors(outputs.astype(np.float16), none, none)
+            no_ids = np.zeros(0, dtype=np.int64)
+            no_vectors = outputs.astype(np.float16)
+            return outputs, TokenVectors(no_vectors, token_ids=no_ids, lengths=no_ids)
         special = np.array(self._model.tokenizer.all_special_ids)
         pooled = [output["sentence_embedding"].float().numpy() for output in outputs]
-        return unit_rows(np.stack(pooled)), TokenVectors.concatenate(
-            [_tokens(one, special) for one in outputs]
-        )
+        tokens = [_tokens(output, special) for output in outputs]
+        return unit_rows(np.stack(pooled)), TokenVectors.concatenate(tokens)
 
-    def _encode(self, texts, role, **options):
-        """Run the library's encoder with the model's own prompt for the role; batches are sorted by length."""
+    def _encode(self, texts, role, output_value="sentence_embedding"):
+        """Encode with the model's own prompt for the role; batches are sorted by length."""
         texts = checked_texts(texts)
-        model = self._loaded(self.folders[role])
+        model = self._model_of(role)
         if not texts:
             return np.zeros((0, model.get_embedding_dimension()), np.float32)
-        options |= {
-            "batch_size": BATCH,
-            "show_progress_bar": wants_progress(len(texts)),
-            "normalize_embeddings": True,
-        }
-        return getattr(model, f"encode_{role}")(texts, **options)
+        encode = model.encode_query if role == "query" else model.encode_document
+        return encode(
+            texts,
+            batch_size=BATCH,
+            show_progress_bar=wants_progress(len(texts)),
+            output_value=output_value,
+            normalize_embeddings=True,
+        )
+
+
+def _pair_of(name):
+    """Names of the query tower and of the document tower."""
+    match = re.fullmatch(r"query=([^,]+),context=([^,]+)", name)
+    if match:
+        return match[1], match[2]
+    match = re.fullmatch(r"context=([^,]+),query=([^,]+)", name)
+    if match:
+        return match[2], match[1]
+    raise InputError(f"encoder {name!r} is no pair: write query=NAME,context=NAME")
 
 
 def _hashed(text):
@@ -202,36 +220,50 @@ def _tokens(output, special):
 class PluggedEncoder(EncoderWrapper):
     """A user's encoder, ``texts -> vectors`` or an object with encode_queries and encode_documents.
 
-    Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors are kept in memory.
+    Tokens, for cutting texts and for late interaction, are those of the packaged model. Vectors
+    are kept in memory.
     """
 
     def __init__(self, name):
         super().__init__(load_encoder())
-        found = plugin(name)
-        made = called(name, found) if isinstance(found, type) else found
-        towers = [getattr(made, f"encode_{role}", made) for role in ("queries", "documents")]
-        if not all(map(callable, towers)):
+        encoder = plugin(name)
+        if isinstance(encoder, type):
+            encoder = called(name, encoder)
+        self._query_tower = getattr(encoder, "encode_queries", encoder)
+        self._document_tower = getattr(encoder, "encode_documents", encoder)
+        if not (callable(self._query_tower) and callable(self._document_tower)):
             needs = (
                 "a callable texts -> vectors, or an object with encode_queries and encode_documents"
             )
-            raise InputError(f"{name}: expected {needs}, found {type(made).__name__}")
-        self.name, source = name, source_of(name)
+            raise InputError(f"{name}: expected {needs}, found {type(encoder).__name__}")
+        self.name = name
+        source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
-        self.encode_queries, self.encode_documents = (
-            functools.partial(self._encode, tower, {}) for tower in towers
-        )
+        self._query_vectors = {}  # by text
+        self._document_vectors = {}
 
-    def _encode(self, tower, known, texts):
+    def encode_queries(self, texts):
+        """Encode queries: float32, (n, dimensions)."""
+        return self._encode(texts, self._query_tower, self._query_vectors)
+
+    def encode_documents(self, texts):
+        """Encode documents or passages: float32, (n, dimensions)."""
+        return self._encode(texts, self._document_tower, self._document_vectors)
+
+    def _encode(self, texts, tower, vector_of):
+        """Encode the texts that have no vector yet, and look up all."""
         texts = checked_texts(texts)
-        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        new = [text for text in dict.fromkeys(texts) if text not in vector_of]
         if new:
             vectors = array_of(called(self.name, tower, new), np.float32)
             if vectors.ndim != 2 or len(vectors) != len(new) or not np.isfinite(vectors).all():
                 raise InputError(
                     f"{self.name}: expected {len(new)} finite vectors for {len(new)} texts"
                 )
-            known.update(zip(new, unit_rows(vectors), strict=True))
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+            vector_of.update(zip(new, unit_rows(vectors), strict=True))
+        return np.stack([vector_of[text] for text in texts])
 
 
 def locate_model(name):
@@ -241,7 +273,8 @@ def locate_model(name):
         return _packaged_folder()
     folder = home_path(text)
     if folder.is_dir():
-        if not any((folder / n).is_file() for n in ("config.json", "modules.json")):
+        settings = (folder / "config.json", folder / "modules.json")
+        if not any(path.is_file() for path in settings):
             raise InputError(
                 f"{folder} is no model folder: it holds no config.json or modules.json"
             )
@@ -260,20 +293,18 @@ def _packaged_folder():
         ) from error
     folder = Path(package.get_model_path())
     weights = folder / "model.safetensors"
-    found = sha256_file(weights) if weights.is_file() else "no file"
-    if found != PACKAGED_SHA256:
+    digest = sha256_file(weights) if weights.is_file() else "no file"
+    if digest != PACKAGED_SHA256:
         raise InputError(
-            f"{weights}: expected sha256 {PACKAGED_SHA256}, found {found}: reinstall the package"
+            f"{weights}: expected sha256 {PACKAGED_SHA256}, found {digest}: reinstall the package"
         )
     return folder
 
 
 def _hub_folder(name):
-    """Folder of a hub model, from the local cache unless told otherwise."""
-    hub, allowed = (
-        importlib.import_module("huggingface_hub"),
-        os.environ.get(DOWNLOAD_SWITCH) == "1",
-    )
+    """Folder of a hub model: from the local cache, or downloaded where that is allowed."""
+    hub = importlib.import_module("huggingface_hub")
+    allowed = os.environ.get(DOWNLOAD_SWITCH) == "1"
     try:
         folder = hub.snapshot_download(
             name if "/" in name else f"sentence-transformers/{name}",
@@ -296,10 +327,11 @@ def _hub_folder(name):
 def model_fingerprint(folder):
     """Hash what decides a model's output: weights, settings and vocabulary."""
     folder = Path(folder)
-    files = [
-        path for path in folder.rglob("*") if path.suffix in _IDENTITY_SUFFIXES and path.is_file()
-    ]
-    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    names = []
+    for path in folder.rglob("*"):
+        if path.suffix in _IDENTITY_SUFFIXES and path.is_file():
+            names.append(path.relative_to(folder).as_posix())
+    names.sort()
     if not any(name.endswith(".safetensors") for name in names):
         raise InputError(f"{folder} holds no safetensors weights; pickles are not read")
     return _hashed("".join(f"{sha256_file(folder / name)}  {name}\n" for name in names))
@@ -307,7 +339,9 @@ def model_fingerprint(folder):
 
 def wants_progress(n_items):
     """Whether to show a progress bar: for many items, on a terminal."""
-    return n_items > SLAB and sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
+    return (
+        n_items > TEXTS_WITH_PROGRESS and sys.stderr.isatty() and not os.environ.get("TQDM_DISABLE")
+    )
 
 
 @functools.cache
@@ -328,8 +362,12 @@ def _sentence_transformer(folder, pooling):
     """Load an encoder onto the CPU; a plain transformer gets a pooling layer."""
     library = torch_library()
     if (folder / "modules.json").is_file():
-        options = {"model_kwargs": {"use_safetensors": True}, "local_files_only": True}
-        return library.SentenceTransformer(str(folder), device="cpu", **options)
+        return library.SentenceTransformer(
+            str(folder),
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
     settings = json.loads((folder / "config.json").read_text("utf-8"))
     if settings.get("model_type") == "dpr":
         return _dpr_tower(folder, settings)
@@ -359,10 +397,9 @@ def _dpr_tower(folder, settings):
         folder, use_safetensors=True, local_files_only=True
     )
     inner = getattr(model, towers[architecture]).bert_model
-    known = transformers.BertConfig().to_dict().keys() & settings.keys()
-    config = transformers.BertConfig(
-        **{key: settings[key] for key in known - {"model_type", "architectures"}}
-    )
+    shared = transformers.BertConfig().to_dict().keys() & settings.keys()
+    shared -= {"model_type", "architectures"}
+    config = transformers.BertConfig(**{key: settings[key] for key in shared})
     bert = transformers.BertModel(config, add_pooling_layer=False)
     bert.load_state_dict(inner.state_dict())
     with tempfile.TemporaryDirectory() as plain:

@@ -29,17 +29,17 @@ _LONGEST_REASON = 300  # characters of a server's message
 _LONGEST_TEXT = 10_000  # characters of it that are read
 _LONGEST_PROBLEM = 200  # characters on what is wrong with an answer
 _LONGEST_ANSWER = 50_000  # characters that are searched for JSON: braces without end take long
-_BROKEN_OFF = (
-    "ReadError",
-    "RemoteProtocolError",
-    "WriteError",
-)  # of httpx, whose package has had two names
+# Exceptions of httpx, by name, because its package has had two names.
+_BROKEN_OFF = ("ReadError", "RemoteProtocolError", "WriteError")
+# Headers of a reply that are passed on; others say how to decode.
+_KEPT_HEADERS = ("location", "retry-after", "retry-after-ms", "x-should-retry")
 
 
 class NoAnswer(InputError):
     """A language model gave no usable answer; ``cause`` says which kind.
 
-    ``unreachable`` and ``refused`` speak of the server, ``timeout``, ``broken`` and ``nonsense`` of one reply.
+    ``unreachable`` and ``refused`` speak of the server, ``timeout``, ``broken`` and
+    ``nonsense`` of one reply.
     """
 
     def __init__(self, cause, message):
@@ -47,7 +47,8 @@ class NoAnswer(InputError):
         self.cause = cause
 
 
-# What a model answered, the tokens that it took (None if it does not say), and whether it broke off.
+# A model's answer, the tokens that it took (None if the server does not say), and whether the
+# limit of tokens cut it off.
 Reply = namedtuple("Reply", "text prompt_tokens completion_tokens cut_off")
 
 Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
@@ -74,35 +75,40 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-def load_language_model(name, **settings):
-    """Language model by name: ``endpoint:MODEL``, at the address that CASEBOOK_LLM_URL gives."""
+def load_language_model(name, url=None):
+    """Language model by name: ``endpoint:MODEL``, at an address or that of CASEBOOK_LLM_URL."""
     if name.startswith(_ENDPOINT) and name != _ENDPOINT:
-        return Endpoint(name.removeprefix(_ENDPOINT), **settings)
+        return Endpoint(name.removeprefix(_ENDPOINT), url)
     raise InputError(f"no language model {name!r}: give '{_ENDPOINT}MODEL'")
 
 
 def check_address(url):
     """Refuse an address that no server can have; what stands before an @ may be a password."""
     if not str(url).startswith(("http://", "https://")):
-        shown = str(url).rpartition("@")[2]
+        address = str(url).rpartition("@")[2]
         raise InputError(
-            f"address {shown!r} of a language model: begin it with http:// or https://"
+            f"address {address!r} of a language model: begin it with http:// or https://"
         )
-    shown = without_secrets(url, url)
     try:
         parts = urlsplit(url)
         complete = parts.hostname and parts.port != 0  # the port is looked at only here
     except ValueError:  # whose text may repeat a part of the password
         complete = False
     if not complete or not url.isprintable() or " " in url:
-        raise InputError(f"address {shown!r} of a language model: write it as http://HOST:PORT/v1")
+        raise _wrong_address(url)
+
+
+def _wrong_address(url):
+    address = without_secrets(url, url)
+    return InputError(f"address {address!r} of a language model: write it as http://HOST:PORT/v1")
 
 
 class Endpoint:
-    """A model behind an OpenAI-compatible address; ``outcomes`` counts what became of each question.
+    """A model behind an OpenAI-compatible address; ``outcomes`` counts the questions by outcome.
 
-    ``timeout`` limits a reply as a whole, from the connection to its last byte, and ``max_bytes`` its size. A busy
-    server and a broken connection are asked again ``retries`` times, each with a time of its own.
+    ``timeout`` limits a reply as a whole, from the connection to its last byte, and
+    ``max_bytes`` its size. A busy server and a broken connection are asked again ``retries``
+    times, each with a time of its own.
     """
 
     def __init__(self, model, url=None, timeout=30.0, retries=0, max_bytes=MAX_BYTES):
@@ -118,46 +124,33 @@ class Endpoint:
             )
         if not 0 < timeout < math.inf:
             raise InputError(f"timeout {timeout}: give seconds, above 0")
-        self._key = os.environ.get(KEY_VARIABLE)
-        if self._key and not (self._key.isascii() and self._key.isprintable()):
-            raise InputError(
-                f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again"
-            )
-        try:
-            import openai
-        except ImportError as error:
-            raise InputError(
-                "endpoints need the package openai: pip install 'casebook[llm]'"
-            ) from error
-        self.name, self.outcomes = f"{_ENDPOINT}{model}", Counter()
-        self._model, self._errors, self._url = model, openai, url
+        self._key = _key()
+        self._openai = _openai_package()
+        self.name = f"{_ENDPOINT}{model}"
+        self.outcomes = Counter()
+        self._model = model
+        self._url = url
         self._loop = _loop()
         try:
-            self._client = openai.AsyncOpenAI(
+            self._client = self._openai.AsyncOpenAI(
                 base_url=url,
                 api_key=self._key or "none",
                 timeout=None,  # it would limit each step, and so let a reply drip for ever
                 max_retries=retries,
-                default_headers={
-                    "Accept-Encoding": "identity"
-                },  # a short reply may unpack to a gigabyte
-                http_client=_limited_client(openai, self.name, timeout, max_bytes),
+                # A short reply may unpack to a gigabyte.
+                default_headers={"Accept-Encoding": "identity"},
+                http_client=_limited_client(self._openai, self.name, timeout, max_bytes),
             )
-        except (
-            Exception
-        ) as error:  # httpx refuses addresses in words of its own, which may repeat a password
-            shown = without_secrets(url, url)
-            raise InputError(
-                f"address {shown!r} of a language model: write it as http://HOST:PORT/v1"
-            ) from error
+        # httpx refuses addresses in words of its own, which may repeat a password.
+        except Exception as error:
+            raise _wrong_address(url) from error
 
     def complete(self, prompt):
         """Answer a prompt with text; `NoAnswer` if that cannot be had."""
         return self.reply(prompt).text
 
     def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
-        """Answer a prompt with a `Reply`; what is busy or breaks the connection is asked again ``retries`` times."""
-        errors = self._errors
+        """Answer a prompt with a `Reply`; a busy server is asked again ``retries`` times."""
         request = self._client.chat.completions.with_raw_response.create(
             model=self._model,
             messages=[{"role": "user", "content": prompt}],
@@ -167,16 +160,16 @@ class Endpoint:
         )
         try:
             body = asyncio.run_coroutine_threadsafe(request, self._loop).result().content
-        except errors.APIConnectionError as error:
+        except self._openai.APIConnectionError as error:
             if type(error.__cause__).__name__ in _BROKEN_OFF:
                 raise NoAnswer(
                     "broken", f"{self.name}: the connection broke off before a whole reply"
                 ) from error
             raise NoAnswer("unreachable", f"{self.name}: cannot be reached") from error
-        except errors.APIStatusError as error:
+        except self._openai.APIStatusError as error:
             why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
             raise NoAnswer("refused", why) from error
-        except (errors.OpenAIError, TypeError, ValueError) as error:
+        except (self._openai.OpenAIError, TypeError, ValueError) as error:
             raise NoAnswer("nonsense", f"{self.name}: no chat completion{self._hint()}") from error
         return self._read(body)
 
@@ -189,38 +182,51 @@ class Endpoint:
         try:
             completion = _Completion.model_validate_json(body)
         except ValidationError as error:
-            problem = error.errors(include_input=False)[0]
-            place = ".".join(map(str, problem["loc"]))
-            why = f"{place}: {problem['msg']}" if place else problem["msg"]
-            beginning = self._line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
-            why += f"; it begins {beginning}" if beginning and len(problem["loc"]) < 2 else ""
-            raise NoAnswer(
-                "nonsense", f"{self.name}: no chat completion: {why}{self._hint()}"
-            ) from error
-        choice, usage = completion.choices[0], completion.usage or _Usage()
-        cut_off = choice.finish_reason == "length"
+            problem = f"{self._first_problem(error, body)}{self._hint()}"
+            raise NoAnswer("nonsense", f"{self.name}: no chat completion: {problem}") from error
+        choice = completion.choices[0]
+        usage = completion.usage or _Usage()
         return Reply(
-            choice.message.content or "", usage.prompt_tokens, usage.completion_tokens, cut_off
+            text=choice.message.content or "",
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cut_off=choice.finish_reason == "length",
         )
+
+    def _first_problem(self, error, body):
+        """The first field of a body that is wrong; of no object at all how it begins."""
+        problem = error.errors(include_input=False)[0]
+        text = problem["msg"]
+        if field := ".".join(map(str, problem["loc"])):
+            text = f"{field}: {text}"
+        beginning = self._line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
+        if beginning and len(problem["loc"]) < 2:
+            text += f"; it begins {beginning}"
+        return text
 
     def _reason(self, error):
         """What a server says of its refusal, in one line and without the key."""
         if target := error.response.headers.get("location"):
             return f": moved to {self._line(target)}: name that address, if you trust it"
-        body = error.body
-        if isinstance(body, dict):
-            body = body.get("message") or body.get("detail") or body.get("error")
-        text = self._line(body if isinstance(body, str) else error.response.text if body else "")
-        return (f": {text}" if text else "") + (
-            self._hint() if error.status_code in (404, 405) else ""
-        )
+        message = error.body
+        if isinstance(message, dict):
+            message = message.get("message") or message.get("detail") or message.get("error")
+        if message and not isinstance(message, str):
+            message = error.response.text
+        reason = ""
+        if line := self._line(message or ""):
+            reason = f": {line}"
+        if error.status_code in (404, 405):
+            reason += self._hint()
+        return reason
 
-    def _line(self, text, most=_LONGEST_REASON):
-        """Text of a server as one line that a terminal can show, without the key and what is secret in the address."""
-        shown = "".join(sign if sign.isprintable() else " " for sign in text[:_LONGEST_TEXT])
-        line = " ".join(shown.split())
-        line = line.replace(self._key, "***") if self._key else line
-        return without_secrets(line, self._url)[:most]
+    def _line(self, text, limit=_LONGEST_REASON):
+        """Text of a server as one printable line, without the key and secrets of the address."""
+        characters = [sign if sign.isprintable() else " " for sign in text[:_LONGEST_TEXT]]
+        line = " ".join("".join(characters).split())
+        if self._key:
+            line = line.replace(self._key, "***")
+        return without_secrets(line, self._url)[:limit]
 
     def _hint(self):
         """Where an OpenAI-compatible server usually answers, if the address names another place."""
@@ -228,17 +234,17 @@ class Endpoint:
         return "" if path.endswith("/v1") else f"; most servers answer below /v1: try {path}/v1"
 
     def complete_json(self, prompt, schema):
-        """Answer a prompt with one JSON object of a schema; an answer that is none is refused once."""
+        """Answer a prompt with one JSON object of a schema; a wrong answer is refused once."""
         shape = json.dumps(schema, sort_keys=True)
-        asked = (
+        question = (
             f"{prompt}\n\nAnswer with one JSON object of this schema, and nothing else:\n{shape}\n"
         )
         try:
-            answer, problem = _checked(self.complete(asked), schema)
+            answer, problem = _checked(self.complete(question), schema)
             if problem:
                 self.outcomes["retried"] += 1
-                again = f"{asked}\nYour last answer was refused: {problem[:_LONGEST_PROBLEM]}\n"
-                answer, problem = _checked(self.complete(again), schema)
+                refusal = f"Your last answer was refused: {problem[:_LONGEST_PROBLEM]}\n"
+                answer, problem = _checked(self.complete(f"{question}\n{refusal}"), schema)
             if problem:
                 raise NoAnswer("nonsense", f"{self.name}: {self._line(problem, _LONGEST_PROBLEM)}")
         except NoAnswer as error:
@@ -248,8 +254,28 @@ class Endpoint:
         return answer
 
 
+def _key():
+    """The key of the environment, or None; one that no server can have given is refused."""
+    key = os.environ.get(KEY_VARIABLE)
+    if key and not (key.isascii() and key.isprintable()):
+        raise InputError(
+            f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again"
+        )
+    return key
+
+
+def _openai_package():
+    try:
+        import openai
+    except ImportError as error:
+        raise InputError(
+            "endpoints need the package openai: pip install 'casebook[llm]'"
+        ) from error
+    return openai
+
+
 def _limited_client(openai, name, seconds, max_bytes):
-    """HTTP client whose every request ends in time, keeps no more than the bytes allowed, and goes nowhere else."""
+    """HTTP client that limits the time and bytes of each request, and follows no redirect."""
 
     class Limited(openai.DefaultAsyncHttpxClient):
         async def send(self, request, *, stream=False, **options):
@@ -262,20 +288,16 @@ def _limited_client(openai, name, seconds, max_bytes):
                         await response.aclose()
             except TimeoutError as error:
                 raise NoAnswer("timeout", f"{name}: no answer within {seconds:g} s") from error
-            kept = (
-                "location",
-                "retry-after",
-                "retry-after-ms",
-                "x-should-retry",
-            )  # others say how to decode
-            headers = {key: value for key, value in response.headers.items() if key in kept}
+            headers = {}
+            for header, value in response.headers.items():
+                if header in _KEPT_HEADERS:
+                    headers[header] = value
             return type(response)(
                 response.status_code, headers=headers, content=body, request=request
             )
 
-    return Limited(
-        follow_redirects=False, timeout=None
-    )  # another host is to get neither key nor prompt
+    # No redirect, because another host is to get neither key nor prompt.
+    return Limited(follow_redirects=False, timeout=None)
 
 
 async def _body(response, name, max_bytes):
@@ -298,7 +320,7 @@ async def _body(response, name, max_bytes):
 
 @cache
 def _loop():
-    """Event loop in a thread: only there can a request be limited as a whole, and a notebook's own runs already."""
+    """Event loop in a thread of its own: it can limit a request as a whole, also in a notebook."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="language models", daemon=True).start()
     return loop
@@ -308,13 +330,14 @@ def _checked(text, schema):
     """The first object of an answer and None, or None and what is wrong with it."""
     import jsonschema
 
-    found = first_object(text)
-    if found is None:
+    answer = first_object(text)
+    if answer is None:
         return None, "no JSON object in it"
-    problem = jsonschema.exceptions.best_match(
-        jsonschema.Draft202012Validator(schema).iter_errors(found)
-    )
-    return (None, problem.message) if problem else (found, None)
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(answer)
+    problem = jsonschema.exceptions.best_match(errors)
+    if problem:
+        return None, problem.message
+    return answer, None
 
 
 def first_object(text):
@@ -325,9 +348,8 @@ def first_object(text):
     while start >= 0:
         try:
             value = decoder.raw_decode(text, start)[0]
-            json.dumps(
-                value, ensure_ascii=False, allow_nan=False
-            ).encode()  # neither NaN nor half a character
+            # Refuses NaN and half a character.
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
             return value
         except (ValueError, RecursionError):
             start = text.find("{", start + 1)

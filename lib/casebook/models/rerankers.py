@@ -17,8 +17,8 @@ from scipy.special import softmax
 from casebook.errors import InputError
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
 
-# Up to here the token vectors of a whole collection stay in memory (about 500 MB).
-HELD_PASSAGES = 4000
+# Up to here the token vectors of all passages stay in memory (about 500 MB).
+MAX_PASSAGES_IN_MEMORY = 4000
 # Scores of single-precision products: the rest is noise that would decide ties.
 _DECIMALS = 6
 BATCH = 32
@@ -26,37 +26,48 @@ CLASSES = ("entailment", "contradiction", "neutral")
 
 
 class MaxSimReranker:
-    """Score documents by the sum of maximal token similarities (MaxSim)."""
+    """Score documents by the sum of maximal token similarities (MaxSim).
 
-    def __init__(self, encoder, texts, owner=None, weighting="idf", whole=0.5):
-        self._encoder, self._texts = encoder, list(texts)
+    `owner` names the document of each passage. A score is that of the best passage, and with
+    weight `document_weight` that of the whole document.
+    """
+
+    def __init__(self, encoder, texts, owner=None, weighting="idf", document_weight=0.5):
+        self._encoder = encoder
+        self._texts = list(texts)
         owner = np.arange(len(self._texts)) if owner is None else np.asarray(owner)
         self._starts = np.searchsorted(owner, np.arange(owner.max(initial=-1) + 2))
-        self._weighting, self._whole = weighting, whole
+        self._weighting = weighting
+        self._document_weight = document_weight
 
     @cached_property
     def _weights(self):
-        """Weight of every vocabulary id: by its rarity, as Lucene does, ``ln(1 + (N - df + 0.5) / (df + 0.5))``."""
+        """Weight of every vocabulary id by its rarity, with the formula of Lucene."""
         size = self._encoder.vocabulary_size
         if self._weighting == "mean":
             return np.ones(size)
-        ids = [np.unique(one) for one in self._encoder.token_ids(self._texts)]
-        found = np.bincount(np.concatenate([np.zeros(0, int), *ids]), minlength=size)
-        return np.log1p((len(ids) - found + 0.5) / (found + 0.5))
+        frequencies = np.zeros(size, dtype=int)
+        for ids in self._encoder.token_ids(self._texts):
+            frequencies[np.unique(ids)] += 1
+        n_texts = len(self._texts)
+        return np.log1p((n_texts - frequencies + 0.5) / (frequencies + 0.5))
 
     @cached_property
-    def _held(self):
+    def _all_vectors(self):
         """Token vectors of a small collection; None for a large one."""
-        if len(self._texts) > HELD_PASSAGES:
+        if len(self._texts) > MAX_PASSAGES_IN_MEMORY:
             return None
         return self._encoder.token_vectors(self._texts)
 
     def prepare(self):
         """Encode a small collection now, so that its pooled vectors come for free."""
-        return self._held is not None
+        return self._all_vectors is not None
 
     def scores(self, queries, candidates):
-        """Scores of candidate documents (rows of queries, -1 for none) and the passage that earned each."""
+        """Score candidate documents, and name the passage that decided each score.
+
+        `candidates` has a row for each query; -1 stands for no document, and scores -inf.
+        """
         candidates = np.asarray(candidates, dtype=np.int64)
         valid = candidates >= 0
         scores = np.where(valid, 0.0, -np.inf)
@@ -64,31 +75,30 @@ class MaxSimReranker:
         tokens = self._encoder.token_vectors(list(queries), "query")
         # Once here instead of once for every document that a query is scored with.
         tokens = replace(tokens, vectors=tokens.vectors.astype(np.float32))
-        usable = valid & (tokens.lengths > 0)[:, None]
-        rows, columns = np.nonzero(usable)
-        documents = candidates[rows, columns]
+        # Each document once, with all queries that have it as a candidate.
+        pairs = np.argwhere(valid & (tokens.lengths > 0)[:, None])
+        documents = candidates[tuple(pairs.T)]
         order = np.argsort(documents, kind="stable")
-        rows, columns, documents = rows[order], columns[order], documents[order]
-        distinct, first = np.unique(documents, return_index=True)
+        distinct, starts = np.unique(documents[order], return_index=True)
+        groups = np.split(pairs[order], starts[1:]) if len(pairs) else []
         blocks = self._document_tokens(distinct)
-        groups = np.split(np.arange(len(rows)), first[1:]) if len(rows) else []
-        for group, block, document in zip(groups, blocks, distinct, strict=True):
-            score, passage = self._score_document(tokens.take(rows[group]), block)
-            scores[rows[group], columns[group]] = score
-            passages[rows[group], columns[group]] = self._starts[document] + passage
+        for document, group, block in zip(distinct, groups, blocks, strict=True):
+            rows, columns = group.T
+            score, passage = self._score_document(tokens.take(rows), block)
+            scores[rows, columns] = score
+            passages[rows, columns] = self._starts[document] + passage
         return scores, passages
 
     def _document_tokens(self, documents):
         """Token vectors of each document's passages, one after the other."""
-        spans = [
-            np.arange(self._starts[document], self._starts[document + 1]) for document in documents
-        ]
-        held = self._held
-        if held is None and spans:
-            needed, sizes = np.concatenate(spans), [len(span) for span in spans]
-            held = self._encoder.token_vectors([self._texts[row] for row in needed])
-            spans = np.split(np.arange(len(needed)), np.cumsum(sizes)[:-1])
-        return (held.take(span) for span in spans)
+        spans = [np.arange(self._starts[row], self._starts[row + 1]) for row in documents]
+        vectors = self._all_vectors
+        if vectors is None and spans:
+            needed = np.concatenate(spans)
+            ends = np.cumsum([len(span) for span in spans])
+            vectors = self._encoder.token_vectors([self._texts[row] for row in needed])
+            spans = np.split(np.arange(len(needed)), ends[:-1])
+        return (vectors.take(span) for span in spans)
 
     def _score_document(self, queries, block):
         """Score one document for several queries, each of at least one token."""
@@ -105,7 +115,7 @@ class MaxSimReranker:
         by_passage = np.round(by_passage, _DECIMALS)
         passage = by_passage.argmax(axis=1)
         top = by_passage[np.arange(len(passage)), passage]
-        score = (1 - self._whole) * top + self._whole * overall
+        score = (1 - self._document_weight) * top + self._document_weight * overall
         return np.round(score, _DECIMALS), filled[passage]
 
 
@@ -114,27 +124,33 @@ class RememberedScores:
 
     def __init__(self, reranker):
         self._reranker = reranker
-        self._known = {}
+        self._results = {}  # by query: {document: (score, passage)}
 
     def scores(self, queries, candidates):
         """Score candidate documents of every query."""
         candidates = np.asarray(candidates, dtype=np.int64)
-        known = [self._known.setdefault(query, {-1: (-np.inf, -1)}) for query in queries]
-        pairs = list(zip(known, candidates.tolist(), strict=True))
-        new = np.array(
-            [[document if document not in seen else -1 for document in row] for seen, row in pairs]
-        )
-        rows = np.flatnonzero((new >= 0).any(axis=1)) if new.size else []
-        if len(rows):  # queries without anything new are not encoded
-            learned = zip(
-                *self._reranker.scores([queries[row] for row in rows], new[rows]), strict=True
-            )
-            for row, (scores, passages) in zip(rows, learned, strict=True):
-                values = zip(scores.tolist(), passages.tolist(), strict=True)
-                known[row].update(zip(new[row].tolist(), values, strict=True))
-        found = np.array([[seen[document] for document in row] for seen, row in pairs], dtype=float)
-        found = found.reshape(*candidates.shape, 2)
-        return found[..., 0], found[..., 1].astype(np.int64)
+        self._score_new(queries, candidates)
+        pairs = []
+        for query, documents in zip(queries, candidates.tolist(), strict=True):
+            results = self._results[query]
+            pairs.append([results[document] for document in documents])
+        values = np.array(pairs, dtype=float).reshape(*candidates.shape, 2)
+        return values[..., 0], values[..., 1].astype(np.int64)
+
+    def _score_new(self, queries, candidates):
+        """Score the pairs that have no score yet, in one call."""
+        new = candidates.copy()
+        for row, query in enumerate(queries):
+            results = self._results.setdefault(query, {-1: (-np.inf, -1)})
+            new[row, [document in results for document in candidates[row].tolist()]] = -1
+        rows = np.flatnonzero((new >= 0).any(axis=1))
+        if not len(rows):  # queries without anything new are not encoded
+            return
+        scores, passages = self._reranker.scores([queries[row] for row in rows], new[rows])
+        for position, row in enumerate(rows):
+            values = zip(scores[position].tolist(), passages[position].tolist(), strict=True)
+            results = self._results[queries[row]]
+            results.update(zip(new[row].tolist(), values, strict=True))
 
 
 class _PairModel:
@@ -147,19 +163,24 @@ class _PairModel:
 
     @cached_property
     def _model(self):
-        options = {"model_kwargs": {"use_safetensors": True}, "local_files_only": True}
-        return torch_library().CrossEncoder(str(self.folder), device="cpu", **options)
+        return torch_library().CrossEncoder(
+            str(self.folder),
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
 
     def _logits(self, pairs):
         """Logits of pairs of texts, without the activation of the model's settings."""
         import torch
 
-        progress = wants_progress(len(pairs))
-        identity = torch.nn.Identity()
-        found = self._model.predict(
-            pairs, batch_size=BATCH, activation_fn=identity, show_progress_bar=progress
+        logits = self._model.predict(
+            pairs,
+            batch_size=BATCH,
+            activation_fn=torch.nn.Identity(),
+            show_progress_bar=wants_progress(len(pairs)),
         )
-        return found.astype(np.float64)
+        return logits.astype(np.float64)
 
 
 class CrossEncoderReranker(_PairModel):
@@ -174,17 +195,16 @@ class CrossEncoderReranker(_PairModel):
         candidates = np.asarray(candidates, dtype=np.int64)
         scores = np.full(candidates.shape, -np.inf)
         rows, columns = np.nonzero(candidates >= 0)
-        found = candidates[rows, columns]
-        pairs = [
-            (queries[row], self._texts[passage]) for row, passage in zip(rows, found, strict=True)
-        ]
-        if pairs:
-            labels = self._model.num_labels
-            if labels != 1:
-                raise InputError(
-                    f"cross-encoder {self.name!r} gives {labels} scores per pair, a reranker gives 1"
-                )
-            scores[rows, columns] = np.round(self._logits(pairs), _DECIMALS)
+        if not len(rows):
+            return scores
+        n_labels = self._model.num_labels
+        if n_labels != 1:
+            raise InputError(
+                f"cross-encoder {self.name!r} gives {n_labels} scores per pair, a reranker gives 1"
+            )
+        passages = [self._texts[passage] for passage in candidates[rows, columns]]
+        pairs = list(zip([queries[row] for row in rows], passages, strict=True))
+        scores[rows, columns] = np.round(self._logits(pairs), _DECIMALS)
         return scores
 
 
@@ -196,9 +216,11 @@ class EntailmentModel(_PairModel):
         columns = {str(label).lower(): int(n) for n, label in self._model.config.id2label.items()}
         if set(columns) != set(CLASSES):
             raise InputError(
-                f"entailment model {self.name!r} has the classes {', '.join(sorted(columns))}, not {', '.join(CLASSES)}"
+                f"entailment model {self.name!r} has the classes {', '.join(sorted(columns))}, "
+                f"not {', '.join(CLASSES)}"
             )
         pairs = list(zip(premises, hypotheses, strict=True))
         if not pairs:
             return np.zeros((0, len(CLASSES)))
-        return softmax(self._logits(pairs)[:, [columns[name] for name in CLASSES]], axis=1)
+        logits = self._logits(pairs)[:, [columns[name] for name in CLASSES]]
+        return softmax(logits, axis=1)

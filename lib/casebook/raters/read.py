@@ -686,7 +686,7 @@ def _rows_with_key(form, column):
     item_column = _item_column(form)
     rows = form.rows.assign(
         rater=form.rater,
-        item_id=form.rows[item_column].map(lambda text: " ".join(text.split())),
+        item_id=form.rows[item_column].map(_one_spaced),
         place=np.arange(1, len(form.rows) + 1),
         stratum="all",
     )
@@ -707,6 +707,10 @@ def _rows_with_key(form, column):
     for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True):
         defects.add(number, column, "no_key", cell_text(side), LOST)
     return rows[~is_repeated], defects
+
+
+def _one_spaced(text):
+    return " ".join(text.split())
 
 
 def _item_column(form):
