@@ -1,7 +1,5 @@
 """Options and printing that the commands share."""
 
-import functools
-import inspect
 import json
 import math
 import re
@@ -57,33 +55,6 @@ RunName = option(str, "Name of the run: results/<run>.", "--run")
 Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
 Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
 Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
-
-
-def taking(**groups):
-    """Give a command the options of some groups; it gets each group as a dict.
-
-    A group maps the name of an option to its annotation and default.
-    """
-
-    def decorate(command):
-        @functools.wraps(command)
-        def run(**options):
-            for name, group in groups.items():
-                options[name] = {option: options.pop(option) for option in group}
-            return command(**options)
-
-        signature = inspect.signature(command).parameters
-        parameters = [parameter for name, parameter in signature.items() if name not in groups]
-        for group in groups.values():
-            for name, (annotation, default) in group.items():
-                kind = inspect.Parameter.KEYWORD_ONLY
-                parameters.append(
-                    inspect.Parameter(name, kind, default=default, annotation=annotation)
-                )
-        run.__signature__ = inspect.Signature(parameters)
-        return run
-
-    return decorate
 
 
 def given(context, name):
