@@ -544,8 +544,8 @@ def settings_of(model, values, defaults):
     differing = sorted(values.keys() ^ model.model_fields.keys())
     if differing:
         raise InputError(
-            f"{', '.join(differing)}: stand either in the notebook or in {model.__name__}: "
-            "give both the same"
+            f"{', '.join(differing)}: declare it both in the notebook and in {model.__name__} "
+            "(lib/casebook/batch/chapters.py), which says what values it takes"
         )
     try:
         return model.model_validate(values, context=defaults)

@@ -1,7 +1,5 @@
 """Options and printing that the commands share."""
 
-import functools
-import inspect
 import json
 import math
 import re
@@ -59,43 +57,20 @@ Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
 Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
 
 
-def taking(**groups):
-    """Give a command the options of some groups; it gets each group as a dict.
-
-    A group maps the name of an option to its annotation and default.
-    """
-
-    def decorate(command):
-        @functools.wraps(command)
-        def run(**options):
-            for name, group in groups.items():
-                options[name] = {option: options.pop(option) for option in group}
-            return command(**options)
-
-        signature = inspect.signature(command).parameters
-        parameters = [parameter for name, parameter in signature.items() if name not in groups]
-        for group in groups.values():
-            for name, (annotation, default) in group.items():
-                kind = inspect.Parameter.KEYWORD_ONLY
-                parameters.append(
-                    inspect.Parameter(name, kind, default=default, annotation=annotation)
-                )
-        run.__signature__ = inspect.Signature(parameters)
-        return run
-
-    return decorate
-
-
 def given(context, name):
     """Whether an option was given, rather than left at its default."""
     return context.get_parameter_source(name).name == "COMMANDLINE"
 
 
 def exclusive(context, option, *without_effect, but=""):
-    """Refuse options that mean nothing beside another one that was given."""
-    flags = {p.name: max((*p.opts, ""), key=len) for p in context.command.params}
+    """Refuse options that mean nothing with another one that was given."""
+    if not given(context, option):
+        return
+    flags = {}
+    for parameter in context.command.params:
+        flags[parameter.name] = max(parameter.opts, key=len, default="")
     for name in without_effect:
-        if given(context, option) and given(context, name):
+        if given(context, name):
             raise InputError(
                 f"{flags[name]} has no effect with {but or flags[option]}: leave one of them out"
             )
@@ -114,17 +89,25 @@ def pairs(texts, mark, form):
     return values
 
 
-_UNSEEN = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"  # all but new lines and tabs
 
 
-def visible(text, unseen=f"[{_UNSEEN}]"):
+def visible(text):
     r"""Text whose control characters are seen, as \x1b, and do nothing; those of direction too."""
-    return re.sub(unseen, lambda char: char[0].encode("unicode_escape").decode(), text)
+    return re.sub(f"[{_CONTROLS}]", _escaped, text)
 
 
 def in_line(text):
     """Text of others as part of one line: `visible`, new lines and tabs too."""
-    return visible(text, f"[\t\n{_UNSEEN}]")
+    return re.sub(f"[\t\n{_CONTROLS}]", _escaped, text)
+
+
+def _escaped(match):
+    return match[0].encode("unicode_escape").decode()
+
+
+def _escaped_for_json(match):
+    return f"\\u{ord(match[0]):04x}"
 
 
 def echo(text, err=False, nl=True):
@@ -133,7 +116,7 @@ def echo(text, err=False, nl=True):
 
 
 def echo_data(text):
-    """Print a format that programs read, CSV or TREC: the data are what they are, on a terminal too."""
+    """Print a format that programs read, CSV or TREC: the data as they are, on a terminal too."""
     # Without color, what looks like a colour would be left out of what is piped.
     typer.echo(text, nl=False, color=True)
 
@@ -146,8 +129,7 @@ def say(line):
 def print_json(value):
     """Print JSON, see `plain`."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False, default=str)
-    # JSON's own escapes.
-    typer.echo(re.sub(f"[{_UNSEEN}]", lambda char: f"\\u{ord(char[0]):04x}", text))
+    typer.echo(re.sub(f"[{_CONTROLS}]", _escaped_for_json, text))
 
 
 def plain(value):
@@ -174,8 +156,11 @@ def print_frame(frame, form="text", digits="z.4f"):
         echo_data(csv_text(frame))
         return
     sides = ["left" if frame[name].dtype.kind in "OUT" else "right" for name in frame]
-    cells = frame.astype(object).where(frame.notna(), "-")
-    cells = cells.map(lambda cell: format(cell, digits) if isinstance(cell, float) else cell)
+
+    def text_of(cell):
+        return format(cell, digits) if isinstance(cell, float) else cell
+
+    cells = frame.astype(object).where(frame.notna(), "-").map(text_of)
     if form == "latex":
         column_format = "".join(side[0] for side in sides)
         text = cells.to_latex(index=False, escape=True, column_format=column_format)
@@ -230,9 +215,10 @@ def table_lines(rows, columns):
     """Lines of a table of records; it needs no pandas, which would cost half a second."""
     from casebook.runs.record import value_text
 
-    grid = [list(columns), *([in_line(value_text(row[name])) for name in columns] for row in rows)]
+    grid = [list(columns)]
+    for row in rows:
+        grid.append([in_line(value_text(row[name])) for name in columns])
     widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     for line in grid:
-        yield "  ".join(
-            text.ljust(width) for text, width in zip(line, widths, strict=True)
-        ).rstrip()
+        cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
+        yield "  ".join(cells).rstrip()

@@ -223,16 +223,19 @@ def eval_(
         "metrics": report.metrics,
         "note": report.note,
     }
-    lines = []
-    for key, mean in report.metrics.items():
-        text = "undefined" if mean is None else f"{mean:.4f}"
-        lines.append(f"{key} = {text}")
-    lines.append(f"means over n = {report.n} test questions")
-    if report.note:
-        lines.append(report.note)
-    show(value, as_json, [*lines, *notes, str(report.folder)])
+    show(value, as_json, [*_metric_lines(report), *notes, str(report.folder)])
     if verdict is not None:
         settle(verdict, "; ".join(notes))
+
+
+def _metric_lines(report):
+    """Lines of the mean metrics of an evaluation, and what they are means of."""
+    for key, mean in report.metrics.items():
+        text = "undefined" if mean is None else f"{mean:.4f}"
+        yield f"{key} = {text}"
+    yield f"means over n = {report.n} test questions"
+    if report.note:
+        yield report.note
 
 
 def _trained(dataset, layout, *, latest, training):
