@@ -26,7 +26,7 @@ FOLDER_VARIABLES = (
 )
 """Environment: all folders."""
 
-_INSTALLED = Path(os.path.realpath(__file__)).parent / "project"
+_INSTALLED = Path(os.path.realpath(__file__)).parent / "shipped"
 GRID = "notebooks/experiments.yml"
 CONFIGURATION = "_config.yml"
 LOCK = "requirements.lock"

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import site
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from test_tutorials import BLOCKS, as_shown
 
 from casebook.paths import FOLDER_VARIABLES, ROOT
 
@@ -64,7 +67,7 @@ def installed(wheel, tmp_path_factory):
 
 def test_the_wheel_holds_what_a_project_needs_and_no_result(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    inside = [name.removeprefix("casebook/project/") for name in names]
+    inside = [name.removeprefix("casebook/shipped/") for name in names]
     for name in (
         "notebooks/10_assistant.ipynb",
         "data/cards/smoke.yml",
@@ -80,7 +83,7 @@ def test_the_library_is_the_installed_one(installed, tmp_path):
     code = "import casebook, casebook.paths as p; print(casebook.__file__, p.ROOT, p.OUTPUT)"
     done = installed(tmp_path, "python", "-c", code)
     module, project, output = done.stdout.split()
-    assert str(ROOT) not in module and project == str(Path(module).parent / "project")
+    assert str(ROOT) not in module and project == str(Path(module).parent / "shipped")
     assert output == str(tmp_path.resolve())
 
 
@@ -119,6 +122,39 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     parameters = ["-p", "dataset", "./data/example", "-p", "n_resamples", "500"]
     done = installed(book, "python", "-m", "papermill", *plain, *parameters)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
+    tools = tmp_path / "tools"  # Jupyter's commands, which the environment of the tests has
+    tools.mkdir()
+    python = installed(tmp_path, "python", "-c", "import sys; print(sys.executable)").stdout.strip()
+    mains = {
+        "papermill": "from papermill.__main__ import papermill as main",
+        "pytest": "from pytest import console_main as main",
+        "jupyter-book": "from jupyter_book.cli.main import main",
+    }
+    for name, line in mains.items():
+        (tools / name).write_text(f"#!{python}\n{line}\nmain()\n")
+        (tools / name).chmod(0o755)
+    shutil.copy(Path(python).parent / "casebook", tools)
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    for name in (*FOLDER_VARIABLES, "PYTHONPATH"):
+        environment.pop(name, None)
+    text = (ROOT / "book" / "own_book.md").read_text(encoding="utf-8")
+    blocks = BLOCKS.findall(text)
+    assert len(blocks) >= 5
+    for _, code, shown in blocks:
+        done = subprocess.run(
+            ["bash", "-ec", code],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+        output = " ".join(done.stdout.split())
+        assert re.search(as_shown(shown), output), f"{code}\n{output}\n{done.stderr}"
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(installed, tmp_path):

@@ -306,7 +306,7 @@ def _check_scores(row, where):
 # --- fingerprints: what an experiment's numbers depend on, as hashes
 
 # Executing, batching and rendering do not enter a number.
-_OUTSIDE = ("__main__.py", "cli", "book", "batch", "project")
+_OUTSIDE = ("__main__.py", "cli", "book", "batch", "project.py", "starter", "shipped")
 
 
 def digest(value):
