@@ -38,7 +38,8 @@ _PUBLIC = {
 _MODULE = {name: module for module, names in _PUBLIC.items() for name in names}
 
 
-# Names by which others know a function. ImportError, because `from casebook import` hides what an AttributeError says.
+# Names by which others know a function. ImportError, because `from casebook import` hides what an
+# AttributeError says.
 _NEAR = {
     "compare": "compare_systems",
     "mmr": "maximal_marginal_relevance",

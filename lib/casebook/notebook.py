@@ -92,7 +92,7 @@ class Chapter:
         return answer
 
     def answers(self, bullets=()):
-        """Show all answers, the first one in bold, and below them what else a reader has to know."""
+        """Show all answers, the first in bold, and below them what else a reader has to know."""
         answers = self.outputs.headlines(*self.headlines)
         return Markdown("\n".join([*filter(None, [answers]), *(f"- {text}" for text in bullets)]))
 

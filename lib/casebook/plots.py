@@ -39,7 +39,7 @@ _MOST_ITEMS = 400
 
 
 def use_style():
-    """Set the one look of all figures, legible at the width of a phone, and the same bytes for the same figure."""
+    """Set the one look of all figures: legible on a phone, the same bytes for the same figure."""
     ink = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     sizes = dict.fromkeys(
         ("font.size", "axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize"), 11
@@ -63,14 +63,15 @@ def use_style():
             "legend.fontsize": 11,
             "legend.frameon": False,
             "savefig.dpi": 150,
-            "svg.fonttype": "none",  # letters stay letters: smaller, searchable, in the page's own font
+            # Letters stay letters: smaller, searchable, in the page's own font.
+            "svg.fonttype": "none",
             "svg.hashsalt": "casebook",
         }
     )
 
 
 def _rows_figure(height, labels):
-    """A figure with one named row per label, the first on top; long names take two lines or more."""
+    """Give a figure with a named row for each label, the first on top; long names are wrapped."""
     wrapped = [_wrapped(str(label)) for label in labels]
     extra_lines = sum(label.count("\n") for label in wrapped)
     figure, axes = plt.subplots(figsize=(WIDTH, height + 0.12 * extra_lines))
@@ -168,7 +169,7 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
 
 
 def effects(frame, xlabel, margin=0.0):
-    """Draw effects around zero, with a band of those too small to matter; columns as in `values`."""
+    """Draw effects around zero, and a band of those too small to matter; columns as `values`."""
     if "series" not in frame:
         frame = frame.assign(colour=_signs(frame))
     magnitudes = np.abs(frame[["value", "low", "high"]].to_numpy(dtype=float))
@@ -272,7 +273,8 @@ LEVELS = ListedColormap(
 def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, axes=None):
     """Draw a matrix with its values written in; a missing value is a dash.
 
-    `shown` writes a value, or is a frame of texts; `label` is what a colour says on hover, or a frame of that.
+    `shown` writes a value, or is a frame of texts; `label` is what a colour says on hover, or a
+    frame of that.
     """
     rows, columns = table.shape
     heads = [str(name) for name in table.columns]

@@ -106,7 +106,7 @@ class Table:
 
 
 def to_html(frame, caption, digits=3, formats=None):
-    """Write a DataFrame as an HTML table that needs nothing from the network; an empty one is nothing."""
+    """Write a DataFrame as an HTML table that needs no network; an empty one is nothing."""
     if frame.empty:
         return ""
     formats = formats or {}

@@ -77,7 +77,8 @@ class Source(_Strict):
             raise ValueError("give exactly one of shipped, mirror, wheel, url")
         if holds_secret(self.url):
             raise ValueError(
-                "the url holds a password or a key, and cards are published: leave it out, use a mirror"
+                "the url holds a password or a key, and cards are published: "
+                "leave it out, use a mirror"
             )
         if self.member and not self.wheel:
             raise ValueError("member belongs to a wheel")
@@ -189,7 +190,7 @@ def card_of(dataset):
 
 
 def may_show(card):
-    """Texts that a report may show, by the licence: ``items`` (questions, claims) and ``documents``.
+    """Give the texts that a report may show: ``items`` (questions, claims) and ``documents``.
 
     Of data under a non-commercial licence only what its authors wrote is shown.
     """

@@ -52,15 +52,15 @@ def load_claims(path, kind="plain"):
     path : path
         ``.csv``, ``.json`` or ``.jsonl``, also with ``.gz`` or ``.xz``.
     kind : str
-        Format, one of ``claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``, ``feverous``,
-        ``feverous_s``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has ``id``, ``claim`` and
-        ``label``.
+        Format, one of ``claim_formats.yml``: ``averitec``, ``climate_fever``, ``fever``,
+        ``feverous``, ``feverous_s``, ``plain``, ``scifact`` or ``scifact_open``. ``plain`` has
+        ``id``, ``claim`` and ``label``.
 
     Returns
     -------
     ClaimSet
-        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and more) and `evidence`
-        (a row per passage; those of one ``set`` are needed together).
+        `claims` (a row per claim: ``claim_id``, ``claim``, ``label``, ``original_label`` and
+        more) and `evidence` (a row per passage; those of one ``set`` are needed together).
 
     Raises
     ------

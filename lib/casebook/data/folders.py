@@ -1,4 +1,4 @@
-"""Collections in folders: the BEIR layout, documents with TREC judgements, and the Mini-Insurance layout."""
+"""Collections in folders: BEIR, documents with TREC judgements, and Mini-Insurance."""
 
 import math
 from pathlib import Path
@@ -20,7 +20,7 @@ MAX_MISSING = 0.05
 
 
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
-    """Read one split of a folder in the BEIR layout, ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/*.tsv``."""
+    """Read one split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
     folder = Path(folder)
     corpus, questions = _one_of(folder, "corpus"), _one_of(folder, "queries")
     judged = folder / "qrels" / f"{split}.tsv"
@@ -42,7 +42,7 @@ def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", car
 
 
 def read_collection(folder, titles=True):
-    """Documents of a BEIR folder, or of the .txt and .md files of any other folder; judgements are not needed."""
+    """Read documents of a BEIR folder, or the .txt and .md files of any other; no judgements."""
     folder = Path(folder)
     check_folder(folder)
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
@@ -59,7 +59,8 @@ def read_collection(folder, titles=True):
     filled = {name: text for name, text in texts.items() if text.strip()}
     if not filled:
         raise InputError(
-            f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files there"
+            f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files "
+            "there"
         )
     return pd.DataFrame({"doc_id": list(filled), "text": list(filled.values())})
 
@@ -90,7 +91,10 @@ def _other_judgements(folder):
     places = [*folder.glob("*qrel*"), *folder.glob("qrels/*")]
     names = sorted(path.relative_to(folder).as_posix() for path in places if path.is_file())
     found = f"; these may be the judgements: {', '.join(names)}" if names else ""
-    return f"judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs){found}"
+    return (
+        "judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs)"
+        f"{found}"
+    )
 
 
 def with_titles(documents):
@@ -134,7 +138,8 @@ def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSIN
             path,
             number,
             f"judges the {what}, which does not exist; {count} of {total} judgements name such ids "
-            f"({count / total:.1%}), max_missing is {most:.0%}: correct the files, or allow them with "
+            f"({count / total:.1%}), max_missing is {most:.0%}: "
+            "correct the files, or allow them with "
             f"max_missing={math.ceil(100 * count / total) / 100:.2f}",
         )
     groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
@@ -159,7 +164,9 @@ class _Question(pydantic.BaseModel):
 
 
 def read_mini_insurance(folder, *, key=None):
-    """Read ``policies/<id>.txt``, and ``queries/queries.json``: objects with ``id``, ``text`` and ``relevantDocId``.
+    """Read ``policies/<id>.txt`` and ``queries/queries.json``.
+
+    A query is an object with ``id``, ``text`` and ``relevantDocId``.
 
     Ids are equal whatever their case.
     """
@@ -192,7 +199,10 @@ def read_mini_insurance(folder, *, key=None):
             or best < 1
             or judged.get(known.get(question.relevantDocId.casefold())) != best
         ):
-            what = f"relevantDocId {question.relevantDocId!r} has not the best grade, or a policy is judged twice"
+            what = (
+                f"relevantDocId {question.relevantDocId!r} has not the best grade, "
+                "or a policy is judged twice"
+            )
             raise InputError(f"{path}: row {number}: {what}")
         qrels[question.id], groups[question.id] = judged, question.group
     if len({name.casefold() for name in qrels}) < len(rows):

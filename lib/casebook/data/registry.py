@@ -37,7 +37,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
 
     Returns
     -------
-    casebook.data.splits.RetrievalDataset, casebook.data.splits.StudySet or casebook.data.claims.ClaimSet
+    RetrievalDataset, StudySet or ClaimSet
         The split, with the counts of its card. `documents` has the columns ``doc_id``,
         ``title`` and ``text`` and the collection's own, `queries` ``query_id`` and
         ``text``; `qrels` is ``{query_id: {doc_id: grade}}``.

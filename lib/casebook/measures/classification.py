@@ -285,7 +285,7 @@ def auroc_difference(positive, scores, against, *, level=0.95, clusters=None, un
 
 
 def auroc_contrast(positive, scores, against, *, level=0.95, clusters=None, units=None):
-    """Contrast of two AUROCs as a row of ``contrasts.json``, with both; what is undefined is NaN."""
+    """Give the contrast of two AUROCs as a row of ``contrasts.json``; what is undefined is NaN."""
     positive = np.asarray(positive, dtype=bool)
     scores = np.asarray(scores, dtype=float)
     against = np.asarray(against, dtype=float)
