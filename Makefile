@@ -56,6 +56,7 @@ lab: $(VENV)/.lab ## open JupyterLab on the notebooks
 
 lint: $(VENV)/.test ## check style, formatting and that notebooks hold no outputs
 	$(BIN)/ruff check
+	$(BIN)/ruff check --select E501 --config lint.pycodestyle.max-line-length=100 lib notebooks
 	$(BIN)/ruff format --check
 	$(BIN)/nbstripout --verify --keep-id notebooks/*.ipynb
 

@@ -9,8 +9,8 @@ import pytest
 
 from casebook.batch.execute import QUIET
 
-# The notebooks that nbval runs write here, beside a copy of what they compare with: another machine rounds the last
-# places otherwise, and the committed reference is what its records say.
+# The notebooks that nbval runs write here, beside a copy of what they compare with: another
+# machine rounds the last places otherwise, and the committed reference is what its records say.
 RERUN = Path(__file__).with_name("_build") / "rerun"
 
 for name, value in QUIET.items():
@@ -28,7 +28,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    """Let the kernel of a notebook, which starts with its first cell, write beside the reference."""
+    """Let the kernel of a notebook, which starts with its first cell, write beside the
+    reference.
+    """
     if item.path.suffix != ".ipynb":
         return (yield)
     with pytest.MonkeyPatch.context() as patch:

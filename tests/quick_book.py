@@ -1,4 +1,5 @@
-"""A copy of the prose, to be changed, whose pages are written as they are staged: rendering takes no time."""
+"""A copy of the prose, to be changed, whose pages are written as they are staged: rendering takes
+no time."""
 
 import shutil
 

@@ -115,7 +115,8 @@ def _told(name, before, after):
 
 
 def main(root=ROOT, rerun=None):
-    """Print what a rerun has that HEAD has not, or otherwise; exit code 1 if anything but noise does."""
+    """Print what a rerun has that HEAD has not, or otherwise; exit code 1 if anything but noise
+    does."""
     before = committed(root)
     after = written(Path(rerun) if rerun else root / REFERENCE)
     failed = False

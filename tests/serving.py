@@ -85,7 +85,8 @@ def response(body, *headers, status="200 OK", kind="application/json"):
 
 @contextlib.contextmanager
 def replying(reply):
-    """Serve the bytes that ``reply(prompt)`` yields, whatever they are, and give the address and what was asked."""
+    """Serve the bytes that ``reply(prompt)`` yields, whatever they are, and give the address and
+    what was asked."""
     asked = []
 
     class Handler(_Quiet):

@@ -1,4 +1,5 @@
-"""The blocks of both tutorials, run in order in an empty folder, with the output that the pages show."""
+"""The blocks of both tutorials, run in order in an empty folder, with the output that the pages
+show."""
 
 import os
 import re

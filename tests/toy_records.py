@@ -22,7 +22,8 @@ def as_of_another_program(path):
 
 
 def seal(folder):
-    """Let the records of a report say what was made of it by hand; a chapter without a record gets one."""
+    """Let the records of a report say what was made of it by hand; a chapter without a record gets
+    one."""
     cells = {path.parent.name for path in folder.glob("runs/*/run.json")}
     cells |= {path.stem for path in folder.glob("notebooks/[!.]*.ipynb")}
     for cell in cells:

@@ -1,4 +1,6 @@
-"""Write a collection in the Mini-Insurance layout: ``python data/make/mini_insurance.py FOLDER [DATASET]``."""
+"""Write a collection in the Mini-Insurance layout: ``python data/make/mini_insurance.py FOLDER
+[DATASET]``.
+"""
 
 import sys
 from pathlib import Path

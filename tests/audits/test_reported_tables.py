@@ -65,7 +65,8 @@ def test_conflicts_between_tables_and_the_claimed_mean(known):
 
 
 def test_the_documents_figures_are_shipped_and_checked():
-    """Of 36 rows of the fact-checker 13 are impossible on ten claims; all of 24 means are possible."""
+    """Of 36 rows of the fact-checker 13 are impossible on ten claims; all of 24 means are
+    possible."""
     rows = check_tables(read_tables(DATA / "audits" / "factchecker.json"))
     found = count_impossible(rows).set_index("table")["impossible"].to_dict()
     document = "document: accuracy lost without a part"

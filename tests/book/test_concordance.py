@@ -175,7 +175,8 @@ def test_measured_sentences_hold_the_numbers_of_the_run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("run", ["smoke", "report"])
 def test_every_number_of_ours_is_in_the_run(run):
-    """Each path of the concordances leads to a number, in the shipped run and in a default report if one is here."""
+    """Each path of the concordances leads to a number, in the shipped run and in a default report
+    if one is here."""
     if not (run_dir(run) / "numbers.json").is_file():
         pytest.skip(f"no run {run} here: make {run}")
     numbers = json.loads((run_dir(run) / "numbers.json").read_text())

@@ -1,4 +1,5 @@
-"""The site describes itself for machines: what it is, how to cite it, what each chapter was made from."""
+"""The site describes itself for machines: what it is, how to cite it, what each chapter was made
+from."""
 
 import json
 
@@ -20,7 +21,8 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def read(project):
-    """Give a function that builds the smoke book and reads its crate back with the library: site and crate."""
+    """Give a function that builds the smoke book and reads its crate back with the library: site
+    and crate."""
     from rocrate.rocrate import ROCrate
 
     def build_and_read():

@@ -1,4 +1,5 @@
-"""Objects of one's own: the page on extending works as it stands; objects of the wrong type are refused."""
+"""Objects of one's own: the page on extending works as it stands; objects of the wrong type are
+refused."""
 
 import json
 import os

@@ -139,7 +139,8 @@ def test_a_run_that_kept_nothing_has_no_page(runs):
 
 
 def smoke(cell, run="smoke"):
-    """Give what a cell of the reference run, or a copy of it, kept, and the page that is made of it."""
+    """Give what a cell of the reference run, or a copy of it, kept, and the page that is made of
+    it."""
     kept = json.loads((run_dir(run) / "items" / f"{cell}.json").read_text())
     return kept, loaded(item_pages(run, [cell]), cell)
 

@@ -37,7 +37,8 @@ def text_of(page):
 
 
 def shown_in(page):
-    """Collect what examples show: functions, attributes, strings, words printed; ``nDCG@5`` shows ``nDCG@k``."""
+    """Collect what examples show: functions, attributes, strings, words printed; ``nDCG@5`` shows
+    ``nDCG@k``."""
     shown = set()
     for example in doctest.DocTestParser().get_examples(text_of(page)):
         shown |= set(example.want.split())

@@ -28,7 +28,8 @@ ALTERNATIVES = """[...document.querySelectorAll(".cell_output img, figure.drawn 
 
 
 def test_every_page_opens_from_disk_on_a_phone_and_prints(site, tab):
-    """Nothing fails or is wider than the screen; paper is white, whatever the theme, and holds every row."""
+    """Nothing fails or is wider than the screen; paper is white, whatever the theme, and holds
+    every row."""
     problems = {}
     for name in pages_of(site):
         tab.open((site / name).as_uri(), size="phone", scheme="dark")

@@ -121,7 +121,8 @@ def test_all_alike_is_undefined_and_says_so(tmp_path, run):
 
 def test_published_tables_of_counts_and_of_two_raters(run, tmp_path):
     counts, table = tmp_path / "counts.csv", tmp_path / "table.csv"
-    # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia): .210; Cohen (1960), table 1: .49.
+    # Fleiss' kappa of 14 raters, 10 items and 5 categories (Wikipedia): .210; Cohen (1960), table
+    # 1: .49.
     rows = ["0,0,0,0,14", "0,2,6,4,2", "0,0,3,5,6", "0,3,9,2,0", "2,2,8,1,1"]
     rows += ["7,7,0,0,0", "3,2,6,3,0", "2,5,3,2,2", "6,5,2,1,0", "0,2,2,3,7"]
     counts.write_text("item,1,2,3,4,5\n" + "\n".join(f"q{n},{row}" for n, row in enumerate(rows)))

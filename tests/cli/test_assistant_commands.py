@@ -1,4 +1,5 @@
-"""Exit codes of the gate on logs, the workflow of the methods page, and the chapter on one's own log."""
+"""Exit codes of the gate on logs, the workflow of the methods page, and the chapter on one's own
+log."""
 
 import gzip
 import json
@@ -264,7 +265,8 @@ def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
     ids=["one", "reference", "closed", "abstained", "empty"],
 )
 def test_the_chapter_runs_where_nothing_has_a_baseline(tmp_path, monkeypatch, rows):
-    """F26: a list of one question, and answers that nothing can be held against, ended in an IndexError."""
+    """F26: a list of one question, and answers that nothing can be held against, ended in an
+    IndexError."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     path = tmp_path / "log.json"
     path.write_text(json.dumps(rows), encoding="utf-8")

@@ -223,7 +223,8 @@ def test_an_old_name_means_the_new_one(casebook, files):
 def test_a_report_fetches_the_data_of_its_cells_and_what_stands_in_for_answers(
     casebook, tmp_path, monkeypatch
 ):
-    """Published answers are in mirrors alone; the questions of the same set are fetched like any other."""
+    """Published answers are in mirrors alone; the questions of the same set are fetched like any
+    other."""
     cells = {"assistant": ("10_assistant", "pdpabench"), "smoke": ("10_assistant", "smoke")}
     pulled = []
 

@@ -1,4 +1,5 @@
-"""Links in a circle, pipes, devices, wrong clocks and control characters: one line, or visible, and nothing is lost."""
+"""Links in a circle, pipes, devices, wrong clocks and control characters: one line, or visible, and
+nothing is lost."""
 
 import gzip
 import json
@@ -153,7 +154,8 @@ def test_a_damaged_archive_is_one_line_that_names_it(casebook, place, damage, wh
         "corpus.jsonl": ["sensitivity", "run", "case.txt", ".", "--mode", "bm25"],
         "claims.jsonl": ["factcheck", "run", "claims.jsonl.gz", "--corpus", "."],
     }
-    # What a flipped byte unpacks to may be refused as a line before the end of the archive says that it is damaged.
+    # What a flipped byte unpacks to may be refused as a line before the end of the archive says
+    # that it is damaged.
     refused(casebook(*words[which]), f"{which}.gz", "" if damage == "flipped" else "damaged")
 
 

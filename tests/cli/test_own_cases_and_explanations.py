@@ -1,4 +1,5 @@
-"""``casebook sensitivity evaluate`` and ``casebook explain score`` on material of the user's own."""
+"""``casebook sensitivity evaluate`` and ``casebook explain score`` on material of the
+user's own."""
 
 import json
 import re

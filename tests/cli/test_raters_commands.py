@@ -340,7 +340,8 @@ def test_forms_that_a_chapter_cannot_analyse_are_refused_before_its_kernel_start
 
 
 def executed_until(name, notebook, **parameters):
-    """Execute the code of a notebook in this process, with other parameters, until a name is there."""
+    """Execute the code of a notebook in this process, with other parameters, until a name
+    is there."""
     values = {"display": lambda *_: None}
     for cell in nbformat.read(NOTEBOOKS / notebook, 4).cells:
         if cell.cell_type == "code" and name not in values:
@@ -353,7 +354,8 @@ def executed_until(name, notebook, **parameters):
 def test_a_rehearsed_chapter_tells_nothing_of_the_forms_that_are_handed_out(
     tmp_path, monkeypatch, mask
 ):
-    """Its rows and its page of items, which are published, hold sides and places: not those of the real study."""
+    """Its rows and its page of items, which are published, hold sides and places: not those of the
+    real study."""
     monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
     log = write_log(tmp_path / "log.jsonl")
     before = os.umask(mask)

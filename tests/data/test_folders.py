@@ -1,4 +1,5 @@
-"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect at its place."""
+"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect at its
+place."""
 
 import gzip
 import json

@@ -13,7 +13,8 @@ from casebook.data.sets import vader
 from casebook.errors import InputError
 from casebook.measures import agreement
 
-# Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings), and of its groups.
+# Fingerprint of what a loader gives (documents, questions, judgements; claims; votes; ratings),
+# and of its groups.
 FINGERPRINTS = {
     "climate_fever_claims": "5dcd17a3",
     "consumer_contracts_qa": "e6640af3 455ff361",

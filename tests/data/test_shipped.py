@@ -1,4 +1,5 @@
-"""Our own collections: sizes, judgements that hold, generators that write what is shipped, honest rankings."""
+"""Our own collections: sizes, judgements that hold, generators that write what is shipped, honest
+rankings."""
 
 import re
 import runpy

@@ -334,7 +334,8 @@ def test_better_and_margin_agree(difference, low, high, opening):
 
 
 def test_no_interval_is_what_rounding_leaves_of_a_variance_of_zero():
-    """Copies that score as their originals, several a source: no detector, no contrast has bounds."""
+    """Copies that score as their originals, several a source: no detector, no contrast has
+    bounds."""
     copies = made_copies(
         "negation turned", {"corrected faithfulness": blind, "code faithfulness": seeing_none}, 90
     )

@@ -1,4 +1,5 @@
-"""A thousand command lines that mean harm: each ends in a documented code and one line, and alters nothing.
+"""A thousand command lines that mean harm: each ends in a documented code and one line, and alters
+nothing.
 
 They are drawn with a fixed seed from all commands with all their options and arguments: valid lines, of which one to
 three values are replaced by what nobody should accept.

@@ -1,4 +1,5 @@
-"""A server may answer anything: every question gets an answer or a reason, and the log can be read again."""
+"""A server may answer anything: every question gets an answer or a reason, and the log can be read
+again."""
 
 import gzip
 import json
@@ -139,7 +140,8 @@ PLACES = [
 
 
 def holder(whole, path):
-    """What holds the end of a path, and under which key; None where an earlier change has taken it away."""
+    """What holds the end of a path, and under which key; None where an earlier change has taken it
+    away."""
     for step in path:
         held, key = whole, 0 if isinstance(whole, list) else step
         if isinstance(held, list) and held:

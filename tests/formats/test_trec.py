@@ -230,7 +230,8 @@ def test_judgements(tmp_path_factory, lines, separators):
 
 
 def test_fields_that_only_add_up_are_refused(tmp_path):
-    """Seven fields and five are twelve, as six and six are; a line that is cut shows the same way."""
+    """Seven fields and five are twelve, as six and six are; a line that is cut shows the
+    same way."""
     path = tmp_path / "run"
     for text in ("q Q0 a 1 2.0 t more\nq Q0 b 2 1.0\n", "q Q0 a 1 2.0\nt q Q0 b 2 1.0 t\n"):
         path.write_text(text)

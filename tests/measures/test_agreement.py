@@ -1,4 +1,5 @@
-"""What cannot be computed is None with a reason, what is wrong raises with a remedy; both intervals and the table."""
+"""What cannot be computed is None with a reason, what is wrong raises with a remedy; both intervals
+and the table."""
 
 import numpy as np
 import pandas as pd
@@ -201,7 +202,8 @@ def test_a_new_panel_is_never_surer_than_this_one():
 
 
 def test_a_new_panel_adds_the_jackknife_over_raters():
-    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over raters."""
+    """Zou & Donner 2008: squared distances of the bounds over items, and z times the error over
+    raters."""
     ratings = draw(noise=2.0)
     found = agreement.krippendorff_alpha(ratings)
     without = agreement.leave_one_rater_out(ratings)["estimate"]

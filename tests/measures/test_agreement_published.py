@@ -63,7 +63,8 @@ def test_every_row_of_the_irrcac_table(folder):
         label = f"{row.data} {row.coef} {row.weights}"
         assert found.estimate == pytest.approx(row.est, abs=1e-9), label
         if row.data == FIRST_15 and row.coef == "krippen":
-            # irrCAC takes the chance term of counts once instead of twice; of raw ratings it has our error.
+            # irrCAC takes the chance term of counts once instead of twice; of raw ratings it has
+            # our error.
             assert (row.se, found.se) == pytest.approx((0.0824, 0.0812), abs=5e-5)
             continue
         assert found.se == pytest.approx(row.se, abs=1e-8), label

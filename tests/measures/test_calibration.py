@@ -41,7 +41,8 @@ def test_ece_of_two_bins_by_hand():
     found = calibration(y, p, n_bins=2, n_resamples=100)
     assert found.measures["ece"].estimate == pytest.approx(0.5 * 0.0 + 0.5 * 0.4)
     assert found.measures["ece_debiased"].estimate < 0.2
-    # 0.4^2 in half of the units, less the variances 0.2 * 0.8 / 4 and 0.4 * 0.6 / 4 of the two shares
+    # 0.4^2 in half of the units, less the variances 0.2 * 0.8 / 4 and 0.4 * 0.6 / 4 of the two
+    # shares
     assert found.measures["reliability_debiased"].estimate == pytest.approx(
         0.08 - (0.04 + 0.06) / 2
     )
@@ -81,7 +82,8 @@ def test_interval_of_a_calibrated_forecast_begins_at_no_error():
 
 
 def test_interval_of_a_large_error_is_that_of_a_share():
-    """Stated 0.9, true half of the time: the error is a share less a constant, the reliability its square."""
+    """Stated 0.9, true half of the time: the error is a share less a constant, the reliability its
+    square."""
     found, reach = calibration([1, 0] * 200, [0.9] * 400).measures, 1.96 * np.sqrt(0.25 / 400)
     for name, value, half in (
         ("ece", 0.4, reach),

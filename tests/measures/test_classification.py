@@ -317,7 +317,8 @@ def test_a_variance_that_cancels_is_none_and_never_negative(n):
 
 
 def test_difference_of_two_auroc_has_the_variance_of_delong():
-    """DeLong's covariance, written with numpy from the placements, and Student's interval around it."""
+    """DeLong's covariance, written with numpy from the placements, and Student's interval around
+    it."""
     rng = np.random.default_rng(3)
     truth = rng.random(60) < 0.4
     one, other = rng.normal(size=60) + truth, rng.normal(size=60) + 0.4 * truth

@@ -32,7 +32,8 @@ LEASE = (
 
 
 def test_the_document_says_content_words_and_its_code_counts_all():
-    """Three function words ground the sentence in the code; they are no content words, which the document asks for."""
+    """Three function words ground the sentence in the code; they are no content words, which the
+    document asks for."""
     source, claim = "it was held that the deposit is owed", "It was held that section 999 applies."
     assert documented_shares(claim, source, in_code=True)[0][0] == pytest.approx(4 / 6)
     assert documented_faithfulness(claim, source, in_code=True) == 1.0
@@ -53,7 +54,8 @@ def test_a_sentence_of_function_words_is_not_grounded_by_them():
 
 
 def test_documented_sentences_end_at_every_point_and_words_are_no_numbers():
-    """Of three "sentences" of the code one has no word, which is grounded, and the wrong section number is not seen."""
+    """Of three "sentences" of the code one has no word, which is grounded, and the wrong section
+    number is not seen."""
     text, source = "Under Sec. 302 I.P.C. he paid.", "under sec he paid"
     shares = documented_shares(text, source, in_code=True)
     assert shares == [(1.0, "Under Sec."), (1.0, "302 I.P.C."), (1.0, "he paid.")]
@@ -221,7 +223,8 @@ def test_sweeps_over_lengths(topics):
 
 
 def test_with_few_sources_an_interval_is_by_explanation_and_says_so(topics):
-    """Twelve explanations of three sources: the interval speaks of new explanations of these sources."""
+    """Twelve explanations of three sources: the interval speaks of new explanations of these
+    sources."""
     sources = {
         f"s{i}": " ".join(topics.sources[f"s{j}"] for j in range(i, 12, 3)) for i in range(3)
     }

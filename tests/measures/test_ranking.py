@@ -305,7 +305,8 @@ def test_a_random_order_by_hand():
 
 
 def collection(rng, queries=40):
-    """Judgements and a run with ties, lists of many lengths and judged documents that are not retrieved."""
+    """Judgements and a run with ties, lists of many lengths and judged documents that are not
+    retrieved."""
     qrels, run = {}, {}
     for number in range(queries):
         names = [f"d{name}" for name in rng.permutation(60)]

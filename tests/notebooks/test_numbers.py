@@ -1,4 +1,5 @@
-"""Three numbers of every chapter on the smoke data, apart from the reference that nbval compares with."""
+"""Three numbers of every chapter on the smoke data, apart from the reference that nbval compares
+with."""
 
 import pandas as pd
 import pytest
@@ -6,7 +7,8 @@ import pytest
 from casebook.paths import run_dir
 from casebook.readers import read_json
 
-# The rater chapter's are the document's own figures; bm25 on smoke was recomputed by a formula of its own.
+# The rater chapter's are the document's own figures; bm25 on smoke was recomputed by a formula of
+# its own.
 EXPECTED = {
     ("retrieval_ablation", "smoke"): {
         ("bm25", "nDCG@10"): 0.587149,

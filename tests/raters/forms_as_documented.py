@@ -62,7 +62,8 @@ def reconstructed():
 
 
 def write_forms(folder, table=None):
-    """Write rater1_answers.xlsx to rater4_answers.xlsx: raters 3 and 4 with another sheet, 3 with a formula."""
+    """Write rater1_answers.xlsx to rater4_answers.xlsx: raters 3 and 4 with another sheet, 3 with a
+    formula."""
     paths = []
     for rater, rows in (reconstructed() if table is None else table).groupby("rater"):
         book = Workbook()

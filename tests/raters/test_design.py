@@ -17,7 +17,8 @@ def design_of(number, count=7, systems="ab", raters=4, **options):
 
 
 def off(design, by):
-    """Largest distance from one half of the presentations in which the pair's first system stands left."""
+    """Largest distance from one half of the presentations in which the pair's first system stands
+    left."""
     first = design["left"] < design["right"]
     counts = first.groupby([design[name] for name in by]).agg(["sum", "size"])
     return (counts["sum"] - counts["size"] / 2).abs().max()

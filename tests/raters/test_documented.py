@@ -1,4 +1,5 @@
-"""The documented analysis to the last character, its study's real votes, and their reconstruction."""
+"""The documented analysis to the last character, its study's real votes, and their
+reconstruction."""
 
 import json
 import runpy

@@ -112,7 +112,8 @@ make_likert_forms(table, place / "new" / "likert", "expl", RATERS)
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
 def test_nobody_else_can_read_what_is_sealed_whatever_the_umask(tmp_path, mask):
-    """Nor could for a moment: rights are given when a file is made, and nothing changes them later."""
+    """Nor could for a moment: rights are given when a file is made, and nothing changes
+    them later."""
     command = [sys.executable, "-c", MODES, str(tmp_path), f"{mask:o}", str(Path(__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

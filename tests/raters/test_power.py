@@ -109,7 +109,8 @@ def test_a_test_over_one_rater_has_no_power_to_tell():
 
 
 def test_intervals_hold_the_truth_that_is_theirs():
-    """The truth for new items is that of the raters of the study, who lean; for new raters it is that of all."""
+    """The truth for new items is that of the raters of the study, who lean; for new raters it is
+    that of all."""
     table = interval_coverage(
         items=40, raters=5, win_rate=0.62, studies=200, n_resamples=200
     ).set_index("unit")

@@ -197,7 +197,8 @@ def test_undefined_is_none_with_a_reason(votes, how, reason):
 
 
 def test_no_interval_has_width_zero():
-    """Raters of one mind: the interval of a share of six items, no interval of means that are all equal."""
+    """Raters of one mind: the interval of a share of six items, no interval of means that are all
+    equal."""
     found = win_rate([[1, 1]] * 6, unit="item")
     assert (found.low, found.high) == pytest.approx((0.6097, 1), abs=1e-4)
     for table, verdict, p in (([[1, 1]] * 8, "preferred", 2**-7), ([[0, 0]] * 8, "undecided", 1.0)):

@@ -45,7 +45,8 @@ def test_ratings_are_compared_by_item_and_by_rater(panel):
 
 
 def test_new_raters_are_never_surer_than_these(panel):
-    """Raters who agree on all items leave only the items' own spread, of which the sign-flip is less sure."""
+    """Raters who agree on all items leave only the items' own spread, of which the sign-flip is
+    less sure."""
     rng = np.random.default_rng(4)
     by_item = pd.Series(rng.choice([1.0, 2.0, 3.0], 50), panel.votes.index)
     alike = panel.votes.apply(lambda _: by_item)

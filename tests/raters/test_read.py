@@ -1,4 +1,5 @@
-"""Returned forms: every cell read or named; damaged, foreign and hostile files refused; the key put back."""
+"""Returned forms: every cell read or named; damaged, foreign and hostile files refused; the key put
+back."""
 
 import json
 import shutil

@@ -1,4 +1,5 @@
-"""The two simulated embedders of the documented system, written from its rules, for the values that it documents."""
+"""The two simulated embedders of the documented system, written from its rules, for the values that
+it documents."""
 
 import hashlib
 import re
@@ -17,7 +18,8 @@ STOPWORDS = frozenset(_FUNCTION.split())
 
 
 class Simulated:
-    """``sha256`` (32 values repeated), ``semantic-hash`` (a hashed bag of stems), the same with ``+ngrams``."""
+    """``sha256`` (32 values repeated), ``semantic-hash`` (a hashed bag of stems), the same with
+    ``+ngrams``."""
 
     model_hash = "simulated"
 

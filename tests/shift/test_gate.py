@@ -138,7 +138,8 @@ def test_groups_decide_and_fewer_than_six_decide_nothing(moved):
 
 
 def test_an_interval_by_query_does_not_pass_the_gate(moved):
-    """Of five groups the interval is by query, and may lie above the threshold: nothing is decided about new groups."""
+    """Of five groups the interval is by query, and may lie above the threshold: nothing is decided
+    about new groups."""
     run = run_of(moved, np.linspace(0.1, 0.3, 60))
     [check, _] = gate.judge_shift(run, clusters=np.arange(60) // 12).checks
     assert check["low"] > 0

@@ -1,4 +1,5 @@
-"""Learners against documented values and closed forms; divisions and folds; what is held out stays out."""
+"""Learners against documented values and closed forms; divisions and folds; what is held out stays
+out."""
 
 import numpy as np
 import pytest

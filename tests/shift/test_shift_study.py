@@ -79,7 +79,8 @@ def test_a_shift_of_scale_0_was_not_measured(study):
 
 
 def test_with_few_groups_the_one_verdict_is_by_question(study):
-    """Table, headline and count of verdicts take the same rows, so no page has two verdicts on one shift."""
+    """Table, headline and count of verdicts take the same rows, so no page has two verdicts on one
+    shift."""
     few = replace(study)
     few.__dict__["clusters"] = [k % 4 for k in range(len(study.data))]
     planned = planned_gains(few, n_resamples=500)
@@ -109,7 +110,8 @@ def test_insurance_as_documented_is_no_zero():
 
 
 class OneWord:
-    """An encoder with one dimension for each word of its list, so that every question finds its document."""
+    """An encoder with one dimension for each word of its list, so that every question finds its
+    document."""
 
     name = model_hash = "one word"
     words = ("fox", "ship", "tower", "violin", "harbour", "kettle", "meadow", "ladder")

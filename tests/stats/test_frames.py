@@ -131,7 +131,8 @@ def adjusted_p(sums, sizes, signs, column, value):
 
 
 def check_inversion(differences, clusters=None, n_resamples=10_000, seed=0, steps=400):
-    """Compare every interval of a family with the values of a fine grid that its test does not reject."""
+    """Compare every interval of a family with the values of a fine grid that its test does not
+    reject."""
     differences = np.asarray(differences, dtype=float)
     labels = np.arange(len(differences)) if clusters is None else np.asarray(clusters)
     sums = np.array([differences[labels == label].sum(axis=0) for label in dict.fromkeys(labels)])

@@ -1,4 +1,5 @@
-"""Paired tests, effect sizes and power against scipy, statsmodels, pingouin and published numbers."""
+"""Paired tests, effect sizes and power against scipy, statsmodels, pingouin and published
+numbers."""
 
 import itertools
 import math

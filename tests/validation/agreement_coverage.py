@@ -24,7 +24,8 @@ COEFFICIENTS = (
 
 
 def coverage_study(design, n_studies=2000, *, n_resamples=1000, seed=0, names=COEFFICIENTS):
-    """Count how often each interval (t, this panel, new panel) holds each truth: this panel, raters drawn anew."""
+    """Count how often each interval (t, this panel, new panel) holds each truth: this panel, raters
+    drawn anew."""
     anew = pair_distribution(rater_sd=design.rater_sd)
     outcomes = []
     for study in range(n_studies):

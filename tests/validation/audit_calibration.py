@@ -172,7 +172,8 @@ def flags(audit):
 
 
 def excesses(sets):
-    """Share of the way from chance to 1, by sound set and pattern; 0 where chance makes the pattern."""
+    """Share of the way from chance to 1, by sound set and pattern; 0 where chance makes the
+    pattern."""
     rows = []
     for name, labels in sets.items():
         row = dict.fromkeys(auditor.thresholds(), 0.0)

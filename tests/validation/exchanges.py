@@ -1,4 +1,5 @@
-"""How often the default judge notices that one word of a true sentence was exchanged for a rival, by kind of word.
+"""How often the default judge notices that one word of a true sentence was exchanged for a rival,
+by kind of word.
 
 ``python tests/validation/exchanges.py`` writes the table of the book (seed 0). Sentences come from our own collections
 and from frames of our own; the evidence is the sentence as it was, between the two sentences beside it. The controls
@@ -34,7 +35,8 @@ UNCHANGED = "unchanged"
 SYNONYM = "synonym"
 EXCHANGED = "exchanged"
 
-#: A claim, the sentence that it was made from between its neighbours, how it was made, and the kind of its word.
+#: A claim, the sentence that it was made from between its neighbours, how it was made, and the kind
+# of its word.
 Pair = namedtuple("Pair", "claim evidence change kind")
 
 
@@ -116,7 +118,8 @@ def _of_numbers(chosen, rng):
 
 
 def _of_any_noun(chosen, rng):
-    """Pairs in which the word between an article and a preposition gives place to such a word of another sentence."""
+    """Pairs in which the word between an article and a preposition gives place to such a word of
+    another sentence."""
     slot = re.compile(r"\b(?:the|a|an) ([a-z]{4,})(?= (?:of|in|at|from|for|by|with) )")
     nouns = sorted(
         {word for sentence, _ in chosen for word in slot.findall(sentence)} - STOP - VERBS
@@ -193,7 +196,8 @@ def stance_of(pair, judge):
 
 
 def shares(pairs, judge, stance):
-    """Share of claims on which a judge takes a stance, by kind and change, with Wilson's interval."""
+    """Share of claims on which a judge takes a stance, by kind and change, with Wilson's
+    interval."""
     counts = defaultdict(list)
     for pair in pairs:
         verdict = stance_of(pair, judge) == stance

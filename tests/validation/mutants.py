@@ -114,7 +114,8 @@ def module_of(path):
 
 
 def reaching(module, graph):
-    """Tests and chapters that reach a module: fewest steps first, then those named after parts of it."""
+    """Tests and chapters that reach a module: fewest steps first, then those named after parts of
+    it."""
     seen, level, reached, parts = {module}, [module], [], module.split(".")[1:]
 
     def distance(name):
@@ -208,7 +209,8 @@ class Copy:
 
 
 def measure(entries, options):
-    """Try places, and write a line of the log for each; name the tests that fail without a mutant too."""
+    """Try places, and write a line of the log for each; name the tests that fail without a mutant
+    too."""
     graph = importers()
     end = time.monotonic() + 60 * options.minutes
     killers = set()
@@ -245,7 +247,8 @@ def read(log):
 
 
 def score(tried):
-    """Print how many mutants of each kind were killed, of those that count, and name the survivors."""
+    """Print how many mutants of each kind were killed, of those that count, and name the
+    survivors."""
     listed = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
     reasons = {(entry["file"], entry["old"], entry["new"]): entry["reason"] for entry in listed}
     table = pd.DataFrame(tried)

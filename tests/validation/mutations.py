@@ -24,7 +24,8 @@ TEXTS = (ast.JoinedStr, ast.List, ast.Tuple)
 
 
 def places(source):
-    """Yield every change of a file's bytes: its line, what it is, and which bytes give way to which."""
+    """Yield every change of a file's bytes: its line, what it is, and which bytes give way to
+    which."""
     starts = [0, *itertools.accumulate(map(len, source.splitlines(keepends=True)))]
     tree = ast.parse(source)
     # Python 3.11 does not tell the places of what stands inside of a text.

@@ -15,8 +15,8 @@ def sets():
 def test_at_most_one_check_in_twenty_is_flagged_of_sound_labels(sets):
     table = calibrate(sets, repeats=2)
     part = table[~table["labels"].str.contains("bare")]
-    # Insurance as it is and in halves: its splits share policies, as its card says. Without its texts, only its
-    # own structure would excuse its lists, and that sets no threshold for itself.
+    # Insurance as it is and in halves: its splits share policies, as its card says. Without its
+    # texts, only its own structure would excuse its lists, and that sets no threshold for itself.
     true = part["which"].str.contains("split leak") | (part["labels"] == "relabelled")
     assert part.loc[true & (part["labels"] != "relabelled"), "set"].unique().tolist() == [
         "insurance"

@@ -1,4 +1,5 @@
-"""What mutants change, by hand; that each of them is another program, for a module of the library."""
+"""What mutants change, by hand; that each of them is another program, for a module of the
+library."""
 
 import ast
 
