@@ -225,8 +225,8 @@ def stated_section(run):
         "systems or data differ, the row says so. *Confirmed* or *contradicted*: the whole "
         "interval lies on the stated or on the other side. *Not contradicted*: the stated value "
         "lies within our interval. *Reproduced*: the same votes give the stated value. "
-        "*By construction*: the data were made to have it. The diamond is the stated value; the dot is the measured one "
-        "with its interval.\n\n"
+        "*By construction*: the data were made to have it. The diamond is the stated value; the "
+        "dot is the measured one with its interval.\n\n"
         f'::::::{{raw}} html\n<ul class="answers stated">{"".join(rows)}</ul>\n::::::\n'
     )
 
