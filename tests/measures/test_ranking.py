@@ -13,6 +13,7 @@ from casebook.errors import InputError, MeasureNote
 from casebook.measures import ranking_measures
 from casebook.measures.ranking import describe, evaluate, list_measures, random_order
 from casebook.measures.ranking_measures import FAMILIES, NOT_DESCRIBED
+from casebook.stats.intervals import bootstrap_mean
 from casebook.trec import write_run
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1, "e": 2}, "q2": {"a": 1}, "q3": {"x": 0}, "q4": {"a": 1}}
@@ -367,3 +368,19 @@ def test_what_is_printed_of_an_evaluation_is_its_means():
     text = repr(evaluate(QRELS, RUN, ["RR", "P@4"]))
     assert text == "Evaluation(4 queries: RR 0.1667, P@4 0.1875)", text
     assert "lambda" not in repr(evaluate(QRELS, RUN, ["nDCG@3"]).measures)
+
+
+def test_a_printed_evaluation_shows_means_with_intervals_but_none_of_a_sum():
+    qrels = {f"q{number}": {"a": 1} for number in range(8)}
+    run = {f"q{number}": {"a": number % 3, "b": 1.0} for number in range(8)}
+    result = evaluate(qrels, run, ["RR", "NumRel"])
+    interval = bootstrap_mean(result.values("RR"))
+    lines = str(result).splitlines()
+    assert lines[0].startswith("8 queries; 95 % intervals")
+    assert lines[1].split() == [
+        "RR",
+        f"{interval.estimate:.4f}",
+        f"[{interval.low:.4f},",
+        f"{interval.high:.4f}]",
+    ]
+    assert lines[2].split() == ["NumRel", "8.0000"]

@@ -217,3 +217,15 @@ def test_wrong_relevance_or_vectors_are_refused(change):
     arguments = {"relevance": np.zeros((1, 2)), "vectors": np.zeros((1, 2, 3))}
     with pytest.raises(InputError):
         maximal_marginal_relevance(**(arguments | change))
+
+
+def test_lists_of_ids_are_fused_by_the_published_formula():
+    lists = [["a", "b", "c"], ["b", "d"]]
+    expected = {"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 63, "d": 1 / 62}
+    fused = reciprocal_rank_fusion(lists, k=60)
+    assert [doc_id for doc_id, _ in fused] == sorted(expected, key=expected.get, reverse=True)
+    assert dict(fused) == pytest.approx(expected)
+    weighted = reciprocal_rank_fusion(lists, k=60, weights=[1, 0])
+    assert weighted[0] == ("a", pytest.approx(1 / 61))
+    with pytest.raises(InputError, match="list 2 names a document twice"):
+        reciprocal_rank_fusion([["a"], ["b", "b"]])

@@ -23,6 +23,7 @@ import pandas as pd
 
 from casebook.errors import InputError, MeasureNote
 from casebook.measures.ranking_measures import ORIGINAL, describe, list_measures, parse_measure
+from casebook.stats.intervals import bootstrap_mean, bounds_text
 from casebook.trec import GRADE_LIMIT, Columns, order_in_rows, padded, read_qrels, run_table
 
 __all__ = ["ORIGINAL", "describe", "evaluate", "list_measures", "parse_measure", "random_order"]
@@ -68,6 +69,17 @@ class Evaluation:
     def __repr__(self):
         means = ", ".join(f"{name} {mean:.4f}" for name, mean in self.mean.items())
         return f"Evaluation({len(self.query_ids)} queries: {means})"
+
+    def __str__(self):
+        n_queries = len(self.query_ids)
+        lines = [f"{n_queries} queries; 95 % intervals, Student t and BCa, are over queries"]
+        for measure in self.measures:
+            line = f"{measure.name:12} {self.mean[measure.name]:z.4f}"
+            if measure.aggregate == "mean":
+                interval = bootstrap_mean(self.values(measure.name))
+                line += f"  {bounds_text(interval.low, interval.high, 'z.4f')}"
+            lines.append(line)
+        return "\n".join(lines)
 
     @property
     def names(self):

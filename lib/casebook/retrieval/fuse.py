@@ -5,6 +5,8 @@ rank learning methods, SIGIR. Carbonell and Goldstein (1998), The use of MMR, di
 reranking, SIGIR.
 """
 
+import itertools
+
 import numpy as np
 
 from casebook.errors import InputError
@@ -28,8 +30,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Parameters
     ----------
-    lists : sequence of RankedLists, each [Q, K]
-        Lists of the same queries by several retrievers, best first.
+    lists : sequence of RankedLists, each [Q, K], or of lists of ids
+        Lists of the same queries by several retrievers, best first; or one query's ids, one list
+        for each retriever.
     k : float, default 20
         Rank constant, at least 0; 60 in the source.
     depth : int, optional
@@ -39,9 +42,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Returns
     -------
-    RankedLists
+    RankedLists, or list of (id, score)
         Every document of any list. Scores lie above 0, up to the sum of the weights over ``k + 1``.
-        Ties go to the better best rank, then to the lower position.
+        Ties go to the better best rank, then to the lower position. Of ids, pairs, best first.
 
     Raises
     ------
@@ -60,7 +63,11 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     >>> fused = reciprocal_rank_fusion([RankedLists([[0, 1]], [[3, 2]]), RankedLists([[1]], [[9]])])
     >>> fused.ids.tolist(), fused.scores.round(4).tolist()
     ([[1, 0]], [[0.0931, 0.0476]])
+    >>> [doc_id for doc_id, _ in reciprocal_rank_fusion([["a", "b"], ["b", "c"]], k=60)]
+    ['b', 'a', 'c']
     """
+    if lists and all(isinstance(entry, list | tuple) for entry in lists):
+        return _fused_ids(lists, k, depth, weights)
     lists, weights = _checked(lists, weights)
     if not 0 <= k < np.inf:
         raise InputError(f"the rank constant of fusion must be at least 0, got {k}")
@@ -71,6 +78,24 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         ranks = np.arange(1.0, entry.shape[1] + 1)
         values.append(np.broadcast_to(weight[:, None] / (k + ranks), entry.shape))
     return _sum_by_document(lists, values)
+
+
+def _fused_ids(lists, k, depth, weights):
+    """Fuse lists of ids of one query."""
+    ids = list(dict.fromkeys(itertools.chain.from_iterable(lists)))
+    positions = {doc_id: position for position, doc_id in enumerate(ids)}
+    ranked_lists = []
+    for number, entry in enumerate(lists, 1):
+        if len(set(entry)) < len(entry):
+            raise InputError(f"list {number} names a document twice: leave one of them out")
+        row = [positions[doc_id] for doc_id in entry]
+        ranked_lists.append(RankedLists([row], [np.arange(len(row), 0.0, -1.0)]))
+    fused = reciprocal_rank_fusion(ranked_lists, k, depth, weights)
+    return [
+        (ids[position], score)
+        for position, score in zip(fused.ids[0].tolist(), fused.scores[0].tolist(), strict=True)
+        if position != ABSENT
+    ]
 
 
 def weighted_sum(lists, weights=None):

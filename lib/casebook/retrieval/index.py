@@ -25,11 +25,16 @@ MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 class CorpusIndex:
     """Documents (``doc_id``, ``text``, metadata) with an encoder; parts are built on first use.
 
+    A list of texts is a collection too: their places, from "0", are their ids.
+
     With `remember_scores` late-interaction scores of queries and documents stay in memory, for
     experiments that run the same queries with many settings.
     """
 
     def __init__(self, documents, encoder=None, remember_scores=False):
+        if isinstance(documents, list | tuple) and all(isinstance(text, str) for text in documents):
+            places = [str(place) for place in range(len(documents))]
+            documents = pd.DataFrame({"doc_id": places, "text": list(documents)})
         self.documents = _checked_documents(documents)
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()

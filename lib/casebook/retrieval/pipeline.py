@@ -41,9 +41,10 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame or CorpusIndex
-        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. An index can be shared by
-        retrievers with different settings.
+    documents : pandas.DataFrame, list of str, or CorpusIndex
+        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. Texts in a list have
+        their places, from "0", as ids. An index can be shared by retrievers with different
+        settings.
     encoder : str or encoder, optional
         The packaged encoder by default.
     reranker : str or None, default "maxsim"
@@ -69,6 +70,9 @@ class HybridRetriever:
     >>> retriever = HybridRetriever(clauses, mode="bm25")
     >>> [hit.doc_id for hit in retriever.retrieve("can I cancel?")]
     ['a']
+    >>> clauses = ["You may cancel.", "We may sue."]
+    >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
+    ['1', '0']
     """
 
     def __init__(self, documents, encoder=None, reranker="maxsim", mode="full", **settings):
