@@ -201,9 +201,10 @@ def check_folders():
                 f"{str(folder)!a}: not a name in this locale: set PYTHONUTF8=1, "
                 "or rename the folder"
             ) from None
-    if not (ROOT / GRID).is_file() and os.environ.get(PROJECT_VARIABLE):
+    is_project = (ROOT / GRID).is_file() or CARDS.is_dir()
+    if os.environ.get(PROJECT_VARIABLE) and not is_project:
         raise InputError(
-            f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has no {GRID}; "
+            f"{PROJECT_VARIABLE}: {ROOT}: is no project: it has neither {GRID} nor data/cards; "
             "'casebook init FOLDER' makes one"
         )
     existing = next(path for path in (OUTPUT, *OUTPUT.parents) if path.exists())
