@@ -43,7 +43,7 @@ from casebook.measures.coefficients import (
     alpha,
 )
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
+from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
 LANDIS_KOCH = {
@@ -845,35 +845,21 @@ def _student(estimate, se, df, tail):
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
-    Hesterberg (2015) gives the quantiles. Undefined draws widen the interval, as if they lay
-    outside on both sides.
+    Hesterberg (2015) gives the quantiles.
     """
     if n_items < FEWEST:
         return None, "fewer_than_six_items"
     if draws is None:
         return None, "not_asked"
-    missing = np.isnan(draws)
     student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail)
-    pull = np.zeros(1)
+    quantiles = np.array([-student, student])
+    centred = np.zeros(1)
     if influence is not None and np.ptp(influence) > 1e-12:
-        pull = influence - influence.mean()
-    bias = _bias_of_draws(draws[~missing], estimate)
-    low_share, high_share = bca_tails(np.array([-student, student]), bias, pull)
-    with np.errstate(invalid="ignore"):
-        low = float(np.quantile(np.where(missing, -np.inf, draws), low_share))
-        high = float(np.quantile(np.where(missing, np.inf, draws), high_share))
+        centred = influence - influence.mean()
+    low, high = bca_bounds(draws, estimate, quantiles, centred, tolerance=1e-12, clip_bias=False)
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
-
-
-def _bias_of_draws(draws, estimate):
-    """Normal quantile of the share of draws below the estimate; 0 where all lie on one side."""
-    if not len(draws):
-        return 0.0
-    equal = np.abs(draws - estimate) <= 1e-12
-    below = np.mean((draws < estimate) & ~equal) + equal.mean() / 2
-    return special.ndtri(below) if 0 < below < 1 else 0.0
 
 
 # A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
