@@ -16,6 +16,7 @@ from casebook.stats.intervals import (
     Interval,
     bootstrap_mean,
     cluster_codes,
+    percentile_bounds,
     resample_counts,
     wilson,
 )
@@ -58,46 +59,60 @@ def calibration(
     """
     y = np.asarray(outcome, dtype=bool)
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
-    given = ~np.isnan(p)
-    groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
-    y = y[given]
-    p = p[given]
-    missing = int((~given).sum())
+    stated = ~np.isnan(p)
+    groups = None if clusters is None else cluster_codes(clusters, len(y))[stated]
+    y = y[stated]
+    p = p[stated]
+    missing = int((~stated).sum())
     bins = mass_bins(p, n_bins)
-    statistics = _Statistics(y, p, bins)
-    chance = {}
-    controls = {}
-    draws = {}
     measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
+    controls = {}
     if len(y):
+        statistics = _Statistics(y, p, bins)
         chance = _calibrated(statistics, p, n_resamples, seed)
         draws = _resampled(statistics, groups, n_resamples, seed)
         values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
         measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
         controls = _controls(float(y.mean()), chance)
-    options = {"level": level, "clusters": groups}
-    measures["brier"] = bootstrap_mean((p - y) ** 2, n_resamples=n_resamples, seed=seed, **options)
-    stated = np.where(y, p, 1 - p)
-    if stated.all():
-        measures["log_loss"] = bootstrap_mean(
-            -np.log(stated), n_resamples=n_resamples, seed=seed, **options
-        )
-    else:
-        measures["log_loss"] = Interval(
-            None, None, None, level, len(y), "percentile", "certain_and_wrong"
-        )
-    measures["auroc"] = auroc(y, p, **options)
-    tables = _bin_table(y, p, bins, level), _coverage_curve(y, p, missing)
-    return Calibration(measures, controls, *tables, len(y), missing)
+    measures["brier"] = bootstrap_mean(
+        (p - y) ** 2, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
+    )
+    measures["log_loss"] = _log_loss(
+        y, p, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
+    )
+    measures["auroc"] = auroc(y, p, level=level, clusters=groups)
+    return Calibration(
+        measures=measures,
+        controls=controls,
+        bins=_bin_table(y, p, bins, level),
+        curve=_coverage_curve(y, p, missing),
+        n=len(y),
+        missing=missing,
+    )
 
 
-def _controls(base, chance):
-    entropy = float(special.entr([base, 1 - base]).sum())
-    expected = {name: float(chance[name].mean()) for name in ("ece", "reliability")}
-    return expected | {
-        "brier": base * (1 - base),
-        "log_loss": entropy,
-        "aurc": 1 - base,
+def _log_loss(y, p, *, level, clusters, n_resamples, seed):
+    """Interval of the mean log loss, undefined where a certain statement was wrong."""
+    probability_of_outcome = np.where(y, p, 1 - p)
+    if not probability_of_outcome.all():
+        return Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
+    return bootstrap_mean(
+        -np.log(probability_of_outcome),
+        level=level,
+        clusters=clusters,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _controls(base_rate, chance):
+    """Values of a calibrated forecaster by chance, and of one who always states the base rate."""
+    return {
+        "ece": float(chance["ece"].mean()),
+        "reliability": float(chance["reliability"].mean()),
+        "brier": base_rate * (1 - base_rate),
+        "log_loss": float(special.entr([base_rate, 1 - base_rate]).sum()),
+        "aurc": 1 - base_rate,
         "auroc": 0.5,
     }
 
@@ -138,16 +153,17 @@ def _interval(name, values, draws, chance, n, level):
     if not draws:
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
         return Interval(estimate, None, None, level, n, method, reason)
-    centred = f"{plain}_debiased" if biased else name
-    resampled = draws[centred]
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    resampled = draws[f"{plain}_debiased" if biased else name]
+    quantile_low, quantile_high = percentile_bounds(resampled, level)
     if biased:
-        low = values[centred] + low - resampled.mean()
-        high = values[centred] + high - resampled.mean()
+        shift = values[f"{plain}_debiased"] - resampled.mean()
+        low = quantile_low + shift
+        high = quantile_high + shift
         if values[plain] <= np.quantile(chance[plain], level):
             low = 0.0
     else:
-        low, high = 2 * estimate - high, 2 * estimate - low
+        low = 2 * estimate - quantile_high
+        high = 2 * estimate - quantile_low
     if name != "within_bins":
         low = max(0.0, low)
         high = max(0.0, high)

@@ -346,11 +346,16 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     elif np.isnan(draws).any():
         why = "undefined_in_resamples"
     else:
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        low, high = percentile_bounds(draws, level)
         if low < high:
             return Interval(estimate, float(low), float(high), level, n, "percentile")
         why = "no_variation"
     return Interval(estimate, None, None, level, n, "percentile", why)
+
+
+def percentile_bounds(draws, level):
+    """Quantiles of the draws that leave equal shares out on both sides."""
+    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
 
 
 # Shares.
