@@ -22,8 +22,8 @@ from casebook.stats.intervals import (
 )
 from casebook.stats.samples import stream
 
-BLOCK = 2**21
-NAMES = (
+OUTCOMES_IN_BLOCK = 2**21
+MEASURES = (
     "ece",
     "ece_debiased",
     "reliability",
@@ -38,7 +38,7 @@ NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What `calibration` found."""
+    """Measures and controls by name, the bins, risk by coverage, and numbers of statements."""
 
     measures: dict
     controls: dict
@@ -65,14 +65,16 @@ def calibration(
     p = p[stated]
     missing = int((~stated).sum())
     bins = mass_bins(p, n_bins)
-    measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
+    measures = dict.fromkeys(MEASURES, Interval(None, None, None, level, 0, "basic", "no_units"))
     controls = {}
     if len(y):
         statistics = _Statistics(y, p, bins)
         chance = _calibrated(statistics, p, n_resamples, seed)
         draws = _resampled(statistics, groups, n_resamples, seed)
         values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
-        measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
+        measures = {
+            name: _interval(name, values, draws, chance, len(y), level) for name in MEASURES
+        }
         controls = _controls(float(y.mean()), chance)
     measures["brier"] = bootstrap_mean(
         (p - y) ** 2, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
@@ -123,25 +125,26 @@ def _resampled(statistics, groups, n_resamples, seed):
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
-    return _joined(
-        statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_resamples, seed)
-    )
+    blocks = []
+    for weights in resample_counts(len(kinds), n_resamples, seed):
+        blocks.append(statistics(weights[:, codes]))
+    return _joined(blocks)
 
 
 def _calibrated(statistics, p, n_resamples, seed):
     """Give the statistics that a calibrated forecaster would show by chance."""
-    parts = []
-    rows = max(1, BLOCK // len(p))
+    blocks = []
+    rows = max(1, OUTCOMES_IN_BLOCK // len(p))
     for block, start in enumerate(range(0, n_resamples, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
         outcomes = rng.random((min(rows, n_resamples - start), len(p))) < p
-        parts.append(statistics.with_outcomes(outcomes))
-    return _joined(parts)
+        blocks.append(statistics.with_outcomes(outcomes))
+    return _joined(blocks)
 
 
-def _joined(parts):
-    parts = list(parts)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+def _joined(blocks):
+    """Join the statistics of blocks of resamples."""
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def _interval(name, values, draws, chance, n, level):
@@ -224,8 +227,12 @@ class _Statistics:
         return self._binned(np.ones(outcomes.shape), outcomes[:, self.order].astype(float))
 
     def _binned(self, w, y):
-        columns = (w, w * self.p, w * y, w * (self.p - y) ** 2)
-        return _binned(*(np.add.reduceat(x, self.bins, axis=1) for x in columns))
+        return _measures_of_bins(
+            n=np.add.reduceat(w, self.bins, axis=1),
+            p=np.add.reduceat(w * self.p, self.bins, axis=1),
+            y=np.add.reduceat(w * y, self.bins, axis=1),
+            loss=np.add.reduceat(w * (self.p - y) ** 2, self.bins, axis=1),
+        )
 
     def _selective(self, w):
         covered = np.add.reduceat(w, self.ties, axis=1)
@@ -233,9 +240,10 @@ class _Statistics:
         n = w.sum(axis=1)
         errors = wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
-        best = area_under_risk(
-            np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1)
-        )
+        # The best order covers all that is right, then all that is wrong.
+        best_covered = np.stack([n - errors, errors], axis=1)
+        best_wrong = np.stack([np.zeros(len(n)), errors], axis=1)
+        best = area_under_risk(best_covered, best_wrong)
         return {"aurc": aurc, "e_aurc": aurc - best}
 
 
@@ -252,11 +260,12 @@ def area_under_risk(covered, wrong):
     return total / n
 
 
-def _binned(n, p, y, loss):
+def _measures_of_bins(n, p, y, loss):
     """ECE and the parts of the Brier score from sums by bin."""
     total = n.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        confidence, share = (np.where(n > 0, x / n, 0.0) for x in (p, y))
+        confidence = np.where(n > 0, p / n, 0.0)
+        share = np.where(n > 0, y / n, 0.0)
         noise = np.where(n > 1, np.sqrt(share * (1 - share) / (n - 1)), 0.0)
     weight = n / total
     gap = np.abs(confidence - share)
