@@ -865,7 +865,7 @@ def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
 # A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
 
 MOST_CATEGORIES = 2000
-MOST_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
+MOST_TABLE_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
 MOST_RATINGS = 10**9  # of one item
 
 
@@ -1027,9 +1027,9 @@ def from_table(table, categories=None):
     square = cells.ndim == 2 and cells.shape[0] == cells.shape[1]
     if not square or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
-    if (cells > MOST_ITEMS).any() or cells.sum() > MOST_ITEMS:
+    if (cells > MOST_TABLE_ITEMS).any() or cells.sum() > MOST_TABLE_ITEMS:
         raise InputError(
-            f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them"
+            f"a contingency table holds at most {MOST_TABLE_ITEMS:,} items: analyse a sample of them"
         )
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     return RatingPanel(
