@@ -162,7 +162,7 @@ def topics():
 
 def test_foreign_sources_are_never_the_own_one(topics):
     for key, others in topics.foreign.items():
-        assert len(set(others)) == 2 and topics.own[key] not in others
+        assert len(set(others)) == 2 and topics.source_of[key] not in others
     same = {"a": "one text", "b": "one text"}
     with pytest.raises(InputError, match="two different sources"):
         pair_sources(same, same, {"a": "a", "b": "b"})
@@ -192,7 +192,7 @@ def test_shuffled_sources_cannot_be_told_apart(topics):
     wrong = {key: others[0] for key, others in topics.foreign.items()}
     pairing = pair_sources(topics.explanations, topics.sources, wrong, draws=8, seed=2)
     foreign = {
-        key: tuple(s for s in others if s != topics.own[key])
+        key: tuple(s for s in others if s != topics.source_of[key])
         for key, others in pairing.foreign.items()
     }
     blind = Pairing(topics.explanations, topics.sources, wrong, foreign)

@@ -33,7 +33,7 @@ from casebook.measures.faithfulness import (
     inverse_frequency,
 )
 from casebook.measures.mentions import share_named
-from casebook.measures.quotations import bracket_references, share_held
+from casebook.measures.quotations import bracket_references, share_quoted_rightly
 from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
@@ -237,7 +237,7 @@ def grounding(answer, contexts):
         "faithfulness": faithfulness(answer, contexts).score,
         "original:faithfulness": documented,
         "mentions": share_named(answer, "\n\n".join(contexts)),
-        "quotations": share_held(answer, dict(enumerate(contexts))),
+        "quotations": share_quoted_rightly(answer, dict(enumerate(contexts))),
         "citations": citations,
     }
 

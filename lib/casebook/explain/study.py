@@ -31,7 +31,7 @@ from casebook.measures.faithfulness import (
     separation,
 )
 from casebook.measures.mentions import find_flip, share_named
-from casebook.measures.quotations import find_citations, find_quotes, share_held
+from casebook.measures.quotations import find_citations, find_quotes, share_quoted_rightly
 from casebook.paths import valid_name
 from casebook.readers import read_jsonl
 from casebook.runs.headlines import HELPS, HURTS, NO_EFFECT
@@ -611,7 +611,7 @@ def detector_scores(explanation, source, weights):
         "weighted": faithfulness(explanation, source, weights=weights).mean_share,
         "mentions": share_named(explanation, source),
         "polarity": _mean(same_polarity),
-        "quotes": share_held(explanation, {"own": source}),
+        "quotes": share_quoted_rightly(explanation, {"own": source}),
     }
 
 

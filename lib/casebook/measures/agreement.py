@@ -43,7 +43,7 @@ from casebook.measures.coefficients import (
     alpha,
 )
 from casebook.sheets import names_items
-from casebook.stats.intervals import FEWEST, bca_tails, resample_counts
+from casebook.stats.intervals import FEWEST, bca_bounds, resample_counts
 from casebook.stats.samples import check_choice, check_count, check_share
 
 LANDIS_KOCH = {
@@ -86,7 +86,17 @@ class Agreement:
 
 
 @renamed(n_boot="n_resamples")
-def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
+def krippendorff_alpha(
+    ratings,
+    level="ordinal",
+    n_resamples=1000,
+    *,
+    weights=None,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Krippendorff's alpha: one minus observed over expected disagreement.
 
     Parameters
@@ -96,9 +106,20 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     level : {"nominal", "ordinal", "interval", "ratio"}
         Krippendorff's distance: 0 or 1; between mid-ranks, squared; difference,
         squared; difference over sum, squared.
-    n_resamples, **options
-        See the module; one minus ``weights`` is used as distance instead, as irrCAC
-        does. The ``"ordinal"`` weights are *not* Krippendorff's ordinal distance.
+    n_resamples : int, default 1000
+        Resamples of the items; 0 for none.
+    weights : str or array_like, optional
+        Partial credit for near misses, by name or as a matrix; one minus the weights is
+        used as distance instead of that of the level, as irrCAC does. The ``"ordinal"``
+        weights are *not* Krippendorff's ordinal distance.
+    seed : int, default 0
+        Seed of the resamples.
+    confidence : float, default 0.95
+        Coverage of the intervals.
+    categories : sequence, optional
+        The rating scale in order, if it has categories that nobody used, or labels.
+    wide : bool, default False
+        More raters than items are meant; otherwise they raise, as a transposed table.
 
     Returns
     -------
@@ -108,7 +129,7 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     Raises
     ------
     InputError
-        If the ratings are no such table, or an option is unknown.
+        If the ratings are no such table, or an option is wrong.
 
     References
     ----------
@@ -121,64 +142,267 @@ def krippendorff_alpha(ratings, level="ordinal", n_resamples=1000, **options):
     0.889
     """
     return _measure_one(
-        "krippendorff_alpha", ratings, level=level, n_resamples=n_resamples, **options
+        "krippendorff_alpha",
+        ratings,
+        {"level": level, "weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
     )
 
 
-def percent_agreement(ratings, weights="identity", **options):
+def percent_agreement(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Share of agreeing pairs of ratings of one item, averaged over items."""
-    return _measure_one("percent_agreement", ratings, weights=weights, **options)
+    return _measure_one(
+        "percent_agreement",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def cohen_kappa(ratings, weights="identity", **options):
+def cohen_kappa(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Cohen's kappa of two raters, on the items that both rated."""
-    return _measure_one("cohen_kappa", ratings, weights=weights, **options)
+    return _measure_one(
+        "cohen_kappa",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def scott_pi(ratings, weights="identity", **options):
+def scott_pi(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Scott's pi of two raters, on the items that both rated."""
-    return _measure_one("scott_pi", ratings, weights=weights, **options)
+    return _measure_one(
+        "scott_pi",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def fleiss_kappa(ratings, weights="identity", **options):
+def fleiss_kappa(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Fleiss' kappa: chance is the pooled distribution of categories."""
-    return _measure_one("fleiss_kappa", ratings, weights=weights, **options)
+    return _measure_one(
+        "fleiss_kappa",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def conger_kappa(ratings, weights="identity", **options):
+def conger_kappa(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Conger's kappa: every rater has a distribution of categories of his own."""
-    return _measure_one("conger_kappa", ratings, weights=weights, **options)
+    return _measure_one(
+        "conger_kappa",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def light_kappa(ratings, weights="identity", **options):
+def light_kappa(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return _measure_one("light_kappa", ratings, weights=weights, **options)
+    return _measure_one(
+        "light_kappa",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def brennan_prediger(ratings, weights="identity", **options):
+def brennan_prediger(
+    ratings,
+    weights="identity",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Brennan and Prediger's coefficient: chance is even over the scale."""
-    return _measure_one("brennan_prediger", ratings, weights=weights, **options)
+    return _measure_one(
+        "brennan_prediger",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def gwet_ac1(ratings, **options):
+def gwet_ac1(
+    ratings,
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Gwet's AC1, which skewed categories do not pull down."""
-    return _measure_one("gwet_ac1", ratings, **options)
+    return _measure_one(
+        "gwet_ac1",
+        ratings,
+        {},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def gwet_ac2(ratings, weights="quadratic", **options):
+def gwet_ac2(
+    ratings,
+    weights="quadratic",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Gwet's AC2: AC1 with partial credit."""
-    return _measure_one("gwet_ac2", ratings, weights=weights, **options)
+    return _measure_one(
+        "gwet_ac2",
+        ratings,
+        {"weights": weights},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def intraclass_correlation(ratings, form="2,1", **options):
+def intraclass_correlation(
+    ratings,
+    form="2,1",
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
     check_choice("form", form, ICC_FORMS)
-    return _measure_one(f"icc_{form.replace(',', '_')}", ratings, **options)
+    return _measure_one(
+        f"icc_{form.replace(',', '_')}",
+        ratings,
+        {},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
-def kendall_w(ratings, **options):
+def kendall_w(
+    ratings,
+    *,
+    n_resamples=1000,
+    seed=0,
+    confidence=0.95,
+    categories=None,
+    wide=False,
+):
     """Kendall's W: how far the raters rank the items alike, corrected for ties."""
-    return _measure_one("kendall_w", ratings, **options)
+    return _measure_one(
+        "kendall_w",
+        ratings,
+        {},
+        n_resamples=n_resamples,
+        seed=seed,
+        confidence=confidence,
+        categories=categories,
+        wide=wide,
+    )
 
 
 def agreement_results(
@@ -311,11 +535,11 @@ def benchmark(estimate, se):
 
 
 def leave_one_rater_out(
-    ratings, coefficient="krippendorff_alpha", *, chosen=None, categories=None, wide=False
+    ratings, coefficient="krippendorff_alpha", *, settings=None, categories=None, wide=False
 ):
     """Measure agreement without each rater in turn."""
     panel = as_panel(ratings, categories, wide)
-    build = coefficient_build(coefficient, chosen or {})
+    build = coefficient_build(coefficient, settings or {})
     with_all, _ = build(panel).estimate()
     rows = []
     for column, rater in enumerate(panel.raters or ()):
@@ -417,26 +641,25 @@ WITHOUT_BENCHMARK = ("percent_agreement", "kendall_w", "icc_1_k", "icc_2_k", "ic
 # From a coefficient and a panel to its estimate with both intervals.
 
 
-def coefficient_build(name, chosen):
+def coefficient_build(name, settings):
     """Give the function that computes a coefficient on a panel, with the caller's settings."""
     check_choice("coefficient", name, COEFFICIENTS)
     kind = COEFFICIENTS[name]
-    foreign = sorted(set(chosen) - set(kind.choices))
+    foreign = sorted(set(settings) - set(kind.choices))
     if foreign:
         raise InputError(f"{name} has no option {', '.join(foreign)}")
-    settings = kind.settings | dict(chosen)
+    all_settings = kind.settings | settings
 
     def build(panel):
-        return kind.build(panel, **settings)
+        return kind.build(panel, **all_settings)
 
     return build
 
 
-def _measure_one(
-    name, ratings, categories=None, wide=False, n_resamples=1000, seed=0, confidence=0.95, **chosen
-):
+def _measure_one(name, ratings, settings, *, n_resamples, seed, confidence, categories, wide):
+    """Measure one coefficient on a table of ratings."""
     panel = as_panel(ratings, categories, wide)
-    builds = {name: coefficient_build(name, chosen)}
+    builds = {name: coefficient_build(name, settings)}
     return _measure(builds, panel, n_resamples, seed, confidence)[name]
 
 
@@ -622,41 +845,27 @@ def _student(estimate, se, df, tail):
 def bootstrap_interval(draws, estimate, n_items, tail, influence=None):
     """BCa interval of bootstrap draws with Student's quantiles, and why there is none.
 
-    Hesterberg (2015) gives the quantiles. Undefined draws widen the interval, as if they lay
-    outside on both sides.
+    Hesterberg (2015) gives the quantiles.
     """
     if n_items < FEWEST:
         return None, "fewer_than_six_items"
     if draws is None:
         return None, "not_asked"
-    missing = np.isnan(draws)
     student = math.sqrt(n_items / (n_items - 1)) * special.stdtrit(n_items - 1, tail)
-    pull = np.zeros(1)
+    quantiles = np.array([-student, student])
+    centred = np.zeros(1)
     if influence is not None and np.ptp(influence) > 1e-12:
-        pull = influence - influence.mean()
-    bias = _bias_of_draws(draws[~missing], estimate)
-    low_share, high_share = bca_tails(np.array([-student, student]), bias, pull)
-    with np.errstate(invalid="ignore"):
-        low = float(np.quantile(np.where(missing, -np.inf, draws), low_share))
-        high = float(np.quantile(np.where(missing, np.inf, draws), high_share))
+        centred = influence - influence.mean()
+    low, high = bca_bounds(draws, estimate, quantiles, centred, tolerance=1e-12, clip_bias=False)
     if not math.isfinite(low) or not math.isfinite(high):
         return None, "undefined_in_resamples"
     return (low, high), "all_resamples_equal" if low == high else None
 
 
-def _bias_of_draws(draws, estimate):
-    """Normal quantile of the share of draws below the estimate; 0 where all lie on one side."""
-    if not len(draws):
-        return 0.0
-    equal = np.abs(draws - estimate) <= 1e-12
-    below = np.mean((draws < estimate) & ~equal) + equal.mean() / 2
-    return special.ndtri(below) if 0 < below < 1 else 0.0
-
-
 # A panel's ratings: a table of items x raters, counts, or a contingency table, checked and coded.
 
 MOST_CATEGORIES = 2000
-MOST_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
+MOST_TABLE_ITEMS = 200_000  # of a contingency table, whose items are resampled one by one
 MOST_RATINGS = 10**9  # of one item
 
 
@@ -818,9 +1027,9 @@ def from_table(table, categories=None):
     square = cells.ndim == 2 and cells.shape[0] == cells.shape[1]
     if not square or (cells < 0).any() or (cells % 1).any():
         raise InputError("a contingency table must be square and hold whole numbers of items")
-    if (cells > MOST_ITEMS).any() or cells.sum() > MOST_ITEMS:
+    if (cells > MOST_TABLE_ITEMS).any() or cells.sum() > MOST_TABLE_ITEMS:
         raise InputError(
-            f"a contingency table holds at most {MOST_ITEMS:,} items: analyse a sample of them"
+            f"a contingency table holds at most {MOST_TABLE_ITEMS:,} items: analyse a sample of them"
         )
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     return RatingPanel(

@@ -16,13 +16,14 @@ from casebook.stats.intervals import (
     Interval,
     bootstrap_mean,
     cluster_codes,
+    percentile_bounds,
     resample_counts,
     wilson,
 )
 from casebook.stats.samples import stream
 
-BLOCK = 2**21
-NAMES = (
+OUTCOMES_IN_BLOCK = 2**21
+MEASURES = (
     "ece",
     "ece_debiased",
     "reliability",
@@ -37,7 +38,7 @@ NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What `calibration` found."""
+    """Measures and controls by name, the bins, risk by coverage, and numbers of statements."""
 
     measures: dict
     controls: dict
@@ -58,46 +59,62 @@ def calibration(
     """
     y = np.asarray(outcome, dtype=bool)
     p = np.array([np.nan if x is None else x for x in probability], dtype=float)
-    given = ~np.isnan(p)
-    groups = None if clusters is None else cluster_codes(clusters, len(y))[given]
-    y = y[given]
-    p = p[given]
-    missing = int((~given).sum())
+    stated = ~np.isnan(p)
+    groups = None if clusters is None else cluster_codes(clusters, len(y))[stated]
+    y = y[stated]
+    p = p[stated]
+    missing = int((~stated).sum())
     bins = mass_bins(p, n_bins)
-    statistics = _Statistics(y, p, bins)
-    chance = {}
+    measures = dict.fromkeys(MEASURES, Interval(None, None, None, level, 0, "basic", "no_units"))
     controls = {}
-    draws = {}
-    measures = dict.fromkeys(NAMES, Interval(None, None, None, level, 0, "basic", "no_units"))
     if len(y):
+        statistics = _Statistics(y, p, bins)
         chance = _calibrated(statistics, p, n_resamples, seed)
         draws = _resampled(statistics, groups, n_resamples, seed)
         values = {name: x[0] for name, x in statistics(np.ones((1, len(y)))).items()}
-        measures = {name: _interval(name, values, draws, chance, len(y), level) for name in NAMES}
+        measures = {
+            name: _interval(name, values, draws, chance, len(y), level) for name in MEASURES
+        }
         controls = _controls(float(y.mean()), chance)
-    options = {"level": level, "clusters": groups}
-    measures["brier"] = bootstrap_mean((p - y) ** 2, n_resamples=n_resamples, seed=seed, **options)
-    stated = np.where(y, p, 1 - p)
-    if stated.all():
-        measures["log_loss"] = bootstrap_mean(
-            -np.log(stated), n_resamples=n_resamples, seed=seed, **options
-        )
-    else:
-        measures["log_loss"] = Interval(
-            None, None, None, level, len(y), "percentile", "certain_and_wrong"
-        )
-    measures["auroc"] = auroc(y, p, **options)
-    tables = _bin_table(y, p, bins, level), _coverage_curve(y, p, missing)
-    return Calibration(measures, controls, *tables, len(y), missing)
+    measures["brier"] = bootstrap_mean(
+        (p - y) ** 2, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
+    )
+    measures["log_loss"] = _log_loss(
+        y, p, level=level, clusters=groups, n_resamples=n_resamples, seed=seed
+    )
+    measures["auroc"] = auroc(y, p, level=level, clusters=groups)
+    return Calibration(
+        measures=measures,
+        controls=controls,
+        bins=_bin_table(y, p, bins, level),
+        curve=_coverage_curve(y, p, missing),
+        n=len(y),
+        missing=missing,
+    )
 
 
-def _controls(base, chance):
-    entropy = float(special.entr([base, 1 - base]).sum())
-    expected = {name: float(chance[name].mean()) for name in ("ece", "reliability")}
-    return expected | {
-        "brier": base * (1 - base),
-        "log_loss": entropy,
-        "aurc": 1 - base,
+def _log_loss(y, p, *, level, clusters, n_resamples, seed):
+    """Interval of the mean log loss, undefined where a certain statement was wrong."""
+    probability_of_outcome = np.where(y, p, 1 - p)
+    if not probability_of_outcome.all():
+        return Interval(None, None, None, level, len(y), "percentile", "certain_and_wrong")
+    return bootstrap_mean(
+        -np.log(probability_of_outcome),
+        level=level,
+        clusters=clusters,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _controls(base_rate, chance):
+    """Values of a calibrated forecaster by chance, and of one who always states the base rate."""
+    return {
+        "ece": float(chance["ece"].mean()),
+        "reliability": float(chance["reliability"].mean()),
+        "brier": base_rate * (1 - base_rate),
+        "log_loss": float(special.entr([base_rate, 1 - base_rate]).sum()),
+        "aurc": 1 - base_rate,
         "auroc": 0.5,
     }
 
@@ -108,25 +125,26 @@ def _resampled(statistics, groups, n_resamples, seed):
     kinds, codes = np.unique(codes, return_inverse=True)
     if len(kinds) < 2:
         return {}
-    return _joined(
-        statistics(weights[:, codes]) for weights in resample_counts(len(kinds), n_resamples, seed)
-    )
+    blocks = []
+    for weights in resample_counts(len(kinds), n_resamples, seed):
+        blocks.append(statistics(weights[:, codes]))
+    return _joined(blocks)
 
 
 def _calibrated(statistics, p, n_resamples, seed):
     """Give the statistics that a calibrated forecaster would show by chance."""
-    parts = []
-    rows = max(1, BLOCK // len(p))
+    blocks = []
+    rows = max(1, OUTCOMES_IN_BLOCK // len(p))
     for block, start in enumerate(range(0, n_resamples, rows)):
         rng = np.random.Generator(stream(seed, "calibrated", block))
         outcomes = rng.random((min(rows, n_resamples - start), len(p))) < p
-        parts.append(statistics.with_outcomes(outcomes))
-    return _joined(parts)
+        blocks.append(statistics.with_outcomes(outcomes))
+    return _joined(blocks)
 
 
-def _joined(parts):
-    parts = list(parts)
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+def _joined(blocks):
+    """Join the statistics of blocks of resamples."""
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def _interval(name, values, draws, chance, n, level):
@@ -138,16 +156,17 @@ def _interval(name, values, draws, chance, n, level):
     if not draws:
         reason = "fewer_than_two_units" if n == 1 else "fewer_than_two_clusters"
         return Interval(estimate, None, None, level, n, method, reason)
-    centred = f"{plain}_debiased" if biased else name
-    resampled = draws[centred]
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    resampled = draws[f"{plain}_debiased" if biased else name]
+    quantile_low, quantile_high = percentile_bounds(resampled, level)
     if biased:
-        low = values[centred] + low - resampled.mean()
-        high = values[centred] + high - resampled.mean()
+        shift = values[f"{plain}_debiased"] - resampled.mean()
+        low = quantile_low + shift
+        high = quantile_high + shift
         if values[plain] <= np.quantile(chance[plain], level):
             low = 0.0
     else:
-        low, high = 2 * estimate - high, 2 * estimate - low
+        low = 2 * estimate - quantile_high
+        high = 2 * estimate - quantile_low
     if name != "within_bins":
         low = max(0.0, low)
         high = max(0.0, high)
@@ -208,8 +227,12 @@ class _Statistics:
         return self._binned(np.ones(outcomes.shape), outcomes[:, self.order].astype(float))
 
     def _binned(self, w, y):
-        columns = (w, w * self.p, w * y, w * (self.p - y) ** 2)
-        return _binned(*(np.add.reduceat(x, self.bins, axis=1) for x in columns))
+        return _measures_of_bins(
+            n=np.add.reduceat(w, self.bins, axis=1),
+            p=np.add.reduceat(w * self.p, self.bins, axis=1),
+            y=np.add.reduceat(w * y, self.bins, axis=1),
+            loss=np.add.reduceat(w * (self.p - y) ** 2, self.bins, axis=1),
+        )
 
     def _selective(self, w):
         covered = np.add.reduceat(w, self.ties, axis=1)
@@ -217,9 +240,10 @@ class _Statistics:
         n = w.sum(axis=1)
         errors = wrong.sum(axis=1)
         aurc = area_under_risk(covered, wrong)
-        best = area_under_risk(
-            np.stack([n - errors, errors], axis=1), np.stack([np.zeros(len(n)), errors], axis=1)
-        )
+        # The best order covers all that is right, then all that is wrong.
+        best_covered = np.stack([n - errors, errors], axis=1)
+        best_wrong = np.stack([np.zeros(len(n)), errors], axis=1)
+        best = area_under_risk(best_covered, best_wrong)
         return {"aurc": aurc, "e_aurc": aurc - best}
 
 
@@ -236,11 +260,12 @@ def area_under_risk(covered, wrong):
     return total / n
 
 
-def _binned(n, p, y, loss):
+def _measures_of_bins(n, p, y, loss):
     """ECE and the parts of the Brier score from sums by bin."""
     total = n.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        confidence, share = (np.where(n > 0, x / n, 0.0) for x in (p, y))
+        confidence = np.where(n > 0, p / n, 0.0)
+        share = np.where(n > 0, y / n, 0.0)
         noise = np.where(n > 1, np.sqrt(share * (1 - share) / (n - 1)), 0.0)
     weight = n / total
     gap = np.abs(confidence - share)

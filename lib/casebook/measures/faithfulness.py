@@ -92,9 +92,10 @@ def faithfulness(
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
-    vocabularies = [
-        content_words(p) for source in source_texts(sources) for p in passages(source, max_words)
-    ]
+    vocabularies = []
+    for source in source_texts(sources):
+        for passage in passages(source, max_words):
+            vocabularies.append(content_words(passage))
     supports = []
     for start, end in sentences(explanation):
         words = content_words(explanation[start:end])
@@ -104,9 +105,13 @@ def faithfulness(
     if not shares:
         reason = "no_source" if any(support.n_words for support in supports) else "no_claim"
         return Faithfulness(None, None, 0, reason, tuple(supports))
-    n = len(shares)
-    grounded = grounded_share(shares, threshold)
-    return Faithfulness(grounded, math.fsum(shares) / n, n, None, tuple(supports))
+    return Faithfulness(
+        score=grounded_share(shares, threshold),
+        mean_share=math.fsum(shares) / len(shares),
+        n_claims=len(shares),
+        reason=None,
+        sentences=tuple(supports),
+    )
 
 
 def inverse_frequency(texts):
@@ -150,9 +155,8 @@ def documented_faithfulness(explanation, sources, in_code=False):
     None without a content word. In COUNTERCASE's code function words count too, and an explanation
     without a sentence has 1.0.
     """
-    shares = [
-        share for share, _ in documented_shares(explanation, sources, in_code) if share is not None
-    ]
+    shares_of_sentences = documented_shares(explanation, sources, in_code)
+    shares = [share for share, _ in shares_of_sentences if share is not None]
     if not shares:
         return 1.0 if in_code else None
     return grounded_share(shares)
@@ -208,35 +212,38 @@ class Pairing:
 
     explanations: dict
     sources: dict
-    own: dict
+    source_of: dict
     foreign: dict
 
 
-def pair_sources(explanations, sources, own, *, draws=3, seed=0, pool=None):
+def pair_sources(explanations, sources, source_of, *, draws=3, seed=0, pool=None):
     """Give each explanation foreign sources: those of others, or of a pool of sources."""
-    lost = [key for key in explanations if own.get(key) not in sources]
+    lost = [key for key in explanations if source_of.get(key) not in sources]
     if lost:
         raise InputError(f"{len(lost)} explanation(s) have no source, first {lost[0]!r}")
-    used = sorted({own[key] for key in explanations} if pool is None else set(pool), key=str)
-    if len({sources[key] for key in used}) < 2:
+    if pool is None:
+        pool = [source_of[key] for key in explanations]
+    candidates = sorted(set(pool), key=str)
+    if len({sources[source] for source in candidates}) < 2:
         raise InputError("mismatched sources need at least two different sources")
     rng = np.random.Generator(stream(seed, "mismatched sources"))
     foreign = {}
     for key in explanations:
-        others = [s for s in used if sources[s] != sources[own[key]]]
-        chosen = rng.permutation(len(others))[:draws]
-        foreign[key] = tuple(others[i] for i in chosen)
-    return Pairing(dict(explanations), dict(sources), dict(own), foreign)
+        own_text = sources[source_of[key]]
+        foreign_sources = [source for source in candidates if sources[source] != own_text]
+        drawn_positions = rng.permutation(len(foreign_sources))[:draws]
+        foreign[key] = tuple(foreign_sources[position] for position in drawn_positions)
+    return Pairing(dict(explanations), dict(sources), dict(source_of), foreign)
 
 
 def sentence_rows(pairing):
     """Score every sentence against its own and foreign sources under all rules."""
     rows = []
     for key, text in pairing.explanations.items():
-        for condition, source in [
-            (MATCHED, pairing.own[key]),
-            *((MISMATCHED, s) for s in pairing.foreign[key]),
-        ]:
+        conditions = [(MATCHED, pairing.source_of[key])]
+        for source in pairing.foreign[key]:
+            conditions.append((MISMATCHED, source))
+        for condition, source in conditions:
             for rule, shares in sentence_shares(text, pairing.sources[source]).items():
                 for number, (words, share) in enumerate(shares):
                     rows.append((rule, condition, key, source, number, words, share))
@@ -277,9 +284,9 @@ def threshold_sweep(rows, thresholds=THRESHOLDS, *, n_resamples=10_000, seed=0):
         part = _rows_of_rule(rows, rule)
         total = rows.loc[rows["rule"] == rule, "explanation"].nunique()
         for threshold, condition in product(thresholds, (MATCHED, MISMATCHED)):
-            chosen = part[part["condition"] == condition]
-            grounded = chosen["share"] >= threshold - 1e-12
-            means = grounded.groupby(chosen["explanation"], sort=False).mean()
+            claims = part[part["condition"] == condition]
+            grounded = claims["share"] >= threshold - 1e-12
+            means = grounded.groupby(claims["explanation"], sort=False).mean()
             means = means.rename("share").reset_index()
             score, low, high, n = _mean(rows, means, n_resamples, seed)
             scores.append((rule, threshold, condition, score, low, high, n, total - n))
@@ -293,7 +300,7 @@ def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
     parts = []
     for length in lengths:
         cut = {key: " ".join(text.split()[:length]) for key, text in pairing.sources.items()}
-        lengths_of_own = [len(cut[source].split()) for source in pairing.own.values()]
+        lengths_of_own = [len(cut[source].split()) for source in pairing.source_of.values()]
         rows = sentence_rows(replace(pairing, sources=cut))
         scores = threshold_sweep(rows, [THRESHOLD], n_resamples=n_resamples, seed=seed)
         parts.append(scores.assign(source_words=length, mean_words=np.mean(lengths_of_own)))
@@ -303,11 +310,14 @@ def length_sweep(pairing, lengths, *, n_resamples=10_000, seed=0):
 def by_sentence_length(rows, *, n_resamples=10_000, seed=0):
     """Mean share by number of words in the sentence."""
     edges = (0, 5, 10, 20, 40)
-    labels = [*(f"{a}-{b - 1}" for a, b in pairwise(edges)), f"{edges[-1]} or more"]
+    labels = [f"{low}-{high - 1}" for low, high in pairwise(edges)]
+    labels.append(f"{edges[-1]} or more")
     bins = pd.cut(rows["words"], [*edges, np.inf], right=False, labels=labels)
     claims = rows.assign(length=bins).dropna(subset=["share"])
     groups = claims.groupby(["rule", "condition", "length"], observed=True)
-    means = [(*keys, *_mean(rows, part, n_resamples, seed)) for keys, part in groups]
+    means = []
+    for keys, part in groups:
+        means.append((*keys, *_mean(rows, part, n_resamples, seed)))
     columns = ["rule", "condition", "words", "share", "low", "high", "n"]
     numbers = dict.fromkeys(["share", "low", "high"], float)
     return pd.DataFrame(means, columns=columns).astype(numbers)

@@ -13,7 +13,7 @@ from casebook.measures.quotations import PARTY, find_citations
 from casebook.text import STOP_LIST, content_words, fold, sentences, tokens
 
 _WORDS = r"\w+"
-KINDS = ("number", "date", "provision", "party")
+MENTION_KINDS = ("number", "date", "provision", "party")
 _MONTH_NAMES = """jan january feb february mar march apr april may may jun june jul july
 aug august sep september oct october nov november dec december"""
 _MONTHS = {name: i // 2 + 1 for i, name in enumerate(_MONTH_NAMES.split())}
@@ -27,7 +27,7 @@ _DATES = re.compile(
     r"|\b(?P<d4>\d{1,2})[./-](?P<m4>\d{1,2})[./-](?P<y4>\d{4})\b",
     re.IGNORECASE,
 )
-_SCALES = {
+_MULTIPLIERS = {
     "hundred": 100,
     "thousand": 1000,
     "million": 10**6,
@@ -35,15 +35,15 @@ _SCALES = {
     "crores": 10**7,
     "billion": 10**9,
 }
-_SCALES |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
+_MULTIPLIERS |= dict.fromkeys(("lakh", "lakhs", "lac"), 100_000)
 _SMALL = """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen twenty"""
 _SPELLED = {word: value for value, word in enumerate(_SMALL.split(), start=2)}
 _SPELLED |= {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
 _NUMBER = re.compile(
     rf"(?<![\w.])(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<percent> ?(?:%|per ?cent))?"
-    rf"(?: (?P<scale>{'|'.join(_SCALES)})\b)?(?![\w(])"
-    rf"|\b(?P<word>{'|'.join(_SPELLED)})\b(?: (?P<scale2>{'|'.join(_SCALES)})\b)?",
+    rf"(?: (?P<scale>{'|'.join(_MULTIPLIERS)})\b)?(?![\w(])"
+    rf"|\b(?P<word>{'|'.join(_SPELLED)})\b(?: (?P<scale2>{'|'.join(_MULTIPLIERS)})\b)?",
     re.IGNORECASE,
 )
 _PARTIES = re.compile(rf"(?P<a>{PARTY}) (?:v|vs)\.? (?:the )?(?P<b>{PARTY})")
@@ -62,36 +62,39 @@ class NamedShare:
 def mentions(text):
     """Find the distinct numbers, dates, provisions and parties of a text."""
     plain = re.sub(r"\s", " ", fold(text))
-    citations = find_citations(text)
-    dates, left = _dates(plain)
-    for citation in citations:
-        left = _blank(left, citation.start, citation.end)
+    dates, remainder = _dates(plain)
+    provisions = set()
+    for citation in find_citations(text):
+        remainder = _blank(remainder, citation.start, citation.end)
+        if citation.kind == "provision":
+            provisions.add(" ".join(citation.parts[1:]))
+    parties = set()
+    for start, end in sentences(plain):
+        for match in _PARTIES.finditer(remainder[start:end]):
+            for side in match.groups():
+                party = side.removeprefix("In ").removeprefix("See ").strip(" .,")
+                parties.add(party.casefold())
     return {
-        "number": frozenset(map(_value, _NUMBER.finditer(left))),
+        "number": frozenset(map(_value, _NUMBER.finditer(remainder))),
         "date": frozenset(dates),
-        "provision": frozenset(" ".join(c.parts[1:]) for c in citations if c.kind == "provision"),
-        "party": frozenset(
-            side.removeprefix("In ").removeprefix("See ").strip(" .,").casefold()
-            for start, end in sentences(plain)
-            for match in _PARTIES.finditer(left[start:end])
-            for side in match.groups()
-        ),
+        "provision": frozenset(provisions),
+        "party": frozenset(parties),
     }
 
 
 def _dates(plain):
     """Give the dates, and the text with spaces in their place."""
     dates = []
-    rest = plain
+    remainder = plain
     for match in _DATES.finditer(plain):
-        year, month, day = (
-            next(v for k, v in match.groupdict().items() if k[0] == part and v) for part in "ymd"
-        )
-        number = _MONTHS.get(month.lower()) or int(month)
-        if 1 <= number <= 12 and 1 <= int(day) <= 31:
-            dates.append(f"{int(year):04d}-{number:02d}-{int(day):02d}")
-            rest = _blank(rest, *match.span())
-    return dates, rest
+        parts = {group[0]: text for group, text in match.groupdict().items() if text}
+        year = int(parts["y"])
+        month = _MONTHS.get(parts["m"].lower()) or int(parts["m"])
+        day = int(parts["d"])
+        if 1 <= month <= 12 and 1 <= day <= 31:
+            dates.append(f"{year:04d}-{month:02d}-{day:02d}")
+            remainder = _blank(remainder, match.start(), match.end())
+    return dates, remainder
 
 
 def _blank(text, start, end):
@@ -100,7 +103,7 @@ def _blank(text, start, end):
 
 def _value(match):
     parts = match.groupdict()
-    scale = _SCALES.get((parts["scale"] or parts["scale2"] or "").lower(), 1)
+    scale = _MULTIPLIERS.get((parts["scale"] or parts["scale2"] or "").lower(), 1)
     if parts["word"]:
         return str(_SPELLED[parts["word"].lower()] * scale)
     value = float(parts["digits"].replace(",", "")) * scale
@@ -114,7 +117,7 @@ def agreement(explanation, source):
     in_source = _remembered(source)
     text = _spaced(source)
     comparisons = []
-    for kind in KINDS:
+    for kind in MENTION_KINDS:
         missing = sorted(in_explanation[kind] - in_source[kind])
         if kind == "party":
             missing = [side for side in missing if _spaced(side) not in text]
@@ -168,16 +171,17 @@ def find_flip(sentence, source_sentences):
     if not words or not source_sentences:
         return None
     shares = [len(words & content_words(s)) / len(words) for s in source_sentences]
-    best = max(range(len(shares)), key=shares.__getitem__)
-    if shares[best] < LEAST_OVERLAP:
+    overlap = max(shares)
+    if overlap < LEAST_OVERLAP:
         return None
+    source_sentence = source_sentences[shares.index(overlap)]
     negated = _negated(sentence)
-    in_source = _negated(source_sentences[best])
-    shared = negated.keys() & in_source.keys()
-    turned = sorted(word for word in shared if negated[word] != in_source[word])
-    pair = modality(sentence), modality(source_sentences[best])
-    differ = None not in pair and pair[0] != pair[1]
-    return Flip(tuple(turned), pair if differ else None, shares[best])
+    negated_in_source = _negated(source_sentence)
+    common_words = negated.keys() & negated_in_source.keys()
+    turned = sorted(word for word in common_words if negated[word] != negated_in_source[word])
+    modalities = (modality(sentence), modality(source_sentence))
+    differ = None not in modalities and modalities[0] != modalities[1]
+    return Flip(tuple(turned), modalities if differ else None, overlap)
 
 
 def _negated(sentence):

@@ -64,52 +64,61 @@ def quote_states(explanation, sources, citations=None, *, least_words=LEAST_WORD
     unknown = set((citations or {}).values()) - set(sources)
     if unknown:
         raise InputError(f"citations name unknown sources: {sorted(map(str, unknown))}")
-    return [
-        _quote_state(
-            explanation[start:end],
-            sources,
-            _cited(explanation, start, end, citations or {}),
-            (start, end),
-        )
-        for start, end in find_quotes(explanation, least_words)
-    ]
+    quotes = []
+    for start, end in find_quotes(explanation, least_words):
+        text = explanation[start:end]
+        cited = _cited_source(explanation, start, end, citations or {})
+        state, source = _quote_state(text, sources, cited)
+        quotes.append(Quote(text, state, source, cited, start, end))
+    return quotes
 
 
-def share_held(explanation, sources):
-    """Share of the quotations of an explanation that the sources hold, None without a quotation."""
+def share_quoted_rightly(explanation, sources):
+    """Share of the quotations of an explanation that a source has, None without a quotation."""
     states = [quote.state for quote in quote_states(explanation, sources)]
     if not states:
         return None
-    return sum(state in STATES[:2] for state in states) / len(states)
+    return sum(state in ("verbatim", "repaired") for state in states) / len(states)
 
 
-def _cited(text, start, end, citations):
+def _cited_source(text, start, end, citations):
     """Key of the source cited in the sentence of a quotation, or None."""
-    spans = [span for span in sentences(text) if span[0] < end and span[1] > start] or [
-        (0, len(text))
-    ]
-    left = spans[0][0]
-    right = spans[-1][1]
-    cited = [c for c in find_citations(text[left:right]) if c.canonical in citations]
-    after = [c for c in cited if c.start + left >= end]
-    before = [c for c in cited if c.start + left < start]
-    nearest = after[:1] or before[-1:]
-    return citations[nearest[0].canonical] if nearest else None
+    spans = [span for span in sentences(text) if span[0] < end and span[1] > start]
+    left = 0
+    right = len(text)
+    if spans:
+        left = spans[0][0]
+        right = spans[-1][1]
+    before = None
+    for citation in find_citations(text[left:right]):
+        if citation.canonical not in citations:
+            continue
+        source = citations[citation.canonical]
+        if citation.start + left >= end:
+            return source  # the first after the quotation
+        if citation.start + left < start:
+            before = source  # else the last before it
+    return before
 
 
-def _quote_state(quote, sources, cited, span):
-    order = sorted(sources, key=lambda key: key != cited)  # the cited source first
-    for state, holds in (("verbatim", _holds_verbatim), ("repaired", _holds_repaired)):
-        holder = next((key for key in order if holds(quote, sources[key])), None)
-        if holder is not None:
-            moved = cited is not None and holder != cited
-            return Quote(quote, "misattributed" if moved else state, holder, cited, *span)
-    state = "stitched" if _is_stitched(quote, sources.values()) else "absent"
-    return Quote(quote, state, None, cited, *span)
+def _quote_state(quote, sources, cited):
+    """State of a quotation, and the source that has it."""
+    keys = list(sources)
+    if cited in sources:
+        keys.remove(cited)
+        keys.insert(0, cited)
+    for state, is_in in [("verbatim", _is_verbatim), ("repaired", _is_repaired)]:
+        for key in keys:
+            if is_in(quote, sources[key]):
+                misattributed = cited is not None and key != cited
+                return ("misattributed" if misattributed else state), key
+    if _is_stitched(quote, sources.values()):
+        return "stitched", None
+    return "absent", None
 
 
-def _holds_verbatim(quote, source):
-    """Tell whether the characters stand there, but for typography and the last mark."""
+def _is_verbatim(quote, source):
+    """Whether the source has the same characters, but for typography and the last mark."""
     plain = _squeezed(quote).rstrip(".,;:")
     return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", _squeezed(source)) is not None
 
@@ -119,15 +128,18 @@ def _squeezed(text):
     return re.sub(r"\s+", " ", fold(text)).strip()
 
 
-def _holds_repaired(quote, source):
-    """Tell whether the words stand there in order, with marked changes and short gaps at these."""
-    pieces = [re.escape(" ".join(words)) for words in map(_folded_words, _pieces(quote)) if words]
+def _is_repaired(quote, source):
+    """Whether the source has the words in order, with marked changes and short gaps at these."""
+    pieces = []
+    for piece in _pieces(quote):
+        words = _folded_words(piece)
+        if words:
+            pieces.append(re.escape(" ".join(words)))
+    if not pieces:
+        return False
     gap = rf" (?:\S+ ){{0,{LONGEST_GAP}}}?"
-    return (
-        bool(pieces)
-        and re.search(rf"(?<!\S){gap.join(pieces)}(?!\S)", " ".join(_folded_words(source)))
-        is not None
-    )
+    pattern = rf"(?<!\S){gap.join(pieces)}(?!\S)"
+    return re.search(pattern, " ".join(_folded_words(source))) is not None
 
 
 def _pieces(quote):
@@ -143,23 +155,31 @@ def _folded_words(text):
 
 def _is_stitched(quote, sources):
     """Whether runs of words from the sources cover the quote, but for joining words."""
-    words = tuple(w for piece in _pieces(quote) for w in _folded_words(piece))
+    words = []
+    for piece in _pieces(quote):
+        words.extend(_folded_words(piece))
     texts = [f" {' '.join(_folded_words(source))} " for source in sources]
-    done = runs = 0
-    while done < len(words):
-        end = len(words)
-        while end - done >= LEAST_PIECE and not any(
-            f" {' '.join(words[done:end])} " in text for text in texts
-        ):
-            end -= 1
-        if end - done >= LEAST_PIECE:
-            done = end
-            runs += 1
-        elif runs and words[done] in STOP_LIST:
-            done += 1
+    position = 0
+    n_runs = 0
+    while position < len(words):
+        end = _end_of_run(words, position, texts)
+        if end is not None:
+            position = end
+            n_runs += 1
+        elif n_runs and words[position] in STOP_LIST:
+            position += 1
         else:
             return False
-    return runs > 0
+    return n_runs > 0
+
+
+def _end_of_run(words, start, texts):
+    """End of the longest run of words from `start` that a text has; None if all are too short."""
+    for end in range(len(words), start + LEAST_PIECE - 1, -1):
+        run = f" {' '.join(words[start:end])} "
+        if any(run in text for text in texts):
+            return end
+    return None
 
 
 # Citations, written in one canonical way.
@@ -200,7 +220,7 @@ _SECTION = re.compile(
     rf"(?: Rules? (?P<rule>{_NUMBER}))?"
     rf"(?:,? (?:of )?(?:the )?(?P<after>{_ACT})\b)?"
 )
-_KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "section"}
+_PROVISION_KINDS = {"a": "article", "o": "order", "r": "rule", "c": "clause", "s": "section"}
 
 
 @dataclass(frozen=True)
@@ -226,38 +246,59 @@ def find_citations(text):
     for match in _SECTION.finditer(plain):
         citations += _provisions(match, text)
     apart = []
-    for citation in sorted(citations, key=lambda c: (c.start, c.kind != "case", -c.end)):
+    for citation in sorted(citations, key=_reading_order):
         if not apart or citation.start >= apart[-1].end:
             apart.append(citation)
     return apart
 
 
+def _reading_order(citation):
+    """Sort citations by their start, cases before provisions, long before short ones."""
+    return citation.start, citation.kind != "case", -citation.end
+
+
 def _case(match, text):
+    """Citation of a case."""
     parts = match.groupdict()
     end = match.start("pin") if parts.get("pin") else match.end()
     year = parts["year"] or ""
-    series, volume = (re.sub(r"[. ]", "", parts.get(key) or "") for key in ("series", "volume"))
+    series = re.sub(r"[. ]", "", parts["series"])
+    volume = re.sub(r"[. ]", "", parts.get("volume") or "")
     division = re.sub(r"[ ()]", "", parts.get("division") or "")
     name = f"AIR {volume}" if series == "AIR" else f"{volume} {series}{division}".strip()
     written = re.sub(r"[, ]+(?:at)?$", "", text[match.start() : end].rstrip(" ,"))
-    named = year, name, parts["page"]
+    case_parts = (year, name, parts["page"])
     return Citation(
-        "case", written, " ".join(filter(None, named)), named, parts.get("pin"), *match.span()
+        kind="case",
+        text=written,
+        canonical=" ".join(filter(None, case_parts)),
+        parts=case_parts,
+        pinpoint=parts.get("pin"),
+        start=match.start(),
+        end=match.end(),
     )
 
 
 def _provisions(match, text):
+    """Citations of the provisions of one Act."""
     parts = match.groupdict()
     act = re.sub("[. ]", "", parts["before"] or parts["after"] or "")
     name = parts["unit"].lower()
-    unit = "regulation" if name.startswith("reg") else _KINDS.get(name[0], "section")
+    unit = "regulation" if name.startswith("reg") else _PROVISION_KINDS.get(name[0], "section")
     rule = f" rule {parts['rule'].replace(' ', '')}" if parts["rule"] else ""
     for number in re.finditer(_NUMBER, parts["numbers"]):
         value = number.group().replace(" ", "") + rule
         start = match.start("numbers") + number.start()
         end = match.start("numbers") + number.end()
-        written = f"{act} {unit} {value}".strip()
-        yield Citation("provision", text[start:end], written, (act, unit, value), None, start, end)
+        yield Citation(
+            kind="provision",
+            text=text[start:end],
+            canonical=f"{act} {unit} {value}".strip(),
+            parts=(act, unit, value),
+            pinpoint=None,
+            start=start,
+            end=end,
+        )
 
 
 def canonical(text):
@@ -333,13 +374,17 @@ def _mixed(citation, parts_of_sources):
 
 def _names_another(before, key, names):
     """Whether the case name right before a citation fits other sources only."""
-
-    def words(name):
-        return set(re.findall(r"\w+", fold(name).lower())) - _NO_NAME
-
     match = _NAME.search(fold(before).replace("\n", " "))
-    fits = {other for other, name in names.items() if match and words(match.group()) & words(name)}
+    if not match:
+        return False
+    words = _words_of_name(match.group())
+    fits = [source for source, name in names.items() if words & _words_of_name(name)]
     return bool(fits) and key not in fits
+
+
+def _words_of_name(name):
+    """Words that tell one case name from another."""
+    return set(re.findall(r"\w+", fold(name).lower())) - _NO_NAME
 
 
 # Quotations and citations as two public scorers read them: parity only. Both were made for answers
@@ -357,10 +402,10 @@ def bracket_references(text):
 
 def quoted_span_alignment(answer, sources):
     """Give the share of quoted spans that stand in the sources, as ragas does."""
-    held = _lowered(" ".join(source_texts(sources)))
+    source_text = _lowered(" ".join(source_texts(sources)))
     inner = (match.strip() for match in _SPAN.findall(answer))
     spans = [span for span in inner if len(span.split()) >= LEAST_WORDS]
-    matched = sum(_lowered(span) in held for span in spans)
+    matched = sum(_lowered(span) in source_text for span in spans)
     return {
         "citation_alignment_quoted_spans": matched / len(spans) if spans else 0.0,
         "matched": float(matched),

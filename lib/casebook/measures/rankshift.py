@@ -16,12 +16,12 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.stats.samples import check_choice, check_count, check_share
 
-AFFECTED = ("union", "moved", "before")
-ABSENT = ("k+1", "len_aware")
-MOST_ITEMS = 7
+AFFECTED_ITEMS = ("union", "moved", "before")
+ABSENT_RANKS = ("k+1", "len_aware")
+MOST_PERMUTED_ITEMS = 7
 """Items of an exact null: 5,040 orders."""
 
-UNITS = 1000
+CORRELATION_STEPS = 1000
 """Steps of the tested correlation from 0 to 1; of 4 items without ties it has multiples of .2."""
 
 
@@ -78,7 +78,7 @@ def mean_displacement(before, after, k=10, *, affected="union", absent="k+1"):
     >>> mean_displacement(["a", "b", "c"], ["a", "c", "b"], 3)
     0.6666666666666666
     """
-    check_choice("affected", affected, AFFECTED)
+    check_choice("affected", affected, AFFECTED_ITEMS)
     changes = rank_changes(before, after, k, absent=absent)
     moves = list(changes.displacement.values())
     if affected == "before":
@@ -125,23 +125,32 @@ def footrule(before, after, k=10):
 
 def rank_changes(before, after, k=10, *, absent="k+1"):
     """Say of every item of two lists how far it moved; as `mean_displacement`."""
-    check_choice("absent", absent, ABSENT)
-    lists = _ranks(before, "before", k), _ranks(after, "after", k)
-    place = [k + 1 if absent == "k+1" else len(ranks) + 1 for ranks in lists]
-    was, now = lists
+    check_choice("absent", absent, ABSENT_RANKS)
+    ranks_before = _ranks(before, "before", k)
+    ranks_after = _ranks(after, "after", k)
+    absent_before = k + 1
+    absent_after = k + 1
+    if absent == "len_aware":
+        absent_before = len(ranks_before) + 1
+        absent_after = len(ranks_after) + 1
+    displacement = {}
+    for item in ranks_before | ranks_after:
+        rank_before = ranks_before.get(item, absent_before)
+        rank_after = ranks_after.get(item, absent_after)
+        displacement[item] = abs(rank_before - rank_after)
     return RankChanges(
-        {item: abs(was.get(item, place[0]) - now.get(item, place[1])) for item in was | now},
-        tuple(x for x in was if x not in now),
-        tuple(x for x in now if x not in was),
-        tuple(x for x in was if x in now),
-        len(was),
-        len(now),
+        displacement=displacement,
+        dropped=tuple(item for item in ranks_before if item not in ranks_after),
+        new=tuple(item for item in ranks_after if item not in ranks_before),
+        stable=tuple(item for item in ranks_before if item in ranks_after),
+        n_before=len(ranks_before),
+        n_after=len(ranks_after),
     )
 
 
 def undefined_reason(before, after, k=10, *, affected="union", absent="k+1"):
     """Say why a value is None; the other measures are as ``affected="union"``."""
-    check_choice("affected", affected, AFFECTED)
+    check_choice("affected", affected, AFFECTED_ITEMS)
     changes = rank_changes(before, after, k, absent=absent)
     if not changes.displacement:
         return "both_lists_empty"
@@ -161,29 +170,32 @@ def jaccard(before, after, k=10):
 
 def average_overlap(before, after, k=10):
     """Mean over d = 1 to k of the share of common items among the first d."""
-    was = _ranks(before, "before", k)
-    now = _ranks(after, "after", k)
-    if not (was or now):
+    ranks_before = _ranks(before, "before", k)
+    ranks_after = _ranks(after, "after", k)
+    if not (ranks_before or ranks_after):
         return None
-    return sum(x / d for d, x in enumerate(_overlaps(was, now, k), 1)) / k
+    overlaps = _overlaps(ranks_before, ranks_after, k)
+    return sum(overlap / depth for depth, overlap in enumerate(overlaps, start=1)) / k
 
 
 def kendall_topk(before, after, k=10, *, penalty=0.5, normalised=False):
     """Kendall's distance of two top-k lists: K^(p) of Fagin, Kumar & Sivakumar 2003."""
-    was = _ranks(before, "before", k)
-    now = _ranks(after, "after", k)
-    if not (was or now):
+    ranks_before = _ranks(before, "before", k)
+    ranks_after = _ranks(after, "after", k)
+    if not (ranks_before or ranks_after):
         return None
     below = k + 1  # wherever an absent item stands, it is below all that are present
     total = 0.0
-    for x, y in itertools.combinations(was | now, 2):
-        first = was.get(x, below) - was.get(y, below)
-        second = now.get(x, below) - now.get(y, below)
-        if first and second:
-            total += (first > 0) != (second > 0)
+    for x, y in itertools.combinations(ranks_before | ranks_after, 2):
+        order_before = ranks_before.get(x, below) - ranks_before.get(y, below)
+        order_after = ranks_after.get(x, below) - ranks_after.get(y, below)
+        if order_before and order_after:
+            total += (order_before > 0) != (order_after > 0)
         else:
             total += penalty
-    return total / (k**2 + penalty * k * (k - 1)) if normalised else total
+    if normalised:
+        return total / (k**2 + penalty * k * (k - 1))
+    return total
 
 
 def rbo(before, after, p=0.9):
@@ -212,12 +224,12 @@ def rbo(before, after, p=0.9):
     0.96875
     """
     check_share("p", p)
-    was = _ranks(before, "before")
-    now = _ranks(after, "after")
-    short, long = sorted([len(was), len(now)])
+    ranks_before = _ranks(before, "before")
+    ranks_after = _ranks(after, "after")
+    short, long = sorted([len(ranks_before), len(ranks_after)])
     if not long:
         return None
-    overlap = np.array(_overlaps(was, now, long), float)
+    overlap = np.array(_overlaps(ranks_before, ranks_after, long), float)
     # Below its end the shorter list is taken to go on as it was at its end.
     at_end = overlap[short - 1] / short if short else 0.0
     d = np.arange(1.0, long + 1)
@@ -247,47 +259,46 @@ def _ranks(items, side, k=None):
     return ranks if k is None else dict(itertools.islice(ranks.items(), k))
 
 
-def _overlaps(was, now, depth):
+def _overlaps(ranks_before, ranks_after, depth):
     """Numbers of common items among the first d of both lists, d = 1 to `depth`."""
     entered = [0] * depth
-    for item in was.keys() & now.keys():
-        entered[max(was[item], now[item]) - 1] += 1
+    for item in ranks_before.keys() & ranks_after.keys():
+        entered[max(ranks_before[item], ranks_after[item]) - 1] += 1
     return list(itertools.accumulate(entered))
 
 
 # Spearman's correlation of a few items, with ties, and its exact null.
 
 
-def spearman(first, second):
+def spearman(x, y):
     """Pearson's correlation of mid-ranks (Kendall and Gibbons 1990); None without variation."""
     from scipy.stats import spearmanr  # slow to import
 
-    if len(set(first)) < 2 or len(set(second)) < 2:
+    if len(set(x)) < 2 or len(set(y)) < 2:
         return None
-    return float(spearmanr(first, second).statistic)
+    return float(spearmanr(x, y).statistic)
 
 
-def spearman_null(first, second):
+def spearman_null(x, y):
     """Exact distribution of the correlation, in thousandths, over all orders of one side."""
     from scipy.stats import rankdata
 
-    if len(first) > MOST_ITEMS:
-        raise InputError(f"an exact null takes at most {MOST_ITEMS} items")
-    if spearman(first, second) is None:
+    if len(x) > MOST_PERMUTED_ITEMS:
+        raise InputError(f"an exact null takes at most {MOST_PERMUTED_ITEMS} items")
+    if spearman(x, y) is None:
         return {}
-    ranks = (tuple(rankdata(side).tolist()) for side in (first, second))
-    return dict(_enumerated(*ranks))
+    return dict(_permuted(tuple(rankdata(x).tolist()), tuple(rankdata(y).tolist())))
 
 
 @lru_cache(maxsize=512)
-def _enumerated(first, second):
-    orders = np.array(list(itertools.permutations(second)))
-    centred = np.array(first) - np.mean(first)
-    others = orders - np.mean(second)
-    scale = math.sqrt((centred @ centred) * (others[0] @ others[0]))
-    values, counts = np.unique(
-        np.rint(UNITS * (others @ centred) / scale).astype(int), return_counts=True
-    )
+def _permuted(x_ranks, y_ranks):
+    """Correlations, in thousandths, with all orders of the second ranks, and their shares."""
+    orders = np.array(list(itertools.permutations(y_ranks)))
+    x_centred = np.array(x_ranks) - np.mean(x_ranks)
+    y_centred = orders - np.mean(y_ranks)
+    scale = math.sqrt((x_centred @ x_centred) * (y_centred[0] @ y_centred[0]))
+    correlations = np.rint(CORRELATION_STEPS * (y_centred @ x_centred) / scale).astype(int)
+    values, counts = np.unique(correlations, return_counts=True)
     shares = counts / len(orders)
     return tuple(zip(values.tolist(), shares.tolist(), strict=True))
 
@@ -299,16 +310,21 @@ def mean_null(nulls):
 
 def mean_spearman_test(pairs):
     """Test the mean correlation over cases exactly."""
-    values = [spearman(*pair) for pair in pairs]
-    defined = [value for value in values if value is not None]
+    values = []
+    defined = []
+    nulls = []
+    for x, y in pairs:
+        value = spearman(x, y)
+        values.append(value)
+        if value is not None:
+            defined.append(value)
+            nulls.append(spearman_null(x, y))
     test = {"values": values, "defined": len(defined), "undefined": len(values) - len(defined)}
     if not defined:
         return test | {"mean": None, "p": None}
-    null = mean_null(
-        spearman_null(*pair) for pair, value in zip(pairs, values, strict=True) if value is not None
-    )
-    sums = np.arange(len(null)) - UNITS * len(defined)
-    observed = abs(sum(round(UNITS * value) for value in defined))
+    null = mean_null(nulls)
+    sums = np.arange(len(null)) - CORRELATION_STEPS * len(defined)
+    observed = abs(sum(round(CORRELATION_STEPS * value) for value in defined))
     p = float(null[np.abs(sums) >= observed].sum())
     return test | {"mean": float(np.mean(defined)), "p": min(1.0, p)}
 
@@ -318,14 +334,17 @@ def tilted(n_items, mean):
     from scipy import optimize
 
     null = spearman_null(range(n_items), range(n_items))
-    values = np.array(list(null)) / UNITS
+    values = np.array(list(null)) / CORRELATION_STEPS
     shares = np.array(list(null.values()))
 
     def weights(theta):
         raised = shares * np.exp(theta * values - abs(theta))
         return raised / raised.sum()
 
-    theta = optimize.brentq(lambda t: weights(t) @ values - mean, -60, 60)
+    def excess(theta):
+        return weights(theta) @ values - mean
+
+    theta = optimize.brentq(excess, -60, 60)
     return dict(zip(null, weights(theta).tolist(), strict=True))
 
 
@@ -350,7 +369,7 @@ def cases_needed(true, null=0.0, *, n_items=4):
 
 def _add(total, null):
     """Convolve one more case into the distribution of a sum."""
-    wider = np.zeros(len(total) + 2 * UNITS)
+    wider = np.zeros(len(total) + 2 * CORRELATION_STEPS)
     for value, share in null.items():
-        wider[value + UNITS : value + UNITS + len(total)] += share * total
+        wider[value + CORRELATION_STEPS : value + CORRELATION_STEPS + len(total)] += share * total
     return wider

@@ -366,13 +366,13 @@ def kappa_pairs(panel, *, n_resamples, seed):
 
 def without_each_rater(panel):
     """Measure agreement on the preferences without each rater in turn."""
-    options_of = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
-    tables = [
-        leave_one_rater_out(
-            panel.votes, name, chosen=options, categories=VOTE_VALUES, wide=True
-        ).assign(coefficient=name)
-        for name, options in options_of.items()
-    ]
+    coefficients = {"fleiss_kappa": {}, "krippendorff_alpha": {"level": "nominal"}}
+    tables = []
+    for name, settings in coefficients.items():
+        table = leave_one_rater_out(
+            panel.votes, name, settings=settings, categories=VOTE_VALUES, wide=True
+        )
+        tables.append(table.assign(coefficient=name))
     return pd.concat(tables, ignore_index=True)
 
 

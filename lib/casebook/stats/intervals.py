@@ -182,25 +182,55 @@ def _mean_bounds(sums, sizes, means, level, n_resamples, seed):
     draws = ratio_draws(sums, sizes, n_resamples, seed)
     quantiles = special.ndtri(tails)
     for k, mean in enumerate(means):
-        bias = _bias(draws[:, k] - mean)
-        pull = without[:, k].mean() - without[:, k]
-        bca = np.quantile(draws[:, k], bca_tails(quantiles, bias, pull))
-        low[k] = min(low[k], bca[0])
-        high[k] = max(high[k], bca[1])
+        influence = without[:, k].mean() - without[:, k]
+        bca_low, bca_high = bca_bounds(draws[:, k], mean, quantiles, influence)
+        low[k] = min(low[k], bca_low)
+        high[k] = max(high[k], bca_high)
     return np.stack([low, high])
 
 
-def _bias(gaps):
-    """Bias of draws, from how many lie below the estimate; equal ones count half."""
-    gaps[np.abs(gaps) <= ROUNDING * np.abs(gaps).max(initial=0.0)] = 0.0
-    below = np.mean(gaps < 0) + np.mean(gaps == 0) / 2
-    return special.ndtri(np.clip(below, 1 / len(gaps), 1 - 1 / len(gaps)))
+# The one BCa bootstrap.
 
 
-def bca_tails(quantiles, bias, pull):
-    """Shares of the draws at BCa bounds, by bias and the skewness of the units' pull."""
-    scale = np.sum(pull**2) ** 1.5
-    acceleration = np.sum(pull**3) / (6 * scale) if scale else 0.0
+def bca_bounds(draws, estimate, quantiles, influence, *, tolerance=None, clip_bias=True):
+    """BCa bounds from bootstrap draws, at two quantiles of the normal or of Student's t.
+
+    Undefined draws widen the interval, as if they lay outside on both sides. `influence` is that
+    of every unit on the estimate; its skewness gives the acceleration. See `bootstrap_bias`.
+    """
+    undefined = np.isnan(draws)
+    bias = bootstrap_bias(draws[~undefined], estimate, tolerance=tolerance, clip=clip_bias)
+    low_share, high_share = bca_shares(quantiles, bias, influence)
+    with np.errstate(invalid="ignore"):
+        low = np.quantile(np.where(undefined, -np.inf, draws), low_share)
+        high = np.quantile(np.where(undefined, np.inf, draws), high_share)
+    return float(low), float(high)
+
+
+def bootstrap_bias(draws, estimate, *, tolerance=None, clip=True):
+    """Normal quantile of the share of draws below the estimate; equal draws count half.
+
+    `tolerance` is the distance up to which a draw is equal: sums of scores differ by rounding
+    relative to their size, coefficients by that of the matrices behind them, which is absolute.
+    `clip` leaves at least one draw on each side, so that draws all on one side are corrected as
+    far as their number allows; without it they are not corrected at all.
+    """
+    gaps = draws - estimate
+    if tolerance is None:
+        tolerance = ROUNDING * np.abs(gaps).max(initial=0.0)
+    equal = np.abs(gaps) <= tolerance
+    below = np.sum((gaps < 0) & ~equal) + np.sum(equal) / 2
+    if clip:
+        below = np.clip(below, 1, len(gaps) - 1)
+    if 0 < below < len(gaps):
+        return special.ndtri(below / len(gaps))
+    return 0.0
+
+
+def bca_shares(quantiles, bias, influence):
+    """Shares of the draws at BCa bounds, by bias and the skewness of the units' influence."""
+    scale = np.sum(influence**2) ** 1.5
+    acceleration = np.sum(influence**3) / (6 * scale) if scale else 0.0
     z = bias + quantiles
     return special.ndtr(bias + z / np.maximum(1 - acceleration * z, 0.1))
 
@@ -316,11 +346,16 @@ def percentile_interval(estimate, draws, n, *, level=0.95, reason=None):
     elif np.isnan(draws).any():
         why = "undefined_in_resamples"
     else:
-        low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+        low, high = percentile_bounds(draws, level)
         if low < high:
             return Interval(estimate, float(low), float(high), level, n, "percentile")
         why = "no_variation"
     return Interval(estimate, None, None, level, n, "percentile", why)
+
+
+def percentile_bounds(draws, level):
+    """Quantiles of the draws that leave equal shares out on both sides."""
+    return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
 
 
 # Shares.
