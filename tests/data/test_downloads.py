@@ -140,7 +140,7 @@ def test_member_outside_its_folder_stays_in_the_target(tmp_path):
 
 def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
     wheel = make_wheel(tmp_path, {"a.txt": CONTENT})
-    monkeypatch.setattr(sources, "LARGEST", 5)
+    monkeypatch.setattr(sources, "LARGEST_MEMBER", 5)
     with pytest.raises(sources.Unavailable, match="larger than 5 bytes"):
         sources.extract_member(wheel, "a.txt", tmp_path / "out")
     wheel.write_bytes(wheel.read_bytes()[:100])
