@@ -64,7 +64,7 @@ class Licence(_Strict):
 
 
 class FileSpec(_Strict):
-    """Identity of one file: its SHA-256 and, for a quick check, its size."""
+    """Identity of one file: its SHA-256 and, for readers of the card, its size."""
 
     sha256: Sha256 | None = None
     bytes: NonNegativeInt | None = None

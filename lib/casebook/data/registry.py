@@ -61,8 +61,13 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     if location:
         key, folder = location
         return _load_folder(key, folder, split or "test", titles, max_missing)
-    if is_plugin(name):
-        return _load_plugin(name, split, titles)
+    dataset = _load_plugin(name, split) if is_plugin(name) else _load_card(name, split, kind)
+    if titles and isinstance(dataset, RetrievalDataset):
+        return replace(dataset, documents=with_titles(dataset.documents))
+    return dataset
+
+
+def _load_card(name, split, kind):
     card, split_in_name = resolve(name)
     if card.kind != kind:
         keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
@@ -74,10 +79,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     split = split_in_name or split or card.default_split
     if split not in card.splits:
         raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
-    dataset = read_split(card, sources.present(card), split)
-    if kind == "retrieval" and titles:
-        return replace(dataset, documents=with_titles(dataset.documents))
-    return dataset
+    return read_split(card, sources.present(card), split)
 
 
 def _load_folder(key, folder, split, titles, max_missing):
@@ -94,7 +96,7 @@ def _load_folder(key, folder, split, titles, max_missing):
     return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
 
 
-def _load_plugin(name, split, titles):
+def _load_plugin(name, split):
     function = callable_plugin(name, "() -> RetrievalDataset")
     dataset = called(name, function, split) if split else called(name, function)
     if not isinstance(dataset, RetrievalDataset):
@@ -103,8 +105,6 @@ def _load_plugin(name, split, titles):
             f"found {type(dataset).__name__}"
         )
     paths.valid_name(dataset.key, "dataset")
-    if titles:
-        return replace(dataset, documents=with_titles(dataset.documents))
     return dataset
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from casebook.data.folders import load_beir, load_trec
 from casebook.data.splits import (
     VOTE_COLUMNS,
+    VOTE_SCORE_COLUMNS,
     RetrievalDataset,
     StudySet,
     connected_components,
@@ -167,18 +168,12 @@ def pdpabench(card, files, split):
 
 def _pdpabench_chunks(path):
     """Subsections of the act, with their citations."""
-    chunks = pd.DataFrame(_rows(path, {"chunk_id": str, "text": str, "canonical_citation": str}))
-    return pd.DataFrame(
-        {
-            "doc_id": chunks["chunk_id"],
-            "title": "",
-            "text": chunks["text"],
-            "citation": chunks["canonical_citation"],
-            "part": chunks["part"],
-            "section": chunks["section"],
-            "subsection": chunks["subsection"],
-        }
-    )
+    chunks = _rows(path, {"chunk_id": str, "text": str, "canonical_citation": str})
+    columns = ["chunk_id", "text", "canonical_citation", "part", "section", "subsection"]
+    names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
+    documents = pd.DataFrame(chunks)[columns].rename(columns=names)
+    documents.insert(1, "title", "")
+    return documents
 
 
 def _scored_chunks(path):
@@ -368,11 +363,11 @@ def vader(card, files, split):
 def pdpabench_votes(card, files, split):
     """The double-blind study, from its two tables or from the workbooks of its raters."""
     if "votes.csv" in files:
-        votes = pd.DataFrame([row for _, row in _sheet(files["votes.csv"])]).fillna("")
-        items = pd.DataFrame([row for _, row in _sheet(files["items.csv"])]).fillna("")
+        votes = pd.DataFrame(_sheet(files["votes.csv"])).fillna("")
+        items = pd.DataFrame(_sheet(files["items.csv"])).fillna("")
     else:
         votes, items = from_workbooks(files.values())
-    numbers = ["row", "item", *VOTE_COLUMNS[5:]]
+    numbers = ["row", "item", *VOTE_SCORE_COLUMNS]
     try:
         votes[numbers] = votes[numbers].astype(int)
     except ValueError as error:
@@ -385,7 +380,8 @@ def pdpabench_votes(card, files, split):
     }
     # Comments are no part of the fingerprint.
     content = [
-        table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTE_COLUMNS])
+        items.to_csv(index=False, lineterminator="\n"),
+        votes[VOTE_COLUMNS].to_csv(index=False, lineterminator="\n"),
     ]
     votes = votes[[*VOTE_COLUMNS, "comment"]]
     return StudySet(card.key, split, counts, content, card, votes=votes, items=items)
@@ -396,7 +392,7 @@ def from_workbooks(paths):
     rows = []
     for path in paths:
         rater = path.name.removesuffix("_answers.xlsx")
-        for number, (_, record) in enumerate(_sheet(path), start=1):
+        for number, record in enumerate(_sheet(path), start=1):
             rows.append({"rater": rater, "row": number, "comment": ""} | record)
     votes = pd.DataFrame(rows).rename(
         columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
@@ -422,9 +418,9 @@ def _sheet(path):
         "comment",
         "system1_output",
         "system2_output",
-        *VOTE_COLUMNS[5:],
+        *VOTE_SCORE_COLUMNS,
     }
-    return sheet_records(path, read_book(path).sheets[0], needed)
+    return [row for _, row in sheet_records(path, read_book(path).sheets[0], needed)]
 
 
 def _rows(path, fields):

@@ -16,16 +16,14 @@ import pandas as pd
 
 from casebook.errors import InputError
 
+VOTE_SCORE_COLUMNS = ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
 VOTE_COLUMNS = [
     "rater",
     "row",
     "item",
     "rag_side",
     "preferred",
-    "factuality_s1",
-    "usefulness_s1",
-    "factuality_s2",
-    "usefulness_s2",
+    *VOTE_SCORE_COLUMNS,
 ]
 
 
