@@ -71,10 +71,10 @@ def test_card_text_says_licence_and_caveats_aloud():
 
 
 def test_texts_are_shown_as_the_licence_permits():
-    shown = {key: cards.may_show(card) for key, card in cards.cards().items()}
-    assert shown["smoke"] == shown["privacy_qa"] == shown["planted"] == {"items", "documents"}
-    assert shown["consumer_contracts_qa"] == {"items"}  # clauses stay away
-    assert shown["fire2017_irled"] == shown["climate_fever_claims"] == set()
+    texts = {key: cards.may_show(card) for key, card in cards.cards().items()}
+    assert texts["smoke"] == texts["privacy_qa"] == texts["planted"] == {"items", "documents"}
+    assert texts["consumer_contracts_qa"] == {"items"}  # clauses stay away
+    assert texts["fire2017_irled"] == texts["climate_fever_claims"] == set()
     assert cards.may_show(None) == set()
 
 

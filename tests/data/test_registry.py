@@ -28,8 +28,8 @@ def test_importing_the_package_loads_no_loader():
     ],
 )
 def test_a_name_may_carry_a_split(name, key, split):
-    card, found = registry.resolve(name)
-    assert (card.key, found) == (key, split)
+    card, split_in_name = registry.resolve(name)
+    assert (card.key, split_in_name) == (key, split)
 
 
 @pytest.mark.parametrize(

@@ -57,13 +57,12 @@ def test_loaders_give_what_published_numbers_were_computed_from(require, name):
     card, split = registry.resolve(name)
     require(card.key)
     split = split or card.default_split
-    found = registry.read_split(
-        card, sources.present(card), split
-    )  # compares counts with the card's
-    groups = getattr(found, "groups", None)
+    # Compares counts with the card's.
+    dataset = registry.read_split(card, sources.present(card), split)
+    groups = getattr(dataset, "groups", None)
     digest = hashlib.sha256(json.dumps(groups).encode()).hexdigest()[:8] if groups else ""
-    assert f"{found.fingerprint[:8]} {digest}".strip() == FINGERPRINTS[name]
-    assert found.name == name
+    assert f"{dataset.fingerprint[:8]} {digest}".strip() == FINGERPRINTS[name]
+    assert dataset.name == name
 
 
 @pytest.fixture(scope="module")
@@ -128,12 +127,12 @@ def test_vader_agreement(lexicon):
     ratings = lexicon.ratings
     options = {"n_resamples": 0}
     alpha = agreement.krippendorff_alpha(ratings, "interval", **options).estimate
-    one = agreement.intraclass_correlation(ratings, "1,1", **options).estimate
-    ten = agreement.intraclass_correlation(ratings, "1,k", **options).estimate
+    single = agreement.intraclass_correlation(ratings, "1,1", **options).estimate
+    average = agreement.intraclass_correlation(ratings, "1,k", **options).estimate
     fleiss = agreement.fleiss_kappa(ratings, **options).estimate
     sign = agreement.fleiss_kappa(np.sign(ratings), **options).estimate
-    found = [round(value, 3) for value in (alpha, one, ten, fleiss, sign)]
-    assert found == [0.726, 0.726, 0.964, 0.232, 0.630]
+    rounded = [round(value, 3) for value in (alpha, single, average, fleiss, sign)]
+    assert rounded == [0.726, 0.726, 0.964, 0.232, 0.630]
 
 
 def test_another_file_is_not_the_one_of_the_card(tmp_path):

@@ -1,5 +1,4 @@
-"""Our own collections: sizes, judgements that hold, generators that write what is shipped, honest
-rankings."""
+"""Our own collections: sizes, judgements, generators that write what is shipped, rankings."""
 
 import re
 import runpy
@@ -39,7 +38,7 @@ def test_planted_is_what_its_generator_writes():
     matches = truth.documents == truth.queries[0]
     weights = np.linalg.lstsq(matches.astype(float), truth.scores(0))[0]
     np.testing.assert_allclose(weights, np.array([8, 4, 2, 1, 0, 0, 0]) / 15, atol=1e-12)
-    assert all(max(judged.values()) == 3 for judged in qrels.values())
+    assert all(max(grades.values()) == 3 for grades in qrels.values())
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +49,10 @@ def stages():
 def test_stages_are_what_their_generator_writes(stages):
     rows = list(DRIFT["records"](seed=1337))
     policies = {row["policy"]: row["text"] for row in rows if "policy" in row}
-    asked = [row for row in rows if "question" in row]
+    questions = [row for row in rows if "question" in row]
     assert texts(stages[1]) == policies
-    assert stages[2].queries["text"].tolist() == [row["rewritten"] for row in asked]
-    assert stages[0].qrels == {row["question"]: row["relevant"] for row in asked}
+    assert stages[2].queries["text"].tolist() == [row["rewritten"] for row in questions]
+    assert stages[0].qrels == {row["question"]: row["relevant"] for row in questions}
     assert [stage.name for stage in stages] == ["stage-00", "stage-01", "stage-02"]
     assert [stage.fingerprint[:12] for stage in stages] == [
         "f973a0eb65f5",
@@ -75,15 +74,15 @@ def grade_by_reading(query, text):
         return 0
     if not re.search(rf"EUR {amount}(?!,?\d)", text):
         return 0
-    place = next((name for name in DRIFT["REGIONS"] if f" in {name}" in query), None)
-    return 2 if place is None or place in text else 1
+    region = next((name for name in DRIFT["REGIONS"] if f" in {name}" in query), None)
+    return 2 if region is None or region in text else 1
 
 
 def test_judgements_of_the_stages_are_what_the_texts_say(stages):
     for stage in stages[:2]:
-        for query, asked in zip(stage.queries["query_id"], stage.queries["text"], strict=True):
-            read = {name: grade_by_reading(asked, t) for name, t in texts(stage).items()}
-            assert {name: grade for name, grade in read.items() if grade} == stage.qrels[query]
+        for query, question in zip(stage.queries["query_id"], stage.queries["text"], strict=True):
+            grades = {name: grade_by_reading(question, t) for name, t in texts(stage).items()}
+            assert {name: grade for name, grade in grades.items() if grade} == stage.qrels[query]
 
 
 def test_collections_that_are_not_shipped_say_which_are():

@@ -52,7 +52,7 @@ def test_fingerprint_sees_every_part_and_neither_names_nor_order():
         dataset(qrels={"p": {"a": 1, "b": 1}, "q": {"b": 2}}),
         dataset(candidates={"p": ["a"], "q": ["b"]}),
     ]
-    assert len({other.fingerprint for other in (base, *others)}) == len(others) + 1
+    assert len({variant.fingerprint for variant in (base, *others)}) == len(others) + 1
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,8 @@ def test_parts_that_do_not_fit_are_refused(changes, problem):
 @given(st.dictionaries(st.integers(0, 200), st.integers(0, 12), min_size=1), st.integers(0, 3))
 def test_halves_are_disjoint_complete_and_balanced(groups, seed):
     halves = halve(groups, seed)
-    dev, test = halves["dev"], halves["test"]
+    dev = halves["dev"]
+    test = halves["test"]
     assert sorted(dev + test) == sorted(groups)
     assert not {groups[q] for q in dev} & {groups[q] for q in test}
     largest = max(list(groups.values()).count(label) for label in groups.values())
@@ -88,18 +89,18 @@ def test_components_join_exactly_what_shares_documents(shared):
     reached = {query: {query} for query in shared}
     for _ in shared:
         for query, docs in shared.items():
-            for other in shared:
-                if docs & shared[other]:
-                    reached[query] |= reached[other]
+            for neighbour in shared:
+                if docs & shared[neighbour]:
+                    reached[query] |= reached[neighbour]
     for query in shared:
         assert {q for q in shared if labels[q] == labels[query]} == reached[query]
 
 
 def test_subset_keeps_what_belongs_to_its_queries():
-    whole = load("smoke")
-    part = whole.subset(["sq02", "sq01"], "two")
+    smoke = load("smoke")
+    part = smoke.subset(["sq02", "sq01"], "two")
     assert part.queries["query_id"].tolist() == ["sq01", "sq02"]
     assert set(part.qrels) == set(part.groups) == {"sq01", "sq02"}
-    assert part.qrels["sq01"] == whole.qrels["sq01"]
+    assert part.qrels["sq01"] == smoke.qrels["sq01"]
     assert (part.name, part.candidates) == ("smoke_two", None)
-    assert part.documents is whole.documents
+    assert part.documents is smoke.documents

@@ -5,27 +5,37 @@ from pathlib import PurePosixPath
 from typing import Annotated, Literal
 
 import pydantic
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, NonNegativeInt, StringConstraints
 
 from casebook import paths
 from casebook.credentials import holds_secret
 from casebook.errors import InputError
 from casebook.readers import read_yaml
 
-# Loaders that a card may name, by the kind of data that they give: functions of
-# casebook.data.claims for claims, of casebook.data.sets for all else.
-KINDS = {
-    "retrieval": "beir beir_halves consumer_contracts irled licence_notices pdpabench privacy_qa",
-    "claims": "climate_fever feverous_s own_claims",
-    "annotations": "decompositions fact_cases fact_sheets",
-    "ratings": "vader",
-    "votes": "pdpabench_votes",
+# Loaders that a card may name, and the kind of data that each gives. Loaders of claims are
+# functions of casebook.data.claims, all others of casebook.data.sets.
+KIND_OF_LOADER = {
+    "beir": "retrieval",
+    "beir_halves": "retrieval",
+    "consumer_contracts": "retrieval",
+    "irled": "retrieval",
+    "licence_notices": "retrieval",
+    "pdpabench": "retrieval",
+    "privacy_qa": "retrieval",
+    "climate_fever": "claims",
+    "feverous_s": "claims",
+    "own_claims": "claims",
+    "decompositions": "annotations",
+    "fact_cases": "annotations",
+    "fact_sheets": "annotations",
+    "vader": "ratings",
+    "pdpabench_votes": "votes",
 }
-LOADERS = {loader: kind for kind, loaders in KINDS.items() for loader in loaders.split()}
+# Beginnings of SPDX names of licences under which a report may show whole texts.
+OPEN_LICENCES = ("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-")
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Count = Annotated[int, Field(ge=0)]
+CardText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 def _inside(path):
@@ -46,18 +56,18 @@ class _Strict(pydantic.BaseModel):
 class Licence(_Strict):
     """Licence of the data themselves, not of the package that carries them."""
 
-    name: Text
-    spdx: Text | None = None
+    name: CardText
+    spdx: CardText | None = None
     non_commercial: bool
-    url: Text | None = None
-    notes: Text | None = None
+    url: CardText | None = None
+    notes: CardText | None = None
 
 
 class FileSpec(_Strict):
-    """Identity of one file: its SHA-256 and, for a quick check, its size."""
+    """Identity of one file: its SHA-256 and, for readers of the card, its size."""
 
     sha256: Sha256 | None = None
-    bytes: Count | None = None
+    bytes: NonNegativeInt | None = None
 
 
 class Source(_Strict):
@@ -73,7 +83,8 @@ class Source(_Strict):
 
     @pydantic.model_validator(mode="after")
     def _exactly_one(self):
-        if sum(map(bool, (self.shipped, self.mirror, self.wheel, self.url))) != 1:
+        places = [self.shipped, self.mirror, self.wheel, self.url]
+        if sum(map(bool, places)) != 1:
             raise ValueError("give exactly one of shipped, mirror, wheel, url")
         if holds_secret(self.url):
             raise ValueError(
@@ -91,66 +102,78 @@ class Source(_Strict):
     def __str__(self):
         if self.wheel:
             return f"package {self.wheel}"
-        return self.url or (f"mirror/{self.mirror}" if self.mirror else "the project")
+        if self.url:
+            return self.url
+        if self.mirror:
+            return f"mirror/{self.mirror}"
+        return "the project"
 
 
 class Split(_Strict):
     """Counts that a split must have."""
 
-    documents: Count
-    queries: Count
-    judgements: Count
-    note: Text | None = None
+    documents: NonNegativeInt
+    queries: NonNegativeInt
+    judgements: NonNegativeInt
+    note: CardText | None = None
 
 
 class Card(_Strict):
     """Everything that is known about a data set before it is read."""
 
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_]*$")]
-    title: Text
-    description: Text
+    title: CardText
+    description: CardText
     licence: Licence
-    citation: Text
-    loader: Literal[tuple(LOADERS)]  # a card names none by its path
+    citation: CardText
+    loader: Literal[tuple(KIND_OF_LOADER)]  # a card names none by its path
     sources: Annotated[list[Source], Field(min_length=1)]
     files: Annotated[dict[RelativePath, FileSpec], Field(min_length=1)]
     fingerprint: Sha256 | None = None
-    counts: dict[str, Count] = {}
+    counts: dict[str, NonNegativeInt] = {}
     splits: Annotated[dict[str, Split], Field(min_length=1)]
     default_split: str
-    caveats: list[Text] = []
+    caveats: list[CardText] = []
 
     @pydantic.model_validator(mode="after")
     def _consistent(self):
         if self.default_split not in self.splits:
             raise ValueError(f"default_split {self.default_split!r} is not a split")
-        named = {n for s in self.sources for n in (*s.rename, *s.files)}
-        if named - set(self.files):
-            raise ValueError(f"sources name {sorted(named - set(self.files))}: no file")
-        if not self.fingerprint and any(not f.sha256 for f in self.files.values()):
+        files_of_sources = set()
+        for source in self.sources:
+            files_of_sources.update(source.rename, source.files)
+        unlisted = files_of_sources - set(self.files)
+        if unlisted:
+            raise ValueError(f"sources name {sorted(unlisted)}: no file")
+        if not self.fingerprint and not all(file.sha256 for file in self.files.values()):
             raise ValueError("a file without sha256 needs the card's fingerprint")
         return self
 
     @property
     def kind(self):
         """Kind of data that the loader gives, such as ``retrieval`` or ``votes``."""
-        return LOADERS[self.loader]
+        return KIND_OF_LOADER[self.loader]
 
     @property
     def file_sets(self):
         """Sets of files of which each is the whole data set."""
-        return list(dict.fromkeys(tuple(s.files or self.files) for s in self.sources))
+        return list(dict.fromkeys(tuple(self.files_of(source)) for source in self.sources))
+
+    def files_of(self, source):
+        """Names of the files that a source has: all of the card's, if it names none."""
+        return source.files or list(self.files)
 
     def name_of(self, split):
         """Name of a split: the key alone if it is the default one."""
         return self.key if split == self.default_split else f"{self.key}_{split}"
 
-    def expect(self, **found):
-        """Compare counts found with the counts of the card."""
-        for name, number in found.items():
-            if self.counts.get(name) != number:
+    def expect(self, counts):
+        """Refuse files whose counts, {name: number}, are not those of the card."""
+        for name, number in counts.items():
+            expected = self.counts.get(name)
+            if number != expected:
                 raise InputError(
-                    f"{self.key}: expected {self.counts.get(name)} {name}, found "
+                    f"{self.key}: expected {expected} {name}, found "
                     f"{number}: the files are not the ones of the card"
                 )
 
@@ -170,9 +193,9 @@ def first_problem(error):
     """First wrong field of what pydantic refused, in words; any other error as it is."""
     if not isinstance(error, pydantic.ValidationError):
         return str(error)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"field {where}: {first['msg']}" if where else first["msg"]
+    problem = error.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"field {where}: {problem['msg']}" if where else problem["msg"]
 
 
 _load_once = cache(load_card)
@@ -185,8 +208,13 @@ def cards():
 
 def card_of(dataset):
     """Card of a data set or of a part of one (``key_split``, ``key.system``), or None."""
-    known = [k for k in cards() if dataset == k or dataset.startswith((f"{k}_", f"{k}."))]
-    return cards()[max(known, key=len)] if known else None
+    all_cards = cards()
+    keys = [
+        key for key in all_cards if dataset == key or dataset.startswith((f"{key}_", f"{key}."))
+    ]
+    if not keys:
+        return None
+    return all_cards[max(keys, key=len)]
 
 
 def may_show(card):
@@ -197,8 +225,9 @@ def may_show(card):
     spdx = (card.licence.spdx if card else None) or ""
     if spdx.startswith("CC-BY-NC"):
         return frozenset({"items"})
-    free = spdx.startswith(("MIT", "Apache-2.0", "BSD-", "CC0-", "CC-BY-3", "CC-BY-4", "CC-BY-SA-"))
-    return frozenset({"items", "documents"} if free and not card.licence.non_commercial else ())
+    if spdx.startswith(OPEN_LICENCES) and not card.licence.non_commercial:
+        return frozenset({"items", "documents"})
+    return frozenset()
 
 
 def as_markdown(card):
@@ -213,16 +242,8 @@ def as_markdown(card):
     if licence.notes:
         lines.append(f"- About the licence: {_one_line(licence.notes)}")
     lines.append(f"- Citation: {_one_line(card.citation)}\n\n## Splits\n")
-    lines.append("| split | documents | queries | judgements |\n|---|---:|---:|---:|")
-    notes = []
-    for name, split in card.splits.items():
-        shown = f"{name} (default)" if name == card.default_split else name
-        lines.append(
-            f"| {shown} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |"
-        )
-        if split.note:
-            notes.append(f"- `{name}`: {_one_line(split.note)}")
-    lines += ["", *notes, "\n## Files\n"]
+    lines += _splits_as_markdown(card)
+    lines.append("\n## Files\n")
     for name, file in card.files.items():
         identity = f"sha256 `{file.sha256}`" if file.sha256 else "identified by its content"
         lines.append(f"- `{name}`: {identity}")
@@ -230,8 +251,23 @@ def as_markdown(card):
         lines.append(f"- content of these files: sha256 `{card.fingerprint}`")
     lines.append(f"\nSources, in this order: {', '.join(map(str, card.sources))}.")
     if card.caveats:
-        lines += ["\n## Limits\n", *(f"- {_one_line(caveat)}" for caveat in card.caveats)]
+        lines.append("\n## Limits\n")
+        lines += [f"- {_one_line(caveat)}" for caveat in card.caveats]
     return "\n".join(lines) + "\n"
+
+
+def _splits_as_markdown(card):
+    """Lines of the table of splits, and of the notes on them."""
+    lines = ["| split | documents | queries | judgements |\n|---|---:|---:|---:|"]
+    notes = [""]
+    for name, split in card.splits.items():
+        title = f"{name} (default)" if name == card.default_split else name
+        lines.append(
+            f"| {title} | {split.documents:,} | {split.queries:,} | {split.judgements:,} |"
+        )
+        if split.note:
+            notes.append(f"- `{name}`: {_one_line(split.note)}")
+    return lines + notes
 
 
 def _one_line(text):

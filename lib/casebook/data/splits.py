@@ -16,30 +16,28 @@ import pandas as pd
 
 from casebook.errors import InputError
 
-VOTES = [
+VOTE_SCORE_COLUMNS = ["factuality_s1", "usefulness_s1", "factuality_s2", "usefulness_s2"]
+VOTE_COLUMNS = [
     "rater",
     "row",
     "item",
     "rag_side",
     "preferred",
-    "factuality_s1",
-    "usefulness_s1",
-    "factuality_s2",
-    "usefulness_s2",
+    *VOTE_SCORE_COLUMNS,
 ]
 
 
 class DataSplit:
     """What every split has beside its data."""
 
-    whole = "all"  # split whose name is the key alone where there is no card
+    default_split = "all"  # split whose name is the key alone where there is no card
 
     @property
     def name(self):
         """Key and split in one name: the key alone for the card's default split."""
         if self.card:
             return self.card.name_of(self.split)
-        return self.key if self.split == self.whole else f"{self.key}_{self.split}"
+        return self.key if self.split == self.default_split else f"{self.key}_{self.split}"
 
     @cached_property
     def fingerprint(self):
@@ -60,27 +58,26 @@ class RetrievalDataset(DataSplit):
     queries: pd.DataFrame  # query_id, text and the collection's own columns
     qrels: dict  # {query: {document: grade}}
     card: object = field(default=None, repr=False)
-    candidates: dict | None = field(
-        default=None, repr=False
-    )  # documents that may be ranked, by query
-    groups: dict | None = field(
-        default=None, repr=False
-    )  # label that dependent queries share, by query
-    lacking: frozenset = field(
-        default=frozenset(), repr=False
-    )  # judged documents that are not here
-    unasked: dict = field(default_factory=dict, repr=False)  # judgements of queries without a text
-    cluster: str = field(default="groups", repr=False)  # what a group is, for readers: "contracts"
+    # By query: documents that may be ranked.
+    candidates: dict | None = field(default=None, repr=False)
+    # By query: label that dependent queries share.
+    groups: dict | None = field(default=None, repr=False)
+    # Judged documents that are not here.
+    lacking: frozenset = field(default=frozenset(), repr=False)
+    # Number of judgements of each query without a text.
+    unasked: dict = field(default_factory=dict, repr=False)
+    # What a group is, for readers: "contracts".
+    cluster: str = field(default="groups", repr=False)
 
-    whole = "test"
+    default_split = "test"
 
     def __post_init__(self):
         documents = _unique_ids(self.documents, "doc_id", self.key)
         queries = _unique_ids(self.queries, "query_id", self.key)
         for mapping in (self.qrels, self.candidates or {}, self.groups or {}):
             _refuse_unknown(mapping, queries, "query", self.key)
-        for judged in self.qrels.values():
-            _refuse_unknown(judged, documents | self.lacking, "document", self.key)
+        for grades in self.qrels.values():
+            _refuse_unknown(grades, documents | self.lacking, "document", self.key)
         for ranked in (self.candidates or {}).values():
             _refuse_unknown(ranked, documents, "document", self.key)
 
@@ -88,38 +85,39 @@ class RetrievalDataset(DataSplit):
         """Some of the queries, with what belongs to them."""
         chosen = set(query_ids)
 
-        def only(table):
-            return table and {query: row for query, row in table.items() if query in chosen}
+        def of_chosen(mapping):
+            return mapping and {query: value for query, value in mapping.items() if query in chosen}
 
+        documents = {document for query in chosen for document in self.qrels.get(query, ())}
         return replace(
             self,
             split=split,
             queries=self.queries[self.queries["query_id"].isin(chosen)].reset_index(drop=True),
-            qrels=only(self.qrels),
-            candidates=only(self.candidates),
-            groups=only(self.groups),
-            lacking=self.lacking & {d for q in chosen for d in self.qrels.get(q, ())},
+            qrels=of_chosen(self.qrels),
+            candidates=of_chosen(self.candidates),
+            groups=of_chosen(self.groups),
+            lacking=self.lacking & documents,
         )
 
     @property
     def counts(self):
         """Numbers of documents, queries and judgements."""
-        judgements = sum(len(judged) for judged in self.qrels.values())
         return {
             "documents": len(self.documents),
             "queries": len(self.queries),
-            "judgements": judgements,
+            "judgements": sum(map(len, self.qrels.values())),
         }
 
     @property
     def missing(self):
         """What the files lack or hold twice, with counts, in words; empty if nothing."""
-        about = sum(d in self.lacking for row in self.qrels.values() for d in row)
+        documents = [document for grades in self.qrels.values() for document in grades]
+        about_lacking = sum(document in self.lacking for document in documents)
+        total = len(documents)
         parts = []
-        if about:
-            total = self.counts["judgements"]
+        if about_lacking:
             parts.append(
-                f"{about} of {total} judgements ({about / total:.1%}) name "
+                f"{about_lacking} of {total} judgements ({about_lacking / total:.1%}) name "
                 f"{len(self.lacking)} document(s) that the collection lacks, "
                 "which count as not found"
             )
@@ -128,7 +126,8 @@ class RetrievalDataset(DataSplit):
             parts.append(
                 f"{count} judgements of {len(self.unasked)} query id(s) without a text are left out"
             )
-        if copies := self.documents.attrs.get("copies"):
+        copies = self.documents.attrs.get("copies")
+        if copies:
             parts.append(f"{len(copies)} document(s) stand twice, and are read once")
         return "; ".join(parts)
 
@@ -154,10 +153,8 @@ class StudySet(DataSplit):
     content: list = field(repr=False)  # what the fingerprint is taken of
     card: object = field(default=None, repr=False)
     records: pd.DataFrame | None = None  # annotated, one a row
-    ratings: pd.DataFrame | None = (
-        None  # items in rows, raters in columns, NaN where there is no rating
-    )
-    votes: pd.DataFrame | None = None  # VOTES and comment, one row a vote
+    ratings: pd.DataFrame | None = None  # items in rows, raters in columns, NaN for no rating
+    votes: pd.DataFrame | None = None  # VOTE_COLUMNS and comment, one row a vote
     items: pd.DataFrame | None = None  # what was rated, or item, prompt, rag and base
 
     def _content(self):
@@ -184,33 +181,31 @@ def largest_first(groups, seed):
     return [members[label] for label in sorted(members, key=order)]
 
 
-def connected_components(judged):
+def connected_components(qrels):
     """Label queries as ``g1``, ``g2``, ...: two that share a document have one label."""
     from scipy.sparse import coo_array, csgraph
 
-    links = pd.Series(judged).map(list).explode().dropna()
-    queries = pd.Index(judged).get_indexer(links.index)
-    documents = len(judged) + pd.factorize(links)[0]
-    nodes = len(judged) + len(links)
+    links = pd.Series(qrels).map(list).explode().dropna()
+    queries = pd.Index(qrels).get_indexer(links.index)
+    documents = len(qrels) + pd.factorize(links)[0]
+    nodes = len(qrels) + len(links)
     graph = coo_array((np.ones(len(links)), (queries, documents)), shape=(nodes, nodes))
-    labels = csgraph.connected_components(graph, directed=False)[1][: len(judged)]
-    return {
-        query: f"g{number + 1}"
-        for query, number in zip(judged, pd.factorize(labels)[0], strict=True)
-    }
+    _, components = csgraph.connected_components(graph, directed=False)
+    numbers, _ = pd.factorize(components[: len(qrels)])
+    return {query: f"g{number + 1}" for query, number in zip(qrels, numbers, strict=True)}
 
 
 def _unique_ids(frame, column, key):
     for value, n in Counter(frame[column].tolist()).items():
-        if n > 1 or not isinstance(value, str):
-            raise InputError(
-                f"{key}: {column} {value!r} {'occurs more than once' if n > 1 else 'is not text'}"
-            )
+        if n > 1:
+            raise InputError(f"{key}: {column} {value!r} occurs more than once")
+        if not isinstance(value, str):
+            raise InputError(f"{key}: {column} {value!r} is not text")
     return set(frame[column])
 
 
-def _refuse_unknown(ids, known, kind, key):
-    unknown = [value for value in ids if value not in known]
+def _refuse_unknown(ids, existing, kind, key):
+    unknown = [value for value in ids if value not in existing]
     if unknown:
         raise InputError(
             f"{key}: the judgements name {len(unknown)} unknown {kind} id(s), "
