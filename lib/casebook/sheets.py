@@ -74,14 +74,12 @@ def read_book(path):
             f"{path}: is empty, or no form: {len(content):,} bytes of at most {MOST_FILE:,}"
         )
     if kind == ".csv":
-        rows = csv_rows(path, _utf8(path, content), ",;")
-        cells = (
-            (number, [from_csv(cell) or None for cell in row])
-            for number, (_, row) in enumerate(rows, start=1)
-        )
-        return Book(path, (_sheet(path.name, _filled(path, path.name, cells)),))
+        lines = csv_rows(path, _utf8(path, content), ",;")
+        rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
+        return Book(path, (_sheet(path, path.name, rows),))
     try:
-        return Book(path, *_workbook(path, content))
+        remarks = _check_archive(path, content)
+        return Book(path, tuple(_workbook_sheets(path, content)), remarks)
     except InputError:
         raise
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
@@ -102,60 +100,38 @@ def _utf8(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
 
 
-def _filled(path, name, numbered):
-    """Rows of cells by number, empty ones left out."""
-    rows = {}
-    for number, cells in numbered:
+def _sheet(path, name, rows, hidden=False):
+    """Sheet of rows of cells, without the empty ones; refused as soon as it is too large."""
+    filled_rows = {}
+    for number, cells in enumerate(rows, start=1):
         if any(cell is not None for cell in cells):
-            rows[number] = cells
-            if len(rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
+            filled_rows[number] = cells
+            if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
                 raise InputError(f"{path}: sheet {name!r} has more than {most}: this is no form")
-    return rows
-
-
-def _sheet(name, rows, hidden=False):
-    if not rows:
+    if not filled_rows:
         return Sheet(name, 0, pd.DataFrame(), hidden)
-    cells = np.full((len(rows), max(map(len, rows.values()))), None, dtype=object)
-    for place, row in enumerate(rows.values()):
-        cells[place, : len(row)] = row
-    names = ["" if cell is None else str(cell).strip() for cell in cells[0]]
-    head, *numbers = rows
-    return Sheet(name, head, pd.DataFrame(cells[1:], numbers, names, dtype=object), hidden)
+    width = max(map(len, filled_rows.values()))
+    cells = [row + [None] * (width - len(row)) for row in filled_rows.values()]
+    table = pd.DataFrame(cells, list(filled_rows), dtype=object)
+    head = table.index[0]
+    names = ["" if cell is None else str(cell).strip() for cell in table.loc[head]]
+    return Sheet(name, int(head), table.drop(head).set_axis(names, axis=1), hidden)
 
 
-def _workbook(path, content):
-    """Sheets and remarks of a workbook."""
+def _workbook_sheets(path, content):
+    """Read the sheets of a workbook twice: for its formulas, and for the values stored of them."""
     from openpyxl import load_workbook
 
-    def read(stored):
-        book = load_workbook(
-            io.BytesIO(content), read_only=True, data_only=stored, keep_links=False
-        )
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # its declared size is only a claim, and may be a million rows
-            numbered = (
-                (n, [_xlsx_cell(cell) for cell in row])
-                for n, row in enumerate(sheet.iter_rows(), start=1)
-            )
-            yield sheet, _filled(path, sheet.title, numbered)
-
-    remarks = _check_archive(path, content)
-    sheets = list(read(stored=False))
-    if any(
-        isinstance(cell, Formula) for _, rows in sheets for row in rows.values() for cell in row
-    ):
-        for (_, rows), (_, values) in zip(sheets, read(stored=True), strict=True):
-            for number, row in rows.items():
-                stored = values.get(number, [None] * len(row))
-                rows[number] = [
-                    Formula(cell.text, value) if isinstance(cell, Formula) else cell
-                    for cell, value in zip(row, stored, strict=True)
-                ]
-    return tuple(
-        _sheet(sheet.title, rows, sheet.sheet_state != "visible") for sheet, rows in sheets
-    ), remarks
+    book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
+    values = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    for sheet, stored in zip(book.worksheets, values.worksheets, strict=True):
+        # The declared size of a sheet is only a claim, and may be a million rows.
+        sheet.reset_dimensions()
+        stored.reset_dimensions()
+        pairs = zip(sheet.iter_rows(), stored.iter_rows(values_only=True), strict=True)
+        rows = (list(map(_xlsx_cell, cells, stored_cells)) for cells, stored_cells in pairs)
+        yield _sheet(path, sheet.title, rows, hidden=sheet.sheet_state != "visible")
 
 
 def _check_archive(path, content):
@@ -179,10 +155,14 @@ def _check_archive(path, content):
     )
 
 
-def _xlsx_cell(cell):
+def _xlsx_cell(cell, stored):
+    """Value of a cell; of a formula, its text and the value that was stored."""
+    value = stored
+    if isinstance(value, str):
+        value = from_workbook(value) or None
     if cell.data_type == "f":  # of an array, openpyxl gives an object with its text
-        return Formula(str(getattr(cell.value, "text", cell.value)))
-    return (from_workbook(cell.value) or None) if isinstance(cell.value, str) else cell.value
+        return Formula(str(getattr(cell.value, "text", cell.value)), value)
+    return value
 
 
 def value_of(path, sheet, row, column, cell):
