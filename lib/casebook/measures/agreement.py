@@ -1029,7 +1029,8 @@ def from_table(table, categories=None):
         raise InputError("a contingency table must be square and hold whole numbers of items")
     if (cells > MOST_TABLE_ITEMS).any() or cells.sum() > MOST_TABLE_ITEMS:
         raise InputError(
-            f"a contingency table holds at most {MOST_TABLE_ITEMS:,} items: analyse a sample of them"
+            f"a contingency table holds at most {MOST_TABLE_ITEMS:,} items: "
+            "analyse a sample of them"
         )
     codes = np.repeat(np.argwhere(np.ones_like(cells)), cells.ravel().astype(int), axis=0)
     return RatingPanel(
