@@ -66,7 +66,7 @@ def start_project(folder, title, author, licence=None):
 CARDS_README = (
     "# Data cards\n\nA file `KEY.yml` says where the data set `data/KEY` comes from, under which "
     "licence, and what it cannot show.\nCasebook's own cards are examples: "
-    "`casebook data show smoke`.\n"
+    "`casebook data card smoke`.\n"
 )
 
 
