@@ -59,8 +59,7 @@ def score(
     seed: Seed = 0,
     as_json: Json = False,
 ):
-    """Score predictions joined by id:
-    original and standard definitions, with intervals and baselines.
+    """Score predictions joined by id: original and standard definitions, intervals, baselines.
 
     Example: casebook factcheck score gold.jsonl predictions.csv --nei negative --json
     """
@@ -265,8 +264,7 @@ def ablate(
     decomposition: Decomposition = "rules",
     gate: Gate = "low",
 ):
-    """Measure what each part of the pipeline is worth:
-    16 combinations and the nine original configurations.
+    """Measure the worth of each part: 16 combinations and the nine original configurations.
 
     Exit 3 if some claims could not be checked: they count as wrong.
 
