@@ -1,12 +1,15 @@
 """A project of one's own: what `casebook init` writes into an empty folder."""
 
+import json
 import shutil
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from string import Template
 
 import yaml
 
 from casebook import __version__
+from casebook.credentials import without_secrets
 from casebook.errors import InputError
 from casebook.files import write_text
 from casebook.paths import DATA, SHIPPED
@@ -44,16 +47,14 @@ def start_project(folder, title, author, licence=None):
         "author": author,
         "year": today.year,
         "date": today.isoformat(),
-        "version": __version__,
+        "licence": f"license: {_quoted(licence)}\n" if licence else "",
+        "requirement": _requirement(),
     }
     in_yaml = values | {name: _quoted(values[name]) for name in ("title", "author")}
     for source, place in PLACES.items():
         template = Template((STARTER / source).read_text(encoding="utf-8"))
         text = template.safe_substitute(in_yaml if place.endswith(_YAML) else values)
         write_text(folder / place, text)
-    if licence:
-        citation = folder / "CITATION.cff"
-        write_text(citation, f"{citation.read_text(encoding='utf-8')}license: {_quoted(licence)}\n")
     for path in sorted((SHIPPED / "notebooks").glob("[0-9]*_*.ipynb")):
         shutil.copyfile(path, folder / "notebooks" / path.name)
     shutil.copytree(DATA / "smoke", folder / "data" / "example")
@@ -63,11 +64,31 @@ def start_project(folder, title, author, licence=None):
     return folder
 
 
+UNKNOWN_ORIGIN = (
+    "# The public index has another package called casebook. "
+    "Name ours by its repository or wheel:\n"
+    f"# casebook @ git+https://ADDRESS  (made with version {__version__})"
+)
 CARDS_README = (
     "# Data cards\n\nA file `KEY.yml` says where the data set `data/KEY` comes from, under which "
     "licence, and what it cannot show.\nCasebook's own cards are examples: "
     "`casebook data card smoke`.\n"
 )
+
+
+def _requirement():
+    """Name the package by where pip had it from; the public index has another one of this name."""
+    try:
+        origin = json.loads(distribution("casebook").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:  # run from its sources
+        origin = {}
+    address = without_secrets(origin.get("url", ""))
+    if not address.startswith(("https://", "http://", "ssh://")):
+        return UNKNOWN_ORIGIN
+    version_control = origin.get("vcs_info")
+    if version_control:
+        address = f"{version_control['vcs']}+{address}@{version_control['commit_id']}"
+    return f"casebook @ {address}"
 
 
 def _quoted(text):

@@ -11,10 +11,12 @@ import sysconfig
 import venv
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_tutorials import BLOCKS, as_shown
 
+from casebook import project
 from casebook.paths import FOLDER_VARIABLES, ROOT
 
 pytestmark = pytest.mark.slow
@@ -47,14 +49,9 @@ def installed(wheel, tmp_path_factory):
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
 
     def run(place, *words):
-        words = [str(word) for word in words]
-        program, *arguments = words
-        if program == "casebook":
-            program = folder / "bin" / "casebook"
-        else:
-            program, arguments = folder / "bin" / "python", words[1:]
+        program, *arguments = map(str, words)
         return subprocess.run(
-            [program, *arguments],
+            [folder / "bin" / program, *arguments],
             cwd=place,
             env=environment,
             capture_output=True,
@@ -109,6 +106,7 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     assert "example" in numbers["retrieval_ablation"] and "smoke" not in str(numbers)
     site_folder = book / "_build" / "report" / "html"
     front = (site_folder / "index.html").read_text()
+    assert "another package called casebook" in (book / "requirements.txt").read_text()
     assert "A. B: C" in front and "Our: " in front and "COUNTERCASE" not in front
     assert str(tmp_path) not in front
     chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
@@ -155,6 +153,33 @@ def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
         output = " ".join(done.stdout.split())
         assert re.search(as_shown(shown), output), f"{code}\n{output}\n{done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("origin", "requirement"),
+    [
+        (
+            {"url": "https://host/a.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "casebook @ git+https://host/a.git@abc",
+        ),
+        ({"url": "https://host/casebook.whl"}, "casebook @ https://host/casebook.whl"),
+        (
+            {"url": "https://me:secret@host/casebook.whl"},
+            "casebook @ https://***@host/casebook.whl",
+        ),
+        ({"url": "file:///home/me/casebook.whl"}, "# The public index has another package"),
+        (None, "# The public index has another package"),
+    ],
+)
+def test_a_book_names_the_package_by_where_it_came_from(tmp_path, monkeypatch, origin, requirement):
+    text = json.dumps(origin) if origin else None
+    stand_in = SimpleNamespace(read_text=lambda name: text)
+    monkeypatch.setattr(project, "distribution", lambda name: stand_in)
+    project.start_project(tmp_path / "book", "A", "B")
+    lines = (tmp_path / "book" / "requirements.txt").read_text().splitlines()
+    assert lines[0].startswith(requirement)
+    assert not any(line.startswith("casebook==") for line in lines)
+    assert "secret" not in "".join(lines) and "/home/me" not in "".join(lines)
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(installed, tmp_path):
