@@ -76,10 +76,10 @@ def read_book(path):
     if kind == ".csv":
         lines = csv_rows(path, _utf8(path, content), ",;")
         rows = ([from_csv(cell) or None for cell in cells] for _, cells in lines)
-        return Book(path, (_sheet(path, path.name, rows),))
+        return Book(path, (_sheet(path.name, _filled_rows(path, path.name, rows)),))
     try:
         remarks = _check_archive(path, content)
-        return Book(path, tuple(_workbook_sheets(path, content)), remarks)
+        return Book(path, _workbook_sheets(path, content), remarks)
     except InputError:
         raise
     except Exception as error:  # zipfile and openpyxl raise many kinds on damaged files
@@ -100,8 +100,8 @@ def _utf8(path, content):
         raise InputError(f"{path}: is not UTF-8; save it as 'CSV UTF-8'") from error
 
 
-def _sheet(path, name, rows, hidden=False):
-    """Sheet of rows of cells, without the empty ones; refused as soon as it is too large."""
+def _filled_rows(path, name, rows):
+    """Rows of cells by number, without the empty ones; refused as soon as they are too many."""
     filled_rows = {}
     for number, cells in enumerate(rows, start=1):
         if any(cell is not None for cell in cells):
@@ -109,6 +109,10 @@ def _sheet(path, name, rows, hidden=False):
             if len(filled_rows) > MOST_ROWS or len(cells) > MOST_COLUMNS:
                 most = f"{MOST_ROWS:,} rows or {MOST_COLUMNS} columns"
                 raise InputError(f"{path}: sheet {name!r} has more than {most}: this is no form")
+    return filled_rows
+
+
+def _sheet(name, filled_rows, hidden=False):
     if not filled_rows:
         return Sheet(name, 0, pd.DataFrame(), hidden)
     width = max(map(len, filled_rows.values()))
@@ -120,18 +124,39 @@ def _sheet(path, name, rows, hidden=False):
 
 
 def _workbook_sheets(path, content):
-    """Read the sheets of a workbook twice: for its formulas, and for the values stored of them."""
+    """Sheets of a workbook; only where a cell is a formula are stored values read too."""
+    worksheets = list(_worksheets(path, content))
+    if any(_holds_formula(rows) for _, rows in worksheets):
+        stored_values = _worksheets(path, content, stored_values=True)
+        for (_, rows), (_, values) in zip(worksheets, stored_values, strict=True):
+            for number, cells in rows.items():
+                stored = values.get(number, [None] * len(cells))
+                rows[number] = [
+                    Formula(cell.text, value) if isinstance(cell, Formula) else cell
+                    for cell, value in zip(cells, stored, strict=True)
+                ]
+    sheets = []
+    for worksheet, rows in worksheets:
+        sheets.append(_sheet(worksheet.title, rows, hidden=worksheet.sheet_state != "visible"))
+    return tuple(sheets)
+
+
+def _worksheets(path, content, stored_values=False):
+    """Give each worksheet with its rows: formulas as such, or the values stored of them."""
     from openpyxl import load_workbook
 
-    book = load_workbook(io.BytesIO(content), read_only=True, keep_links=False)
-    values = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-    for sheet, stored in zip(book.worksheets, values.worksheets, strict=True):
+    book = load_workbook(
+        io.BytesIO(content), read_only=True, data_only=stored_values, keep_links=False
+    )
+    for worksheet in book.worksheets:
         # The declared size of a sheet is only a claim, and may be a million rows.
-        sheet.reset_dimensions()
-        stored.reset_dimensions()
-        pairs = zip(sheet.iter_rows(), stored.iter_rows(values_only=True), strict=True)
-        rows = (list(map(_xlsx_cell, cells, stored_cells)) for cells, stored_cells in pairs)
-        yield _sheet(path, sheet.title, rows, hidden=sheet.sheet_state != "visible")
+        worksheet.reset_dimensions()
+        rows = (list(map(_xlsx_cell, cells)) for cells in worksheet.iter_rows())
+        yield worksheet, _filled_rows(path, worksheet.title, rows)
+
+
+def _holds_formula(rows):
+    return any(isinstance(cell, Formula) for cells in rows.values() for cell in cells)
 
 
 def _check_archive(path, content):
@@ -155,14 +180,12 @@ def _check_archive(path, content):
     )
 
 
-def _xlsx_cell(cell, stored):
-    """Value of a cell; of a formula, its text and the value that was stored."""
-    value = stored
-    if isinstance(value, str):
-        value = from_workbook(value) or None
+def _xlsx_cell(cell):
     if cell.data_type == "f":  # of an array, openpyxl gives an object with its text
-        return Formula(str(getattr(cell.value, "text", cell.value)), value)
-    return value
+        return Formula(str(getattr(cell.value, "text", cell.value)))
+    if isinstance(cell.value, str):
+        return from_workbook(cell.value) or None
+    return cell.value
 
 
 def value_of(path, sheet, row, column, cell):
