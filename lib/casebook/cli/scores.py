@@ -44,7 +44,7 @@ def evaluate(
     Example: casebook evaluate qrels.txt run.txt.gz -m nDCG@10 -m RR --json
     """
     from casebook.measures.ranking import evaluate
-    from casebook.stats.intervals import bootstrap_mean, bounds_text
+    from casebook.stats.intervals import bounds_text
 
     exclusive(context, "as_json", "per_query", but="--json, which holds each query")
     result = evaluate(
@@ -54,11 +54,10 @@ def evaluate(
         judged_only=judged_only,
         missing="skip" if skip_missing else "zero",
     )
-    frame = result.frame()
     measures = {}
     lines = []
     for name, mean in result.mean.items():
-        interval = bootstrap_mean(frame[name].to_numpy())
+        interval = result.interval(name)
         bounds = bounds_text(interval.low, interval.high, "z.4f")
         line = f"{name:12} {mean:z.4f}  {bounds}  n={interval.n}  {interval.reason or ''}"
         lines.append(line.rstrip())
@@ -74,7 +73,7 @@ def evaluate(
     texts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
     lines.append(f"queries: {', '.join(texts)}")
     values = {"measures": measures, "queries": counts, "per_query": result.per_query}
-    tables = [frame.reset_index()] if per_query else []
+    tables = [result.frame().reset_index()] if per_query else []
     show(values, as_json, lines, *tables)
 
 

@@ -73,13 +73,18 @@ class Evaluation:
     def __str__(self):
         n_queries = len(self.query_ids)
         lines = [f"{n_queries} queries; 95 % intervals, Student t and BCa, are over queries"]
+        means = self.mean
         for measure in self.measures:
-            line = f"{measure.name:12} {self.mean[measure.name]:z.4f}"
+            line = f"{measure.name:12} {means[measure.name]:z.4f}"
             if measure.aggregate == "mean":
-                interval = bootstrap_mean(self.values(measure.name))
+                interval = self.interval(measure.name)
                 line += f"  {bounds_text(interval.low, interval.high, 'z.4f')}"
             lines.append(line)
         return "\n".join(lines)
+
+    def interval(self, name):
+        """Interval of the mean of one measure, over queries."""
+        return bootstrap_mean(self.values(name))
 
     @property
     def names(self):
