@@ -190,3 +190,16 @@ def test_a_folder_that_is_not_empty_is_left_alone(installed, tmp_path):
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["a.txt"]
     done = installed(tmp_path, "casebook", "init", "new", "--title", " ")
     assert done.returncode == 1 and "--title" in done.stderr and not (tmp_path / "new").exists()
+
+
+def test_settings_of_a_book_complete_the_shipped_ones_at_any_depth(installed, tmp_path):
+    assert installed(tmp_path, "casebook", "init", "book").returncode == 0
+    configuration = tmp_path / "book" / "_config.yml"
+    text = configuration.read_text()
+    configuration.write_text(f"{text}  config:\n    html_show_sphinx: false\n")
+    code = (
+        "from casebook.book.front import configuration as c; s = c()['sphinx']; "
+        "print(s['config']['html_show_sphinx'], len(s['config']['extensions']), c()['title'])"
+    )
+    done = installed(tmp_path / "book", "python", "-c", code)
+    assert done.stdout.split() == ["False", "12", "Evidence"], done.stderr

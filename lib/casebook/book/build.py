@@ -143,7 +143,7 @@ _PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)#\s]+\.md)(?:#[^)\s]*)?\)
 
 def _unlink_absent_pages(book, toc):
     """Make links to shipped pages that a project's book leaves out plain text."""
-    in_book = set(re.findall(r"(?:root|file): (\S+)", yaml.safe_dump(toc)))
+    in_book = {toc["root"], *_files_of(toc)}
 
     def unlinked(text, folder):
         def link_or_text(match):
@@ -160,6 +160,15 @@ def _unlink_absent_pages(book, toc):
             if cell.cell_type == "markdown":
                 cell.source = unlinked(cell.source, path.parent)
         nbformat.write(notebook, path)
+
+
+def _files_of(entry):
+    """Give the pages of a table of contents, or of one entry of it, at any depth."""
+    if "file" in entry:
+        yield entry["file"]
+    for name in ("parts", "chapters", "sections"):
+        for child in entry.get(name, []):
+            yield from _files_of(child)
 
 
 def _contents(run, cells, has_comparison):

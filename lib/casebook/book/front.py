@@ -46,11 +46,17 @@ def completed(run, cells):
 def configuration():
     """Read the settings of the book: those of a project complete what is shipped."""
     settings = read_yaml(SHIPPED / CONFIGURATION, "configuration")
-    for name, value in read_yaml(ROOT / CONFIGURATION, "configuration").items():
-        if isinstance(value, dict):
-            value = settings.get(name, {}) | value
-        settings[name] = value
-    return settings
+    return _completed_by(settings, read_yaml(ROOT / CONFIGURATION, "configuration"))
+
+
+def _completed_by(settings, changes):
+    """Give settings with changes at any depth; a list is replaced as a whole."""
+    merged = dict(settings)
+    for name, value in changes.items():
+        if isinstance(value, dict) and isinstance(settings.get(name), dict):
+            value = _completed_by(settings[name], value)
+        merged[name] = value
+    return merged
 
 
 def citation():
