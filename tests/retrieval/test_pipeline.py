@@ -207,7 +207,7 @@ def test_cross_encoder_reads_the_nearest_passage(index, monkeypatch):
     seen = {}
 
     class Longest:
-        def __init__(self, name, texts):
+        def __init__(self, name, texts, settings):
             seen["name"], self.texts = name, texts
 
         def scores(self, queries, candidates):

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError, InputError
+from casebook.models.device import ModelSettings, check_device, model_settings
 from casebook.runs import record as records
 
 PATIENCE_VARIABLE = "CASEBOOK_WORKER_PATIENCE"
@@ -169,20 +170,21 @@ def _patience():
 
 @dataclass(frozen=True)
 class Expected:
-    """What workers must have: this version of the library, these pins, and a view of a file."""
+    """What workers must have: this library, these pins, the device, and a view of a file."""
 
     library: str
     lock: str | None
+    settings: ModelSettings
     shared_file: str | None = None
     content: str | None = None
 
     @classmethod
     def here(cls, shared_file=None):
         """Describe this process."""
-        versions = records.library_digest(), records.lock_digest()
+        common = records.library_digest(), records.lock_digest(), model_settings()
         if shared_file is None:
-            return cls(*versions)
-        return cls(*versions, str(shared_file), shared_file.read_text())
+            return cls(*common)
+        return cls(*common, str(shared_file), shared_file.read_text())
 
     def difference(self):
         """Say what a worker has that is not expected; runs on the worker."""
@@ -191,6 +193,10 @@ class Expected:
             faults.append("has another version of the library")
         if records.lock_digest() != self.lock:
             faults.append("has another requirements.lock")
+        try:
+            check_device(self.settings.device)
+        except InputError as error:
+            faults.append(f"cannot run models ({error})")
         if self.shared_file is not None:
             content = None
             with contextlib.suppress(OSError):

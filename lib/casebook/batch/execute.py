@@ -92,7 +92,7 @@ def _try_cell(planned, run, timeout, started, earlier_attempts):
     cell = planned.cell
     try:
         _remove_outputs(run, cell.name)
-        execute(cell, run, timeout)
+        execute(cell, run, timeout, planned.settings.environment())
         _write_record(planned, run, started, len(earlier_attempts) + 1)
     except NotebookFailed as error:
         return error
@@ -145,13 +145,16 @@ def _write_record(planned, run, started, attempts):
 # --- one notebook
 
 
-def execute(cell, run, timeout=None):
-    """Execute a cell's notebook; the output appears only if every cell of it succeeded."""
+def execute(cell, run, timeout=None, environment=()):
+    """Execute a cell's notebook; the output appears only if every cell of it succeeded.
+
+    ``environment`` holds variables that its kernel has besides those of this process.
+    """
     _set_environment()
     folder = run_dir(run) / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{cell.name}.partial.ipynb"
-    notebook = _papermill(cell, run, partial, timeout)
+    notebook = _papermill(cell, run, partial, timeout, environment)
     for part in notebook.cells:
         if part.cell_type == "code" and part.source and part.execution_count is None:
             raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
@@ -167,14 +170,14 @@ def _set_environment():
     os.environ.update(QUIET | os.environ)
 
 
-def _papermill(cell, run, partial, timeout):
+def _papermill(cell, run, partial, timeout, environment):
     """Give the executed notebook; ``partial`` holds how far it is."""
     import papermill
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
     progress = progress_path(run, cell.name)
     progress.parent.mkdir(exist_ok=True)
-    environment = {FILE_VARIABLE: str(progress), CALLER: str(Path.cwd())}
+    environment = {FILE_VARIABLE: str(progress), CALLER: str(Path.cwd()), **dict(environment)}
     try:
         with kernel.watched(timeout, environment) as watch:
             return papermill.execute_notebook(

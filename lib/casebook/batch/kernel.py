@@ -28,6 +28,8 @@ from casebook.paths import ROOT
 
 SHARED = ("pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "torch", "sentence_transformers")
 """What is imported before the first notebook of several starts; a single one imports its own."""
+MODEL_LIBRARIES = ("torch", "sentence_transformers")
+"""Not shared unless models run on the CPU: a fork of what has asked for a GPU cannot use it."""
 if sys.platform != "linux":  # elsewhere a fork of what has loaded the system's libraries may crash
     SHARED = ()
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from casebook.assistant import ANSWERED
@@ -23,6 +23,7 @@ from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
 from casebook.data.sources import reachable, status
 from casebook.errors import InputError
+from casebook.models.device import REFERENCE, ModelSettings, model_settings
 from casebook.paths import card_files, run_dir
 from casebook.plugins import is_plugin, source_of
 from casebook.runs import evidence
@@ -39,6 +40,7 @@ class Planned:
     status: str  # "run" (never done), "stale" (an input changed) or "cached"
     changed: tuple = ()
     note: str = ""  # for the user, on the cell's data
+    settings: ModelSettings = field(default_factory=ModelSettings)  # of models in its kernel
 
     @property
     def key(self):
@@ -48,10 +50,11 @@ class Planned:
 
 def plan(cells, run, force=False):
     """Decide for each cell whether it must run; faulty parameters, data or models are refused."""
+    settings = model_settings()
     for cell in cells:
         check_names(cell.source, {"run": run, "cell": cell.name, **cell.parameters})
     notes = {cell.name: check_cell(cell) for cell in cells}
-    common = common_inputs()
+    common = common_inputs() | settings.fingerprint
     # A grid names a cell after those it needs; what reads all others comes last.
     readers_of_all = [cell for cell in cells if EVERY in cell.needs]
     others = [cell for cell in cells if EVERY not in cell.needs]
@@ -65,7 +68,7 @@ def plan(cells, run, force=False):
         # What failed the last time left the same key, and no record to be read.
         again = force or any(item.status != "cached" for item in planned.values())
         planned[cell.name] = _planned(cell, run, inputs_of(cell, common, needed), again)
-    return [replace(planned[cell.name], note=notes[cell.name]) for cell in cells]
+    return [replace(planned[cell.name], note=notes[cell.name], settings=settings) for cell in cells]
 
 
 def _planned(cell, run, inputs, force):
@@ -93,7 +96,7 @@ def _finished_record(run, cell):
 
 def _changed(run, record, inputs, cell):
     """Name the inputs that are not those of the record, and the outputs that were altered."""
-    recorded = record.labels["Inputs"]
+    recorded = REFERENCE | record.labels["Inputs"]  # earlier versions had no other device
     changed = [name for name in inputs if recorded.get(name) != inputs[name]]
     altered = evidence.output_faults(record_path(run, cell).parent, record)
     return (*changed, *(name.removeprefix("../../") for name in altered))

@@ -41,7 +41,7 @@ def run_batch(
         write_planned(run, planned)
         try:
             if waiting:
-                with _workers(run, len(waiting), workers, scheduler) as cluster:
+                with _workers(run, list(waiting.values()), workers, scheduler) as cluster:
                     progress = Progress(run, waiting, report, show, cluster.slots)
                     execute = functools.partial(
                         _execute_on_worker,
@@ -71,7 +71,7 @@ def run_batch(
 
 
 @contextlib.contextmanager
-def _workers(run, n_cells, workers, scheduler):
+def _workers(run, waiting, workers, scheduler):
     """Open what executes the cells: threads with a kernel each, or a scheduler's workers."""
     with contextlib.ExitStack() as stack:
         if scheduler:
@@ -80,12 +80,20 @@ def _workers(run, n_cells, workers, scheduler):
             yield stack.enter_context(scheduler_workers(scheduler, shared_file))
             return
         os.environ.update(QUIET | os.environ)
-        modules = kernel.SHARED if n_cells > 2 else ()
-        nursery = stack.enter_context(kernel.batch_nursery(modules))
+        nursery = stack.enter_context(kernel.batch_nursery(_shared_modules(waiting)))
         nursery.start()
-        cluster = stack.enter_context(threads(min(workers, n_cells)))
+        cluster = stack.enter_context(threads(min(workers, len(waiting))))
         stack.callback(nursery.close)  # before the threads are waited for, which wait for kernels
         yield cluster
+
+
+def _shared_modules(waiting):
+    """Give what the kernels of the cells share; see `casebook.batch.kernel`."""
+    if len(waiting) <= 2:
+        return ()
+    if all(item.settings.device == "cpu" for item in waiting):
+        return kernel.SHARED
+    return tuple(name for name in kernel.SHARED if name not in kernel.MODEL_LIBRARIES)
 
 
 # --- the order of cells

@@ -16,10 +16,12 @@ from casebook.batch.parameters import defaults
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
+from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
 from casebook.runs.outputs import finished_cells, read_numbers
 from casebook.runs.record import digest
+from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup
 
 HASH_DIGITS = 12  # on a page; the record has them all
@@ -193,6 +195,9 @@ def command(record, run):
     for key, value in parameters.items():
         if key not in grid_parameters or grid_parameters[key] != value:
             words += ["-p", f"{key}={json.dumps(value)}"]
+    for option, value in model_settings_of(record.labels["Inputs"]).items():
+        if value != REFERENCE[option]:
+            words += [f"--{option}", value]
     return shlex.join([*words, "--force"])  # else an unchanged cell is not run
 
 

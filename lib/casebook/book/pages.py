@@ -32,6 +32,7 @@ from casebook.errors import InputError
 from casebook.models.encoders import PACKAGED, PACKAGED_SHA256
 from casebook.paths import CARDS, ROOT, SHIPPED, data_folder, notebook_files
 from casebook.runs.headlines import read_headlines
+from casebook.runs.registry import model_settings_of
 from casebook.tables import Markup, Table, to_html
 
 _PACKAGES = (
@@ -335,6 +336,7 @@ def _provenance_row(run, record, parameters, seconds):
         "Library": inputs["library"],
         "Lock": inputs["lock"],
         "Machine": " ".join(machine).strip(),
+        "Models on": ", ".join(model_settings_of(record.labels["Inputs"]).values()),
         "Linear algebra": environment.get("linear_algebra"),
         "Python": environment.get("python"),
         "Reproduce": Markup(f"<code>{html.escape(command(record, run))}</code>"),

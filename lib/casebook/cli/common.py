@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +56,23 @@ RunName = option(str, "Name of the run: results/<run>.", "--run")
 Workers = option(int, "Notebooks that run at a time on this machine.", min=1)
 Scheduler = option(str | None, "Dask scheduler, such as tls://host:8786.")
 Timeout = option(float | None, "Seconds that one notebook may take.", min=1)
+# How models run: `use_models`. Commands without these options read the environment alone.
+Device = option(
+    str | None,
+    "Where models run: auto, cpu, cuda, cuda:N or mps; else CASEBOOK_DEVICE, else cpu.",
+)
+Precision = option(
+    str | None,
+    "In which they compute: float32, bfloat16 or float16; else CASEBOOK_PRECISION, else float32.",
+)
+BatchSize = option(int | None, "Texts that they read at a time; else CASEBOOK_BATCH_SIZE.", min=1)
+
+
+def use_models(device, precision, batch_size):
+    """Set how this command, and the processes that it starts, run models; refuse what is absent."""
+    from casebook.models.device import model_settings
+
+    os.environ.update(model_settings(device, precision, batch_size).environment())
 
 
 def given(context, name):

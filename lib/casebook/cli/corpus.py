@@ -7,8 +7,11 @@ from pathlib import Path
 import typer
 
 from casebook.cli.common import (
+    BatchSize,
+    Device,
     Json,
     Out,
+    Precision,
     Scheduler,
     Workers,
     argument,
@@ -18,6 +21,7 @@ from casebook.cli.common import (
     exclusive,
     option,
     show,
+    use_models,
 )
 from casebook.files import refuse_overwriting
 
@@ -38,6 +42,9 @@ def encode(
     titles: option(bool, "Encode titles with the texts.") = True,
     workers: Workers = 1,
     scheduler: Scheduler = None,
+    device: Device = None,
+    precision: Precision = None,
+    batch_size: BatchSize = None,
     as_json: Json = False,
 ):
     """Encode the documents of a BEIR folder; finished shards are kept.
@@ -48,6 +55,7 @@ def encode(
     from casebook.retrieval.shards import ShardStore, encode_folder
 
     exclusive(context, "scheduler", "workers")
+    use_models(device, precision, batch_size)
     ShardStore(out)  # an address that is none is refused before anything is read
     if workers > 1:
         shards = math.ceil(len(read_collection(folder)) / shard_size)
@@ -68,6 +76,9 @@ def search(
     encoder: option(str | None, "Name of the encoder on this machine, if it differs.") = None,
     workers: Workers = 1,
     scheduler: Scheduler = None,
+    device: Device = None,
+    precision: Precision = None,
+    batch_size: BatchSize = None,
 ):
     """Search an encoded corpus exactly and write a TREC run for `casebook evaluate`.
 
@@ -77,6 +88,7 @@ def search(
     from casebook.trec import run_lines, write_run
 
     exclusive(context, "scheduler", "workers")
+    use_models(device, precision, batch_size)
     refuse_overwriting(out, queries, *ShardStore(corpus).files())
     if workers > 1:
         workers = min(workers, len(ShardStore(corpus).index()["shards"]))

@@ -11,7 +11,10 @@ from pathlib import Path
 import typer
 
 from casebook.cli.common import (
+    BatchSize,
+    Device,
     Json,
+    Precision,
     RunName,
     Scheduler,
     Timeout,
@@ -22,6 +25,7 @@ from casebook.cli.common import (
     option,
     say,
     show,
+    use_models,
     visible,
 )
 from casebook.errors import InputError
@@ -49,12 +53,16 @@ def report(
     timeout: Timeout = None,
     retries: Retries = 1,
     force: Force = False,
+    device: Device = None,
+    precision: Precision = None,
+    batch_size: BatchSize = None,
 ):
     """Download the data, run all configurations with a tag, then build the book.
 
     Example: casebook report --run mine --workers 2
     """
     exclusive(context, "scheduler", "workers")
+    use_models(device, precision, batch_size)
     _pull(grid, tag)
     planned = _plan(run, grid=grid, tag=tag, force=force)
     _execute(planned, run, workers=workers, scheduler=scheduler, timeout=timeout, retries=retries)
@@ -81,6 +89,9 @@ def run(
     timeout: Timeout = None,
     retries: Retries = 1,
     force: Force = False,
+    device: Device = None,
+    precision: Precision = None,
+    batch_size: BatchSize = None,
 ):
     """Run experiments; unchanged ones are skipped.
 
@@ -89,6 +100,7 @@ def run(
     exclusive(context, "scheduler", "workers")
     if experiments and all(name.endswith(".ipynb") for name in experiments):
         exclusive(context, "experiments", "tag", but="notebooks of your own")
+    use_models(device, precision, batch_size)
     planned = _plan(
         run,
         names=experiments or [],

@@ -316,9 +316,13 @@ def _compare_two(listing, pair, measure, top, force, as_json):
         raise InputError(f"{measure}: no comparison by query: {reason}") from None
     flips = comparison.pop("flips")
     value = comparison | {"incomparable": differ or bool(comparison["incomparable"])}
+    parameters = runs.registry.differing_parameters(candidate, reference)
     changed = flips[flips["change"] != "unchanged"].head(top)
-    lines = [*filled_lines(value), *table_lines(changed.to_dict("records"), list(changed.columns))]
-    show(value | {"flips": flips}, as_json, lines)
+    lines = list(filled_lines(value))
+    for name, (new, old) in parameters.items():
+        lines.append(f"{name}: {json.dumps(new)} against {json.dumps(old)}")
+    lines += table_lines(changed.to_dict("records"), list(changed.columns))
+    show(value | {"parameters": parameters, "flips": flips}, as_json, lines)
 
 
 @app.command()

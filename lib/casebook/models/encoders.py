@@ -28,18 +28,19 @@ from casebook.models.cache import (
     checked_texts,
     unit_rows,
 )
+from casebook.models.device import model_settings
 from casebook.paths import home_path
 from casebook.plugins import array_of, called, is_plugin, plugin, source_of
 
 PACKAGED = "minilm"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DOWNLOAD_SWITCH = "CASEBOOK_ALLOW_DOWNLOAD"
-BATCH = 16
+BATCH_SIZE = 16
 TEXTS_WITH_PROGRESS = 512  # up to here no progress bar
 _IDENTITY_SUFFIXES = {".json", ".model", ".safetensors", ".txt"}
 
 
-def load_encoder(name=PACKAGED, cache=True):
+def load_encoder(name=PACKAGED, cache=True, *, device=None, precision=None, batch_size=None):
     """Build an encoder of texts, which keeps its vectors on disk.
 
     Parameters
@@ -49,20 +50,33 @@ def load_encoder(name=PACKAGED, cache=True):
         model, a name of the Hugging Face hub (fetched only if ``CASEBOOK_ALLOW_DOWNLOAD`` is 1),
         a pair of towers ``query=NAME,context=NAME``, or ``module:object`` (see `PluggedEncoder`).
     cache : bool or casebook.models.cache.EmbeddingCache
-        Whether, and where, vectors are kept and found again by model and text.
+        Whether, and where, vectors are kept and found again by model and text, and by device
+        and precision.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:N"``, ``"mps"`` or ``"auto"`` (the first of cuda, mps and
+        cpu that is here); by default ``CASEBOOK_DEVICE``, else ``"cpu"``. An encoder of the
+        user's own (``module:object``) chooses its device itself.
+    precision : str, optional
+        In which the model computes: ``"float32"``, ``"bfloat16"`` or, not on the CPU,
+        ``"float16"``; by default ``CASEBOOK_PRECISION``, else ``"float32"``.
+    batch_size : int, optional
+        Texts that the model reads at a time, from 1 to 100,000; by default
+        ``CASEBOOK_BATCH_SIZE``, else 16.
 
     Returns
     -------
     encoder
         `encode_queries(texts)` and `encode_documents(texts)` give float32 arrays of shape
         (n, dimensions) with rows of length 1, `token_vectors(texts, role)` gives
-        `casebook.models.cache.TokenVectors`. `model_hash` identifies weights, settings and
-        pooling. torch is imported when the first vector is computed.
+        `casebook.models.cache.TokenVectors`. `model_hash` identifies what decides the vectors:
+        weights, settings, pooling, kind of device and precision; `weights_hash` is the same for
+        all devices and precisions. torch is imported when the first vector is computed.
 
     Raises
     ------
     InputError
-        If the model is not here, or holds no safetensors weights.
+        If the model is not here, or holds no safetensors weights; if the device is not here, or
+        does not compute in the precision.
 
     Examples
     --------
@@ -73,9 +87,10 @@ def load_encoder(name=PACKAGED, cache=True):
     >>> encoder.encode_documents(["The tenant may sublet.", "Rent is due."]).shape
     (2, 384)
     """
+    settings = model_settings(device, precision, batch_size)
     if is_plugin(name):
         return PluggedEncoder(str(name))
-    encoder = SentenceEncoder(name)
+    encoder = SentenceEncoder(name, settings)
     if cache is False:
         return encoder
     return CachedEncoder(encoder, EmbeddingCache() if cache is True else cache)
@@ -84,8 +99,9 @@ def load_encoder(name=PACKAGED, cache=True):
 class SentenceEncoder:
     """One model for queries and documents, or two towers: one for queries, one for documents."""
 
-    def __init__(self, name=PACKAGED):
+    def __init__(self, name=PACKAGED, settings=None):
         self.name = os.fspath(name)
+        self.settings = settings or model_settings()
         if self.name.startswith(("query=", "context=")):
             query_tower, document_tower = _pair_of(self.name)
             self.name = f"query={query_tower},context={document_tower}"
@@ -95,12 +111,13 @@ class SentenceEncoder:
                 "document": locate_model(document_tower),
             }
             hashes = [self._hash_of(folder) for folder in self.folders.values()]
-            self.model_hash = _hashed(" ".join(hashes))
+            self.weights_hash = _hashed(" ".join(hashes))
         else:
             self.pooling = "mean"
             folder = locate_model(self.name)
             self.folders = {"query": folder, "document": folder}
-            self.model_hash = self._hash_of(folder)
+            self.weights_hash = self._hash_of(folder)
+        self.model_hash = self.settings.hash_of(self.weights_hash)
         self.folder = self.folders["document"]
         self._models = {}  # by folder
 
@@ -111,7 +128,8 @@ class SentenceEncoder:
         """Model of a role, loaded when it is first needed."""
         folder = self.folders[role]
         if folder not in self._models:
-            self._models[folder] = _sentence_transformer(folder, self.pooling)
+            model = _sentence_transformer(folder, self.pooling)
+            self._models[folder] = self.settings.place(model)
         return self._models[folder]
 
     @property
@@ -174,7 +192,7 @@ class SentenceEncoder:
             no_vectors = outputs.astype(np.float16)
             return outputs, TokenVectors(no_vectors, token_ids=no_ids, lengths=no_ids)
         special = np.array(self._model.tokenizer.all_special_ids)
-        pooled = [output["sentence_embedding"].float().numpy() for output in outputs]
+        pooled = [output["sentence_embedding"].float().cpu().numpy() for output in outputs]
         tokens = [_tokens(output, special) for output in outputs]
         return unit_rows(np.stack(pooled)), TokenVectors.concatenate(tokens)
 
@@ -185,13 +203,18 @@ class SentenceEncoder:
         if not texts:
             return np.zeros((0, model.get_embedding_dimension()), np.float32)
         encode = model.encode_query if role == "query" else model.encode_document
-        return encode(
-            texts,
-            batch_size=BATCH,
-            show_progress_bar=wants_progress(len(texts)),
-            output_value=output_value,
-            normalize_embeddings=True,
-        )
+        batch_size = self.settings.batch_size or BATCH_SIZE
+        with self.settings.memory_for(batch_size):
+            outputs = encode(
+                texts,
+                batch_size=batch_size,
+                show_progress_bar=wants_progress(len(texts)),
+                output_value=output_value,
+                normalize_embeddings=True,
+            )
+        if output_value is None or self.settings.precision == "float32":
+            return outputs
+        return unit_rows(outputs.astype(np.float32))  # a length of half precision is not quite 1
 
 
 def _pair_of(name):
@@ -211,9 +234,10 @@ def _hashed(text):
 
 def _tokens(output, special):
     """Token vectors of one text, special tokens and padding left out."""
-    ids = output["input_ids"].numpy()
-    keep = (output["attention_mask"].numpy() > 0) & ~np.isin(ids, special)
-    vectors = unit_rows(output["token_embeddings"].float().numpy()[keep]).astype(np.float16)
+    ids = output["input_ids"].cpu().numpy()
+    keep = (output["attention_mask"].cpu().numpy() > 0) & ~np.isin(ids, special)
+    vectors = output["token_embeddings"].float().cpu().numpy()[keep]
+    vectors = unit_rows(vectors).astype(np.float16)
     return TokenVectors(vectors, ids[keep].astype(np.int64), np.array([keep.sum()], dtype=np.int64))
 
 
@@ -239,6 +263,7 @@ class PluggedEncoder(EncoderWrapper):
         self.name = name
         source = source_of(name)
         self.model_hash = sha256_file(source) if source.is_file() else name
+        self.weights_hash = self.model_hash
         self._query_vectors = {}  # by text
         self._document_vectors = {}
 
@@ -359,7 +384,7 @@ def torch_library():
 
 
 def _sentence_transformer(folder, pooling):
-    """Load an encoder onto the CPU; a plain transformer gets a pooling layer."""
+    """Load an encoder, onto the CPU; a plain transformer gets a pooling layer."""
     library = torch_library()
     if (folder / "modules.json").is_file():
         return library.SentenceTransformer(

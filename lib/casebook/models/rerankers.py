@@ -15,13 +15,14 @@ import numpy as np
 from scipy.special import softmax
 
 from casebook.errors import InputError
+from casebook.models.device import model_settings
 from casebook.models.encoders import locate_model, model_fingerprint, torch_library, wants_progress
 
 # Up to here the token vectors of all passages stay in memory (about 500 MB).
 MAX_PASSAGES_IN_MEMORY = 4000
 # Scores of single-precision products: the rest is noise that would decide ties.
 _DECIMALS = 6
-BATCH = 32
+BATCH_SIZE = 32
 CLASSES = ("entailment", "contradiction", "neutral")
 
 
@@ -156,38 +157,42 @@ class RememberedScores:
 class _PairModel:
     """A model on disk that reads two texts together; torch is imported when it first scores."""
 
-    def __init__(self, name):
+    def __init__(self, name, settings=None):
         self.name = os.fspath(name)
+        self.settings = settings or model_settings()
         self.folder = locate_model(name)
-        self.model_hash = model_fingerprint(self.folder)
+        self.model_hash = self.settings.hash_of(model_fingerprint(self.folder))
 
     @cached_property
     def _model(self):
-        return torch_library().CrossEncoder(
+        model = torch_library().CrossEncoder(
             str(self.folder),
             device="cpu",
             local_files_only=True,
             model_kwargs={"use_safetensors": True},
         )
+        return self.settings.place(model)
 
     def _logits(self, pairs):
         """Logits of pairs of texts, without the activation of the model's settings."""
         import torch
 
-        logits = self._model.predict(
-            pairs,
-            batch_size=BATCH,
-            activation_fn=torch.nn.Identity(),
-            show_progress_bar=wants_progress(len(pairs)),
-        )
+        batch_size = self.settings.batch_size or BATCH_SIZE
+        with self.settings.memory_for(batch_size):
+            logits = self._model.predict(
+                pairs,
+                batch_size=batch_size,
+                activation_fn=torch.nn.Identity(),
+                show_progress_bar=wants_progress(len(pairs)),
+            )
         return logits.astype(np.float64)
 
 
 class CrossEncoderReranker(_PairModel):
     """Score query and passage pairs by a cross-encoder's logit."""
 
-    def __init__(self, name, texts):
-        super().__init__(name)
+    def __init__(self, name, texts, settings=None):
+        super().__init__(name, settings)
         self._texts = list(texts)
 
     def scores(self, queries, candidates):

@@ -7,7 +7,7 @@ import bisect
 import itertools
 import re
 from collections import namedtuple
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cache import EncoderWrapper, unit_rows
+from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
@@ -28,10 +29,11 @@ class CorpusIndex:
     A list of texts is a collection too: their places, from "0", are their ids.
 
     With `remember_scores` late-interaction scores of queries and documents stay in memory, for
-    experiments that run the same queries with many settings.
+    experiments that run the same queries with many settings. `settings`, from
+    `casebook.models.device.model_settings`, says how models that are named run.
     """
 
-    def __init__(self, documents, encoder=None, remember_scores=False):
+    def __init__(self, documents, encoder=None, remember_scores=False, settings=None):
         if isinstance(documents, list | tuple) and all(isinstance(text, str) for text in documents):
             places = [str(place) for place in range(len(documents))]
             documents = pd.DataFrame({"doc_id": places, "text": list(documents)})
@@ -39,6 +41,7 @@ class CorpusIndex:
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self.remember_scores = remember_scores
+        self.model_settings = settings or model_settings()
         self._encoder = encoder or "minilm"
         self._passages = {}
 
@@ -51,9 +54,9 @@ class CorpusIndex:
 
     @cached_property
     def _truncating_encoder(self):
-        if isinstance(self._encoder, str):
-            return load_encoder(self._encoder)
-        return self._encoder
+        if not isinstance(self._encoder, str):
+            return self._encoder
+        return load_encoder(self._encoder, **asdict(self.model_settings))
 
     @cached_property
     def _windowed_encoder(self):

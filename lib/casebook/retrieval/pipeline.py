@@ -16,6 +16,7 @@ import pandas as pd
 
 from casebook.errors import InputError
 from casebook.models.cache import checked_texts
+from casebook.models.device import model_settings
 from casebook.retrieval import ranked
 from casebook.retrieval.fuse import (
     maximal_marginal_relevance,
@@ -53,6 +54,9 @@ class HybridRetriever:
         switches the reranker off wins.
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
+    device, precision, batch_size : optional
+        How the encoder and the cross-encoder that are named run; see
+        :func:`casebook.load_encoder`. Search and late interaction run on the CPU.
     **settings
         Fields of :class:`casebook.retrieval.settings.PipelineConfig`.
 
@@ -75,12 +79,26 @@ class HybridRetriever:
     ['1', '0']
     """
 
-    def __init__(self, documents, encoder=None, reranker="maxsim", mode="full", **settings):
+    def __init__(
+        self,
+        documents,
+        encoder=None,
+        reranker="maxsim",
+        mode="full",
+        *,
+        device=None,
+        precision=None,
+        batch_size=None,
+        **settings,
+    ):
         self.config = config_for(mode, reranker=reranker, **settings)
         if not isinstance(documents, CorpusIndex):
-            documents = CorpusIndex(documents, encoder)
+            models = model_settings(device, precision, batch_size)
+            documents = CorpusIndex(documents, encoder, settings=models)
         elif encoder is not None:
             raise InputError("the index has its encoder already: give a frame or none")
+        elif (device, precision, batch_size) != (None, None, None):
+            raise InputError("the index has its device already: give a frame or none")
         self.index = documents
 
     def retrieve(self, query, top_k=None, filters=None):

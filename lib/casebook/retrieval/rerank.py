@@ -66,7 +66,8 @@ def build_reranker(name, passages, query_reading="truncated"):
         return RERANKERS[name](passages, query_reading)
     from casebook.models.rerankers import CrossEncoderReranker
 
-    model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts)
+    settings = passages.index.model_settings
+    model = CrossEncoderReranker(name.removeprefix(CROSS_ENCODER), passages.texts, settings)
 
     def rerank(queries, documents, nearest):
         return model.scores(queries, nearest), nearest

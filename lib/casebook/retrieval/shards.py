@@ -16,12 +16,14 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import asdict
 
 import numpy as np
 
 from casebook.data.folders import read_collection, read_questions
 from casebook.errors import InputError
 from casebook.files import Store, sha256_file
+from casebook.models.device import model_settings
 from casebook.models.encoders import PACKAGED, load_encoder
 from casebook.retrieval.ranked import best_first, positive_depth, to_run
 from casebook.retrieval.search import DenseIndex
@@ -41,7 +43,8 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, t
     store = ShardStore(url)
     metadata = {
         "encoder": encoder,
-        "model": encode.model_hash,
+        "model": encode.weights_hash,
+        **encode.settings.fingerprint,
         "ids": documents["doc_id"].tolist(),
     }
     entries = encode_shards(documents["text"].tolist(), encode, store, size, client, metadata)
@@ -50,6 +53,7 @@ def encode_folder(folder, url, encoder=PACKAGED, size=SHARD_SIZE, client=None, t
         "shards": len(entries),
         "dims": entries[0]["dims"],
         "encoder": encoder,
+        **encode.settings.fingerprint,
         "url": store.url,
     }
 
@@ -62,11 +66,12 @@ def search_folder(url, questions, depth, encoder=None, client=None):
     name = encoder or index.get("encoder")
     if name is None:
         raise InputError(f"{store.url}: does not say which encoder made it: name one")
-    model = _uncached_encoder(name)
-    if index.get("model", model.model_hash) != model.model_hash:
+    model = _uncached_encoder(name, model_settings())
+    # Of the same weights: a corpus that a GPU encoded is searched without one.
+    if index.get("model", model.weights_hash) != model.weights_hash:
         raise InputError(
             f"{store.url}: was encoded by another model than {name!r} is here "
-            f"({model.model_hash[:12]})"
+            f"({model.weights_hash[:12]})"
         )
     vectors = model.encode_queries(queries["text"].tolist())
     lists = search_shards(store, vectors, depth, client, index)
@@ -78,20 +83,23 @@ class DocumentEncoder:
 
     def __init__(self, name):
         self.name = name
-        self.model_hash = _uncached_encoder(name).model_hash
+        self.settings = model_settings()
+        encoder = _uncached_encoder(name, self.settings)
+        self.model_hash = encoder.model_hash
+        self.weights_hash = encoder.weights_hash
 
     def __call__(self, texts):
         """Encode documents; refuses a model that is another one on this machine."""
-        encoder = _uncached_encoder(self.name)
+        encoder = _uncached_encoder(self.name, self.settings)
         if encoder.model_hash != self.model_hash:
             raise InputError(f"encoder {self.name}: another model on this worker")
         return encoder.encode_documents(texts)
 
 
 @functools.cache
-def _uncached_encoder(name):
+def _uncached_encoder(name, settings):
     """Load an encoder that keeps no vectors on disk: the shards do."""
-    return load_encoder(name, cache=False)
+    return load_encoder(name, cache=False, **asdict(settings))
 
 
 def encode_shards(texts, encode, store, size=SHARD_SIZE, client=None, metadata=None):

@@ -21,6 +21,7 @@ from pathlib import Path
 from casebook import paths
 from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder, sha256_file, write_json
+from casebook.models.device import REFERENCE
 from casebook.readers import DAMAGED, read_json
 from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
@@ -217,19 +218,42 @@ _PARAMETER_LABELS = {
     "by": "SplitBy",
     "seed": "Seed",
     "scale": "Scale",
+    "device": "Device",
+    "precision": "Precision",
 }
 
 
 def _parameters(labels):
-    """Give the parameters of an executed notebook or of a shift run; other records have none."""
+    """Give the parameters of an executed notebook or of a shift run; other records have none.
+
+    Device and precision are among them.
+    """
     inputs = labels.get("Inputs")
     parameters = inputs.get("parameters") if isinstance(inputs, dict) else None
+    if isinstance(parameters, dict):
+        parameters = parameters | model_settings_of(inputs)
     if parameters is None and isinstance(labels.get("Parameters"), dict):
         parameters = dict(labels["Parameters"])
         for name, label in _PARAMETER_LABELS.items():
             if label in labels:
                 parameters[name] = labels[label]
     return parameters if isinstance(parameters, dict) else {}
+
+
+def model_settings_of(inputs):
+    """Give device and precision of a record's inputs; earlier versions knew the CPU alone."""
+    return {name: inputs.get(name, default) for name, default in REFERENCE.items()}
+
+
+def differing_parameters(candidate, reference):
+    """Give the parameters in which two runs differ: a pair of values by name, None for none."""
+    names = candidate.parameters.keys() | reference.parameters.keys()
+    pairs = {}
+    for name in sorted(names - {"run", "cell"}):
+        pair = candidate.parameters.get(name), reference.parameters.get(name)
+        if pair[0] != pair[1]:
+            pairs[name] = list(pair)
+    return pairs
 
 
 def record_run(folders, record, per_query=None, arguments=None):

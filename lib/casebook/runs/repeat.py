@@ -25,10 +25,11 @@ from pydantic import (
 from casebook.credentials import SECRET_WORDS, without_secrets
 from casebook.errors import InputError
 from casebook.files import replacing, write_json, write_text
+from casebook.models.device import model_settings
 from casebook.paths import valid_name
 from casebook.readers import parse_json, read_yaml
 from casebook.runs.record import digest, first_error, metric_key, read_record
-from casebook.runs.registry import REQUEST, TOLERANCE
+from casebook.runs.registry import REQUEST, TOLERANCE, model_settings_of
 
 TIMED_OUT = 124  # exit code of a child that ran out of time
 
@@ -244,6 +245,10 @@ def request_of(folder, name=None):
     arguments = ["run", chosen, "--run", report, "--force"]
     for key, value in parameters.items():
         arguments += ["-p", f"{key}={json.dumps(value)}"]
+    recorded = model_settings_of(inputs)
+    if recorded != model_settings().fingerprint:
+        for option, value in recorded.items():
+            arguments += [f"--{option}", value]
     return arguments, {}, f"{report}/runs/{cell}"
 
 

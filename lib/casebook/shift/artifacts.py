@@ -14,6 +14,7 @@ from casebook.data import load
 from casebook.errors import InputError
 from casebook.files import write_json, write_text
 from casebook.measures.ranking import ORIGINAL
+from casebook.models.device import model_settings
 from casebook.models.encoders import load_encoder
 from casebook.readers import parse_json
 from casebook.runs.record import (
@@ -91,6 +92,7 @@ def prepare(setup):
     data = embed(load_dataset(setup.dataset), encoder)
     division = divide(data, by=setup.by, seed=setup.seed)
     query_ids = {part: [data.query_ids[row] for row in rows] for part, rows in division.items()}
+    settings = model_settings().fingerprint
     labels = {
         "Dataset": data.dataset.name,
         "DatasetHash": data.dataset.fingerprint,
@@ -100,6 +102,8 @@ def prepare(setup):
         "SplitShares": SPLIT_SHARES,
         "Encoder": encoder.name,
         "EncoderHash": encoder.model_hash,
+        "Device": settings["device"],
+        "Precision": settings["precision"],
         "Parameters": {"mode": setup.mode, "hard_negatives": setup.hard_negatives},
         "Seed": setup.seed,
         "CodeHash": library_digest(),
