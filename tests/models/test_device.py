@@ -1,0 +1,296 @@
+"""Devices and precisions: what is refused, what is computed, and what identifies it.
+
+The CPU computes in float32 and bfloat16 here. A CUDA device and an MPS device are stand-ins: torch
+is told that they are there, models stay on the CPU, and their tensors refuse what tensors of such
+a device refuse. No real one has run these models.
+"""
+
+import numpy as np
+import pytest
+import sentence_transformers.cross_encoder.model as cross_encoders
+import sentence_transformers.sentence_transformer.model as encoders
+import torch
+
+from casebook import HybridRetriever, load_encoder
+from casebook.errors import InputError
+from casebook.models.cache import EmbeddingCache
+from casebook.models.device import ModelSettings, model_settings
+from casebook.models.encoders import SentenceEncoder
+from casebook.models.rerankers import CrossEncoderReranker, EntailmentModel
+from casebook.retrieval.index import CorpusIndex
+
+TEXTS = ["You may cancel the contract.", "", "Can you sue?", "the court " * 20]
+HALF = ModelSettings(precision="bfloat16")
+VARIABLES = ("CASEBOOK_DEVICE", "CASEBOOK_PRECISION", "CASEBOOK_BATCH_SIZE")
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Give a function that tells torch which devices are there."""
+
+    def pretend(cards=0, mps=False, bfloat16=True):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cards > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: bfloat16)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+
+    pretend()
+    return pretend
+
+
+class CardTensor(torch.Tensor):
+    """A tensor of a device, which has to be copied to the CPU before numpy reads it."""
+
+    def numpy(self):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
+
+    def cpu(self):
+        return self.as_subclass(torch.Tensor)
+
+
+@pytest.fixture
+def card(machine, monkeypatch):
+    """Stand in for two CUDA devices; gives the places and types that models were moved to."""
+    machine(cards=2)
+    moves = []
+    move = torch.nn.Module.to
+
+    def to(model, device, dtype=None):
+        if dtype is None:  # as the library does when it has loaded a model
+            return move(model, device)
+        moves.append((device, dtype))
+        return move(model, dtype=dtype)
+
+    def batch_to_device(batch, device):
+        return {
+            name: value.as_subclass(CardTensor) if isinstance(value, torch.Tensor) else value
+            for name, value in batch.items()
+        }
+
+    for module, kind in ((encoders, "SentenceTransformer"), (cross_encoders, "CrossEncoder")):
+        monkeypatch.setattr(module, "batch_to_device", batch_to_device)
+        monkeypatch.setattr(getattr(module, kind), "to", to, raising=False)
+    return moves
+
+
+# --- what is refused, and what is chosen
+
+
+def test_the_reference_runs_on_the_cpu_in_single_precision():
+    assert model_settings() == ModelSettings("cpu", "float32", None)
+
+
+@pytest.mark.parametrize(
+    ("devices", "chosen"),
+    [({}, "cpu"), ({"mps": True}, "mps"), ({"cards": 2}, "cuda"), ({"cards": 1, "mps": 1}, "cuda")],
+)
+def test_auto_is_the_fastest_device_that_is_there(machine, devices, chosen):
+    machine(**devices)
+    assert model_settings("auto").device == chosen
+
+
+def test_the_environment_is_the_default_and_an_argument_wins(machine, monkeypatch):
+    machine(cards=2)
+    for name, value in zip(VARIABLES, ("CUDA:1", "float16", "64"), strict=True):
+        monkeypatch.setenv(name, value)
+    assert model_settings() == ModelSettings("cuda:1", "float16", 64)
+    assert model_settings("cpu", "float32", 8) == ModelSettings("cpu", "float32", 8)
+    for name in VARIABLES:
+        monkeypatch.setenv(name, "")  # as a shell leaves what is not set
+    assert model_settings() == ModelSettings()
+
+
+@pytest.mark.parametrize(
+    ("devices", "arguments", "message"),
+    [
+        ({}, ("gpu",), "device 'gpu': expected auto, cpu, cuda, cuda:N or mps"),
+        ({}, ("cuda:-1",), "device 'cuda:-1': expected"),
+        ({}, ("cuda",), "device cuda: this machine has no CUDA device; it has cpu"),
+        ({"cards": 2}, ("cuda:2",), "has no such device; it has cuda:0, cuda:1, cpu"),
+        ({"cards": 1}, ("mps",), "device mps: this machine has no MPS device; it has cuda:0, cpu"),
+        ({}, ("cpu", "half"), "precision 'half': expected float32, bfloat16, float16"),
+        ({}, ("cpu", "float16"), "on the CPU it is slower than float32: give bfloat16"),
+        ({}, ("auto", "float16"), "on the CPU it is slower"),
+        ({"cards": 1, "bfloat16": False}, ("cuda", "bfloat16"), "lacks it: give float16"),
+        ({}, ("cpu", "float32", 0), "batch size 0: expected a whole number from 1 to 100000"),
+        ({}, ("cpu", "float32", 2.5), "batch size 2.5: expected"),
+        ({}, ("cpu", "float32", True), "batch size True: expected"),
+        ({}, ("cpu", "float32", "١٢"), "batch size '١٢': expected"),
+    ],
+)
+def test_what_this_machine_cannot_do_is_one_line(machine, devices, arguments, message):
+    machine(**devices)
+    with pytest.raises(InputError) as error:
+        model_settings(*arguments)
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_torch_without_cuda_is_named_as_the_reason(machine, monkeypatch):
+    monkeypatch.setattr(torch.version, "cuda", None)
+    monkeypatch.setattr(torch.version, "hip", None)
+    with pytest.raises(InputError, match=r"it has cpu; torch \S+ is built without CUDA"):
+        model_settings("cuda")
+
+
+def test_an_absent_device_is_refused_before_a_model_is_looked_for(machine, monkeypatch):
+    with pytest.raises(InputError, match="no CUDA device"):
+        load_encoder("/no/such/model", device="cuda")
+    monkeypatch.setenv("CASEBOOK_DEVICE", "cuda")
+    for make in (EntailmentModel, SentenceEncoder):
+        with pytest.raises(InputError, match="no CUDA device"):
+            make("/no/such/model")
+
+
+# --- what is computed
+
+
+def test_a_card_gets_model_and_precision_and_its_vectors_come_back(card, bert_pair):
+    folder = bert_pair[0]
+    expected = load_encoder(folder, cache=False)
+    encoder = load_encoder(folder, cache=False, device="cuda:1")
+    np.testing.assert_array_equal(encoder.encode_queries(TEXTS), expected.encode_queries(TEXTS))
+    pooled, tokens = encoder.encode_both(TEXTS)
+    expected_pooled, expected_tokens = expected.encode_both(TEXTS)
+    np.testing.assert_array_equal(pooled, expected_pooled)
+    np.testing.assert_array_equal(tokens.vectors, expected_tokens.vectors)
+    np.testing.assert_array_equal(tokens.token_ids, expected_tokens.token_ids)
+    assert card == [("cuda:1", torch.float32)]
+    half = load_encoder(folder, cache=False, device="cuda", precision="float16")
+    assert half.encode_queries(TEXTS).dtype == np.float32
+    assert card[1:] == [("cuda", torch.float16)]
+
+
+def test_a_card_scores_pairs_as_the_cpu_does(card, tmp_path, make_classifier):
+    folder = make_classifier(tmp_path / "one", 1)
+    candidates = np.array([[0, 2, -1]])
+    scores = [
+        CrossEncoderReranker(folder, TEXTS, settings).scores(["you may sue"], candidates)
+        for settings in (ModelSettings(), ModelSettings("cuda"))
+    ]
+    np.testing.assert_array_equal(*scores)
+    assert card == [("cuda", torch.float32)]
+
+
+def test_half_precision_on_the_cpu_agrees_with_plain_transformers(minilm):
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder = load_encoder(cache=False, precision="bfloat16")
+    vectors = encoder.encode_documents(TEXTS)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    model = AutoModel.from_pretrained(encoder.folder, dtype=torch.bfloat16).eval()
+    batch = AutoTokenizer.from_pretrained(encoder.folder)(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        hidden = model(**batch).last_hidden_state.float()
+    mask = batch["attention_mask"][:, :, None]
+    mean = ((hidden * mask).sum(1) / mask.sum(1)).numpy()
+    mean /= np.linalg.norm(mean, axis=1, keepdims=True)
+    assert (vectors * mean).sum(axis=1).min() > 0.9995
+    single = minilm.encode_documents(TEXTS)
+    assert 1e-4 < np.abs(vectors - single).max() < 0.02
+    tokens = encoder.token_vectors(TEXTS)
+    assert tokens.token_ids.tolist() == minilm.token_vectors(TEXTS).token_ids.tolist()
+    norms = np.linalg.norm(tokens.vectors.astype(np.float32), axis=1)
+    np.testing.assert_allclose(norms, 1, atol=1e-3)
+
+
+def test_rerankers_and_entailment_in_half_precision(tmp_path, make_classifier):
+    folder = make_classifier(tmp_path / "one", 1)
+    candidates = np.array([[0, 1, 2, 3]])
+    single, half = (
+        CrossEncoderReranker(folder, TEXTS, settings).scores(["you may sue"], candidates)
+        for settings in (ModelSettings(), HALF)
+    )
+    assert 0 < np.abs(single - half).max() < 0.05 * np.abs(single).max()
+
+
+def test_texts_are_read_in_batches_of_the_size_asked_for(bert_pair, monkeypatch):
+    sizes = []
+    real = encoders.batch_to_device
+
+    def count(batch, device):
+        sizes.append(len(batch["input_ids"]))
+        return real(batch, device)
+
+    monkeypatch.setattr(encoders, "batch_to_device", count)
+    monkeypatch.setenv("CASEBOOK_BATCH_SIZE", "2")
+    load_encoder(bert_pair[0], cache=False).encode_queries(["you"] * 5)
+    load_encoder(bert_pair[0], cache=False, batch_size=4).encode_queries(["you"] * 5)
+    assert sizes == [2, 2, 1, 4, 1]
+
+
+def test_a_batch_that_is_too_large_for_the_device_is_one_line(card, bert_pair, monkeypatch):
+    encoder = load_encoder(bert_pair[0], cache=False, device="cuda", batch_size=4096)
+
+    def fail(*_):
+        raise problem
+
+    monkeypatch.setattr(encoders, "batch_to_device", fail)
+    problem = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.\nMore.")
+    line = "device cuda: its memory does not hold 4096 texts at a time: give a smaller --batch-size"
+    with pytest.raises(InputError, match=line):
+        encoder.encode_queries(["you"])
+    problem = RuntimeError("another one")
+    with pytest.raises(RuntimeError, match="another one"):
+        encoder.encode_queries(["you"])
+
+
+# --- what identifies it
+
+
+def test_device_and_precision_identify_vectors_and_the_card_does_not(card, bert_pair):
+    def hashes(**settings):
+        encoder = load_encoder(bert_pair[0], cache=False, **settings)
+        return encoder.model_hash, encoder.weights_hash
+
+    reference = hashes()
+    assert reference[0] == reference[1] == hashes(batch_size=7)[0]
+    assert hashes(device="cuda:0") == hashes(device="cuda:1") == hashes(device="cuda")
+    variants = [
+        reference,
+        hashes(device="cuda"),
+        hashes(device="cuda", precision="float16"),
+        hashes(precision="bfloat16"),
+    ]
+    assert len({model for model, _ in variants}) == len(variants)
+    assert {weights for _, weights in variants} == {reference[1]}
+
+
+def test_vectors_of_another_precision_are_not_found_in_the_cache(bert_pair, tmp_path):
+    cache = EmbeddingCache(tmp_path)
+    single, half = (
+        load_encoder(bert_pair[0], cache, precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    first = single.encode_queries(TEXTS)
+    assert np.abs(half.encode_queries(TEXTS) - first).max() > 1e-5
+    assert len(list(tmp_path.iterdir())) == 2
+    again = load_encoder(bert_pair[0], cache, precision="float32")
+    np.testing.assert_array_equal(again.encode_queries(TEXTS), first)
+
+
+def test_a_retriever_passes_them_to_its_encoder_and_cross_encoder(tmp_path, make_classifier):
+    folder = make_classifier(tmp_path / "one", 1)
+    retriever = HybridRetriever(
+        TEXTS[:1] + TEXTS[2:],
+        reranker=f"cross-encoder:{folder}",
+        mode="full",
+        precision="bfloat16",
+        batch_size=3,
+    )
+    settings = ModelSettings("cpu", "bfloat16", 3)
+    assert retriever.index.encoder().settings == settings
+    assert retriever.index.model_settings == settings
+    single = HybridRetriever(TEXTS[:1] + TEXTS[2:], reranker=f"cross-encoder:{folder}")
+    scores = [each.retrieve("can you sue?")[0].scores["rerank"] for each in (retriever, single)]
+    assert scores[0] != scores[1] and scores[0] == pytest.approx(scores[1], rel=0.1)
+    with pytest.raises(InputError, match="has its device already"):
+        HybridRetriever(CorpusIndex(["a"]), precision="bfloat16")
+    with pytest.raises(InputError, match="precision 'half'"):
+        HybridRetriever(["a"], precision="half")
