@@ -3,15 +3,18 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import nbformat
 import pytest
 
-from casebook.batch import grid, progress
+from casebook.batch import grid, kernel, progress
+from casebook.batch.cluster import Expected
 from casebook.batch.plan import Planned, inputs_of, plan
-from casebook.batch.run import fail_dependents, ready_cells, run_batch
+from casebook.batch.run import _shared_modules, fail_dependents, ready_cells, run_batch
 from casebook.batch.run_folder import progress_path
 from casebook.errors import BatchFailed, InputError
+from casebook.models.device import ModelSettings
 from casebook.runs import record
 from casebook.runs.record import read_record
 
@@ -252,3 +255,71 @@ def test_data_that_become_available_are_another_input(project, monkeypatch):
         cell = grid.Cell("m", "01_made.ipynb", {"dataset": "fire2017_irled"})
         digests.add(inputs_of(cell, {})["data"]["dataset"])
     assert len(digests) == 2
+
+
+SETTINGS = """
+import os
+from pathlib import Path
+names = [f'CASEBOOK_{name}' for name in ('DEVICE', 'PRECISION', 'BATCH_SIZE')]
+values = ' '.join(os.environ[name] for name in names)
+_ = Path(os.environ['CASEBOOK_ROOT'], 'settings').write_text(values)
+"""
+
+
+def with_models(monkeypatch, **values):
+    """Set the variables of the device, the precision and the batch size, or none."""
+    for name in ("DEVICE", "PRECISION", "BATCH_SIZE"):
+        monkeypatch.delenv(f"CASEBOOK_{name}", raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv(f"CASEBOOK_{name}", value)
+
+
+@pytest.mark.slow
+def test_a_kernel_runs_models_as_its_record_says(notebook_project, monkeypatch):
+    project = notebook_project(PARAMETERS, SETTINGS + WORK)
+    with_models(monkeypatch, DEVICE="auto", PRECISION="bfloat16", BATCH_SIZE="9")
+    planned = plan(cells({}), "mine")
+    # A worker on another machine has an environment of its own.
+    with_models(monkeypatch, DEVICE="mps", BATCH_SIZE="1")
+    run_batch(planned, "mine", report=str)
+    recorded = read_record(project / "results" / "mine" / "runs" / "made-0" / "run.json")
+    assert (project / "settings").read_text() == "cpu bfloat16 9"
+    inputs = recorded.labels["Inputs"]
+    assert (inputs["device"], inputs["precision"]) == ("cpu", "bfloat16")
+    for values, changed in (
+        ({"PRECISION": "bfloat16", "BATCH_SIZE": "2"}, ()),  # the batch size is no input
+        ({}, ("precision",)),
+    ):
+        with_models(monkeypatch, **values)
+        assert plan(cells({}), "mine")[0].changed == changed
+
+
+@pytest.mark.slow
+def test_a_record_of_an_earlier_version_ran_models_on_the_cpu(project, monkeypatch):
+    with_models(monkeypatch)
+    run(cells({}))
+    path = project / "results" / "mine" / "runs" / "made-0" / "run.json"
+    earlier = read_record(path)
+    del earlier.labels["Inputs"]["device"], earlier.labels["Inputs"]["precision"]
+    record.write_record(path, earlier)
+    assert plan(cells({}), "mine")[0].status == "cached"
+    with_models(monkeypatch, PRECISION="bfloat16")
+    assert plan(cells({}), "mine")[0].changed == ("precision",)
+
+
+def test_kernels_that_use_a_gpu_are_no_forks_of_what_loaded_torch():
+    def shared(device, number):
+        item = Planned(*cells({}), {}, "run", settings=ModelSettings(device))
+        return set(_shared_modules([item] * number))
+
+    assert shared("cpu", 3) == set(kernel.SHARED)
+    assert shared("cuda", 3) == set(kernel.SHARED) - {"torch", "sentence_transformers"}
+    assert shared("cuda", 2) == shared("cpu", 2) == set()
+
+
+def test_a_worker_without_the_device_is_refused():
+    here = Expected.here()
+    assert here.difference() == ""
+    elsewhere = replace(here, settings=ModelSettings("mps"))
+    reason = "device mps: this machine has no MPS device; it has cpu"
+    assert elsewhere.difference() == f"cannot run models ({reason})"

@@ -66,6 +66,12 @@ def test_a_cell_outside_the_grid_is_repeated_by_its_experiment(results):
     assert cell.parameters == record.labels["Inputs"]["parameters"]
 
 
+def test_another_device_is_written_out(results):
+    inputs = stored_record("mine", CELL).labels["Inputs"] | {"device": "cuda"}
+    line = command(record_with(results, Inputs=inputs), "mine")
+    assert line == f"casebook run {CELL} --run mine --device cuda --force"
+
+
 def test_the_reproduce_line_and_provenance_hold_command_and_hashes():
     record = stored_record("smoke", CELL)
     markup = reproduce_line("smoke", CELL)

@@ -158,6 +158,17 @@ def test_a_cell_of_a_report_is_repeated_under_another_name(tmp_path):
     assert repeat.request_of(folder)[0][1] == "e"
 
 
+def test_a_cell_is_repeated_on_its_device_in_its_precision(tmp_path, monkeypatch):
+    monkeypatch.delenv("CASEBOOK_PRECISION", raising=False)
+    inputs = {"parameters": {}, "device": "cuda", "precision": "float16"}
+    folder = record(tmp_path / "nightly" / "runs" / "e", Cell="e", Inputs=inputs)
+    assert repeat.request_of(folder)[0][5:] == ["--device", "cuda", "--precision", "float16"]
+    folder = record(tmp_path / "nightly" / "runs" / "f", Cell="f", Inputs={"parameters": {}})
+    assert repeat.request_of(folder)[0][5:] == []
+    monkeypatch.setenv("CASEBOOK_PRECISION", "bfloat16")
+    assert repeat.request_of(folder)[0][5:] == ["--device", "cpu", "--precision", "float32"]
+
+
 def test_a_recorded_request_is_repeated_without_keys_or_folders(tmp_path):
     folder = record(tmp_path / "w" / "r")
     request = {

@@ -359,6 +359,23 @@ def test_the_list_shows_data_parameters_that_differ_and_the_headline(casebook, a
     assert "my folder" in out and 'encoder="bge"' in out
 
 
+def test_runs_of_two_devices_are_compared_and_the_difference_is_said(casebook, add):
+    parameters = {"dataset": "claims", "seed": 0}
+    data = {"data": {"dataset": "1"}}
+    add("old", WEAK, Inputs=data | {"parameters": parameters})  # of an earlier version
+    other = {"parameters": parameters | {"seed": 1}, "device": "cuda", "precision": "float16"}
+    add("new", WEAK[::-1], Inputs=data | other)
+    code, out, _ = casebook("runs", "compare", "new", "old")
+    lines = out.splitlines()
+    assert code == 0 and "incomparable: False" in lines
+    for line in ('device: "cuda" against "cpu"', 'precision: "float16" against "float32"'):
+        assert line in lines
+    assert "seed: 1 against 0" in lines and "dataset" not in out
+    value = json.loads(casebook("runs", "compare", "new", "old", "--json")[1])
+    assert value["parameters"]["device"] == ["cuda", "cpu"]
+    assert 'device="cuda", precision="float16", seed=1' in casebook("runs", "list")[1]
+
+
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [

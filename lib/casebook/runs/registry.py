@@ -21,7 +21,7 @@ from pathlib import Path
 from casebook import paths
 from casebook.errors import Incomparable, InputError
 from casebook.files import new_folder, sha256_file, write_json
-from casebook.models.device import REFERENCE
+from casebook.models.device import REFERENCE, ModelSettings
 from casebook.readers import DAMAGED, read_json
 from casebook.runs.evidence import RECORD, file_hashes, require
 from casebook.runs.record import (
@@ -233,7 +233,7 @@ def _parameters(labels):
     if isinstance(parameters, dict):
         parameters = parameters | model_settings_of(inputs)
     if parameters is None and isinstance(labels.get("Parameters"), dict):
-        parameters = dict(labels["Parameters"])
+        parameters = REFERENCE | labels["Parameters"]
         for name, label in _PARAMETER_LABELS.items():
             if label in labels:
                 parameters[name] = labels[label]
@@ -281,10 +281,17 @@ def _request(record, arguments):
         "request": {
             "globalArgs": [],
             "commandArgs": list(arguments),
-            "environmentSnapshot": {},
+            "environmentSnapshot": _device_variables(record.labels),
             "notes": None,
         },
     }
+
+
+def _device_variables(labels):
+    """Give the variables with which a command runs models on the device of a record."""
+    if "Device" not in labels:
+        return {}
+    return ModelSettings(labels["Device"], labels["Precision"]).environment()
 
 
 # --- in what order
