@@ -80,7 +80,8 @@ def _options(
 
     Environment: CASEBOOK_ROOT (or EMBEDDINGSHIFT_ROOT) is the folder of results; CASEBOOK_PROJECT
     the folder of notebooks, data cards and book; CASEBOOK_TENANT (or EMBEDDINGSHIFT_TENANT) limits
-    the registry to one tenant; CASEBOOK_DATA_MIRROR holds local copies of data sets.
+    the registry to one tenant; CASEBOOK_DATA_MIRROR holds local copies of data sets;
+    CASEBOOK_DEVICE, CASEBOOK_PRECISION and CASEBOOK_BATCH_SIZE say how models run.
     """
 
 
