@@ -5,6 +5,8 @@ is told that they are there, models stay on the CPU, and their tensors refuse wh
 a device refuse. No real one has run these models.
 """
 
+import shutil
+
 import numpy as np
 import pytest
 import sentence_transformers.cross_encoder.model as cross_encoders
@@ -62,8 +64,8 @@ def card(machine, monkeypatch):
     move = torch.nn.Module.to
 
     def to(model, device, dtype=None):
-        if dtype is None:  # as the library does when it has loaded a model
-            return move(model, device)
+        if dtype is None or device == "cpu":
+            return move(model, device, dtype)
         moves.append((device, dtype))
         return move(model, dtype=dtype)
 
@@ -200,7 +202,23 @@ def test_half_precision_on_the_cpu_agrees_with_plain_transformers(minilm):
     np.testing.assert_allclose(norms, 1, atol=1e-3)
 
 
-def test_rerankers_and_entailment_in_half_precision(tmp_path, make_classifier):
+def test_weights_in_half_precision_are_computed_in_the_precision_asked_for(tmp_path, bert_pair):
+    from transformers import AutoModel
+
+    for dtype in (torch.float16, torch.float32):
+        folder = tmp_path / str(dtype)
+        shutil.copytree(bert_pair[0], folder)
+        model = AutoModel.from_pretrained(bert_pair[0]).to(torch.float16)  # the same weights
+        model.to(dtype).save_pretrained(folder)
+    half, single = (
+        load_encoder(tmp_path / str(dtype), cache=False) for dtype in (torch.float16, torch.float32)
+    )
+    vectors = half.encode_queries(TEXTS)
+    assert vectors.dtype == np.float32
+    np.testing.assert_array_equal(vectors, single.encode_queries(TEXTS))
+
+
+def test_a_cross_encoder_in_half_precision(tmp_path, make_classifier):
     folder = make_classifier(tmp_path / "one", 1)
     candidates = np.array([[0, 1, 2, 3]])
     single, half = (

@@ -72,7 +72,9 @@ def use_models(device, precision, batch_size):
     """Set how this command, and the processes that it starts, run models; refuse what is absent."""
     from casebook.models.device import model_settings
 
-    os.environ.update(model_settings(device, precision, batch_size).environment())
+    settings = model_settings(device, precision, batch_size)
+    if (device, precision, batch_size) != (None, None, None):
+        os.environ.update(settings.environment())
 
 
 def given(context, name):

@@ -50,9 +50,7 @@ class ModelSettings:
         return variables
 
     def place(self, model):
-        """Move a model, loaded onto the CPU, to the device in the precision."""
-        if self.fingerprint == REFERENCE:
-            return model
+        """Move a model, loaded onto the CPU, to the device in the precision, whatever its own."""
         import torch
 
         check_device(self.device)  # again: these may be another machine's settings
