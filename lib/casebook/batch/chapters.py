@@ -324,6 +324,7 @@ class CounterfactualSensitivity(ChapterParameters):
     dataset: Questions
     cases: Name | None
     corpus: Name | None
+    facts: Name | None
     planted: Annotated[PlantedSizes, Field(description=PLANTED_ADVICE)]
     systems: Systems
     shown: Name | None
@@ -347,6 +348,8 @@ class CounterfactualSensitivity(ChapterParameters):
         return self
 
     def read(self):
+        if self.facts:
+            plugin("casebook.sensitivity.checks:check_facts")(vars(self))
         if self.cases:
             plugin("casebook.sensitivity.checks:check_cases")(vars(self))
 
