@@ -140,7 +140,9 @@ def _fact_type(name, info):
     """Refuse a name that is no fact type of the domain."""
     fact_types = (info.context or SHIPPED).fact_types
     if name not in fact_types:
-        raise ValueError(f"{name!r} is no fact type: choose from {', '.join(map(repr, fact_types))}")
+        raise ValueError(
+            f"{name!r} is no fact type: choose from {', '.join(map(repr, fact_types))}"
+        )
     return name
 
 

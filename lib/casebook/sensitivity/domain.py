@@ -19,6 +19,7 @@ from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -38,6 +39,11 @@ RESERVED = ("Placebo", "all", "all facts")  # names of rows of the tables
 SLOWEST_SEARCH = 2.0  # seconds that one pattern may take on one text
 LARGEST_ACT = 999  # highest number of a section that the rules read
 
+
+def _listed(forms):
+    return [forms] if isinstance(forms, str) else forms
+
+
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=60, pattern=r"^[^:;\n]+$"),
@@ -47,6 +53,7 @@ Abbreviation = Annotated[  # of capitals, each with a small letter at most: IPC,
     str, StringConstraints(pattern=r"^(?:[A-Z][a-z]?|/)+(?: (?:Act|(?:[A-Z][a-z]?|/)+))*$")
 ]
 Form = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Forms = Annotated[list[Form], BeforeValidator(_listed), Field(min_length=1)]
 Number = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
 
 
@@ -58,7 +65,7 @@ class FactType(_Entry):
     """A fact type of the user's own: words with their forms, or a number that a pattern finds."""
 
     name: Name
-    values: dict[Name, list[Form] | Form] | None = Field(None, min_length=2)
+    values: dict[Name, Forms] | None = Field(None, min_length=2)
     ordered: bool = False
     pattern: Form | None = None
     unit: Annotated[str, StringConstraints(strip_whitespace=True, max_length=40)] = ""
@@ -96,7 +103,7 @@ class FactType(_Entry):
         return self
 
     def _forms(self):
-        return [form for forms in self.values.values() for form in _listed(forms)]
+        return [form for forms in self.values.values() for form in forms]
 
     @property
     def is_number(self):
@@ -109,7 +116,7 @@ class FactType(_Entry):
         if self.is_number:
             return {None: re.compile(self.pattern, re.IGNORECASE)}
         return {
-            value: re.compile(rf"(?<!\w)(?:{'|'.join(_listed(forms))})(?!\w)", re.IGNORECASE)
+            value: re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
             for value, forms in self.values.items()
         }
 
@@ -181,10 +188,6 @@ class Act(_Entry):
             "matter": self.matter or "",
             "marks": self.marks,
         }
-
-
-def _listed(forms):
-    return [forms] if isinstance(forms, str) else forms
 
 
 def _span(text):
