@@ -5,6 +5,7 @@ import math
 import os
 import re
 from collections import Counter, namedtuple
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.readers import read_yaml
+from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.stats.samples import check_choice
 
@@ -122,13 +124,14 @@ class EvidenceBase:
 
     Parameters
     ----------
-    documents : pandas.DataFrame
-        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is
-        searched with the text, ``url`` and ``kind`` are rated.
+    documents : pandas.DataFrame, list or dict
+        ``doc_id`` and ``text``, in any form that
+        `casebook.retrieval.index.documents_frame` takes; ``agreement``, ``insurer`` and ``title``
+        make a header that is searched with the text, ``url`` and ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
-    encoder : object, optional
-        Its encoder.
+    encoder : object, default "default"
+        Its encoder; None for none.
     depth : int, default 10
         Documents per query.
     rating_table : RatingTable, optional
@@ -150,8 +153,11 @@ class EvidenceBase:
     ['Hail is covered.']
     """
 
-    def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
-        if not isinstance(documents, pd.DataFrame) or documents.empty:
+    def __init__(
+        self, documents, mode="bm25_stemmed", encoder="default", depth=10, rating_table=None
+    ):
+        documents = documents_frame(documents)
+        if documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
         self.documents = documents.reset_index(drop=True)
         self.mode = mode
@@ -407,8 +413,8 @@ class FactChecker:
 
     Parameters
     ----------
-    base : EvidenceBase
-        Where evidence is searched.
+    base : EvidenceBase, or documents
+        Where evidence is searched; documents become an `EvidenceBase`.
     stance : object, optional
         Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`; by
         default the public one.
@@ -442,7 +448,8 @@ class FactChecker:
     """
 
     def __init__(self, base, stance=None, config=None, memo=None):
-        self.base = base
+        is_collection = isinstance(base, pd.DataFrame | list | tuple | Mapping)
+        self.base = EvidenceBase(base) if is_collection else base
         self.stance = stance or judges.PublicJudge()
         self.config = config or CheckerConfig()
         self._decompose = claims.decomposer_of(self.config.decomposition)

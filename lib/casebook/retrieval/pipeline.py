@@ -41,12 +41,14 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list of str, or CorpusIndex
-        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. Texts in a list have
-        their places, from "0", as ids. An index can be shared by retrievers with different
-        settings.
-    encoder : str or encoder, optional
-        The packaged encoder by default.
+    documents : pandas.DataFrame, list, dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata as a frame, a list of such records,
+        ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
+        :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
+        different settings.
+    encoder : str, encoder or None, default "default"
+        The packaged encoder by default; None for no encoder, which switches the dense list,
+        marginal relevance and the reranker off.
     reranker : str or None, default "maxsim"
         A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
         ``pass-through``) or ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that
@@ -54,7 +56,7 @@ class HybridRetriever:
     mode : str, default "full"
         A key of :data:`casebook.retrieval.settings.MODES`.
     **settings
-        Fields of :class:`casebook.retrieval.settings.PipelineConfig`.
+        Fields of :class:`casebook.retrieval.settings.PipelineConfig`; None switches a stage off.
 
     Raises
     ------
@@ -73,13 +75,18 @@ class HybridRetriever:
     >>> clauses = ["You may cancel.", "We may sue."]
     >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
     ['1', '0']
+    >>> HybridRetriever({"a": "We may sue."}, encoder=None).config.lists
+    ('bm25', 'bm25_stemmed')
     """
 
-    def __init__(self, documents, encoder=None, reranker="maxsim", mode="full", **settings):
+    def __init__(self, documents, encoder="default", reranker="maxsim", mode="full", **settings):
         self.config = config_for(mode, reranker=reranker, **settings)
+        if encoder is None:
+            self.config = self.config.without_encoder()
+        named = None if isinstance(encoder, str) and encoder == "default" else encoder
         if not isinstance(documents, CorpusIndex):
-            documents = CorpusIndex(documents, encoder)
-        elif encoder is not None:
+            documents = CorpusIndex(documents, named)
+        elif named is not None:
             raise InputError("the index has its encoder already: give a frame or none")
         self.index = documents
 
