@@ -123,6 +123,8 @@ def data_of_kind(kind):
 
 def _check_kind(parameter, name, kind):
     problem = "no card and no folder of that name"
+    if Path(name).is_file():
+        problem = "is a file, not a folder"
     with contextlib.suppress(InputError):
         card, _ = resolve(name)
         if card.kind == kind:

@@ -539,27 +539,19 @@ class FactChecker:
         # Passages are judged together: what one says can depend on the others.
         key = (part.text, tuple(passages))
         stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
-        evidence = []
-        for passage, (stance, probability) in zip(passages, stances, strict=True):
-            number = first_number + len(evidence)
-            doc_id = self.base.doc_ids[passage.row]
-            rating = self._rating(passage.row)
-            evidence.append(
-                Evidence(
-                    id=f"EV{number}",
-                    subclaim_id=part.id,
-                    doc_id=doc_id,
-                    source=passage.header or doc_id,
-                    url=self.base.urls[passage.row],
-                    passage=passage.text,
-                    start=passage.start,
-                    end=passage.end,
-                    credibility=rating.score,
-                    level=rating.level,
-                    stance=stance,
-                    probability=probability,
-                )
+        judged = zip(passages, stances, strict=True)
+        evidence = [
+            evidence_item(
+                number,
+                part.id,
+                passage,
+                stance,
+                doc_id=self.base.doc_ids[passage.row],
+                url=self.base.urls[passage.row],
+                rating=self._rating(passage.row),
             )
+            for number, (passage, stance) in enumerate(judged, first_number)
+        ]
         if getattr(self.stance, "reads_together", False):
             return rules.count_joint_passages(evidence)
         return evidence
@@ -588,6 +580,28 @@ class FactChecker:
 
     def _rows_that_pass(self, rows):
         return [row for row in rows if self._passes(row)]
+
+
+TRUSTED = Rating(1.0, "high")
+
+
+def evidence_item(number, subclaim_id, passage, stance, *, doc_id="", url="", rating=TRUSTED):
+    """Give a passage with its stance, a pair of word and probability, as a piece of evidence."""
+    word, probability = stance
+    return Evidence(
+        id=f"EV{number}",
+        subclaim_id=subclaim_id,
+        doc_id=doc_id,
+        source=passage.header or doc_id,
+        url=url,
+        passage=passage.text,
+        start=passage.start,
+        end=passage.end,
+        credibility=rating.score,
+        level=rating.level,
+        stance=word,
+        probability=probability,
+    )
 
 
 class _StageClock:
