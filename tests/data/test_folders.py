@@ -281,5 +281,7 @@ def test_a_file_in_the_place_of_a_data_set_is_called_a_file(tmp_path, monkeypatc
     (tmp_path / "tickets.csv").write_text("id,text\n1,late\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for name in ("tickets.csv", "./tickets.csv"):
-        with pytest.raises(InputError, match="tickets.csv: is a file, not a folder: give the fold"):
+        with pytest.raises(
+            InputError, match=r"tickets\.csv: is a file, not a folder: give the fold"
+        ):
             load(name)

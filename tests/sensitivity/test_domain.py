@@ -9,10 +9,11 @@ import pytest
 import yaml
 
 from casebook import Explainer, extract_sheet
+from casebook.data.folders import load_beir
 from casebook.errors import InputError
 from casebook.paths import ROOT
 from casebook.sensitivity import citations, facts
-from casebook.sensitivity.cases import user_collection
+from casebook.sensitivity.cases import extracted_collection, user_collection
 from casebook.sensitivity.domain import SHIPPED, read_domain
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import sensitivity
@@ -303,6 +304,23 @@ def test_planted_facts_of_ones_own_are_edited_measured_and_told_apart(hull, tmp_
         part.groupby("case_id")["footrule"].mean().mean()
     )
     assert list(sensitivity(edges)["fact type"]) == list(facts.FACT_TYPES)
+
+
+def test_questions_that_are_judgments_are_read_with_the_file(hull, tmp_path):
+    corpus = [{"_id": f"d{n}", "text": f"Liberia, MIA 39, docket {n}"} for n in range(4)]
+    corpus += [{"_id": f"e{n}", "text": "Malta and nothing else"} for n in range(4)]
+    question = {"_id": "aster", "text": f"{TEXT} Liberia and docket 1."}
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)), encoding="utf-8")
+    (tmp_path / "queries.jsonl").write_text(json.dumps(question), encoding="utf-8")
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels/test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\naster\td1\t1\n", encoding="utf-8"
+    )
+    dataset = load_beir(tmp_path)
+    collection = extracted_collection(dataset, hull)
+    assert collection.domain is hull
+    assert ("vessel flag", "Liberia") in values_of(collection.sheets[0])
+    assert collection.neighbours("MIA-39")[0] == "MIA-39A"
 
 
 def test_the_commands_take_the_file_and_report_it(casebook, hull, tmp_path):
