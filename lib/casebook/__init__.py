@@ -94,12 +94,12 @@ _NEAR = {
 def __getattr__(name):
     if name in _MODULE:
         return getattr(import_module(f"casebook.{_MODULE[name]}"), name)
-    near = _NEAR.get(name.lower())
-    if near:
-        module, _, function = f"casebook.{near}".rpartition(".")
+    target = _NEAR.get(name.lower())
+    if target:
+        module, _, function = f"casebook.{target}".rpartition(".")
         raise ImportError(f"casebook has no {name!r}: use 'from {module} import {function}'")
-    similar = get_close_matches(name, _MODULE, n=1, cutoff=0.8)
-    remedy = f": did you mean {similar[0]!r}?" if similar else ""
+    guesses = get_close_matches(name, _MODULE, n=1, cutoff=0.8)
+    remedy = f": did you mean {guesses[0]!r}?" if guesses else ""
     raise AttributeError(f"module 'casebook' has no attribute {name!r}{remedy}")
 
 

@@ -453,7 +453,8 @@ def edit_tree(tree, k):
             colour, marker = fact_style(node.edit.fact_type)
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
-    for kind in tree.domain.fact_types:
+    fact_types = [node.edit.fact_type for node in nodes if node.edit is not None]
+    for kind in dict.fromkeys([*FACTS, *fact_types]):
         colour, marker = fact_style(kind)
         axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS.get(kind, kind))
     figure.legend(loc="outside upper left", ncols=2)

@@ -83,6 +83,8 @@ ACT = {"code": "MIA", "titles": ["Marine Insurance Act"]}
             "'x\\*' matches the empty text",
         ),
         ({"facts": [FLAG | {"values": {"Malta": "", "P": "P"}}]}, "at least 1 character"),
+        ({"facts": [FLAG | {"values": {"Malta": "(?i)m", "P": "P"}}]}, "forms of Malta do not go"),
+        ({"facts": [FLAG | {"values": {"Malta": "M", "P": ["P", "M"]}}]}, "'M' tells Malta and P"),
         ({"facts": [FLAG | {"unit": "days"}]}, "unit is of a number"),
         ({"facts": [PERIOD | {"pattern": r"(\d+) days"}]}, r"needs the group \(\?P<value>"),
         ({"facts": [PERIOD | {"ordered": True}]}, "ordered already"),

@@ -539,7 +539,7 @@ class FactChecker:
         # Passages are judged together: what one says can depend on the others.
         key = (part.text, tuple(passages))
         stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
-        judged = zip(passages, stances, strict=True)
+        pairs = zip(passages, stances, strict=True)
         evidence = [
             evidence_item(
                 number,
@@ -550,7 +550,7 @@ class FactChecker:
                 url=self.base.urls[passage.row],
                 rating=self._rating(passage.row),
             )
-            for number, (passage, stance) in enumerate(judged, first_number)
+            for number, (passage, stance) in enumerate(pairs, first_number)
         ]
         if getattr(self.stance, "reads_together", False):
             return rules.count_joint_passages(evidence)

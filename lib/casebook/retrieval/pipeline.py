@@ -83,10 +83,11 @@ class HybridRetriever:
         self.config = config_for(mode, reranker=reranker, **settings)
         if encoder is None:
             self.config = self.config.without_encoder()
-        named = None if isinstance(encoder, str) and encoder == "default" else encoder
+        if isinstance(encoder, str) and encoder == "default":
+            encoder = None  # the packaged one, or that of the index
         if not isinstance(documents, CorpusIndex):
-            documents = CorpusIndex(documents, named)
-        elif named is not None:
+            documents = CorpusIndex(documents, encoder)
+        elif encoder is not None:
             raise InputError("the index has its encoder already: give a frame or none")
         self.index = documents
 

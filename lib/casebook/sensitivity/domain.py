@@ -91,19 +91,16 @@ class FactType(_Entry):
 
     @model_validator(mode="after")
     def _patterns(self):
-        for form in [self.pattern] if self.pattern else self._forms():
-            try:
-                compiled = re.compile(form)
-            except (re.error, OverflowError, RecursionError) as error:
-                raise ValueError(f"{form!r} is no regular expression: {error}") from None
-            if compiled.search(""):
-                raise ValueError(f"{form!r} matches the empty text: say what must stand there")
+        value_of_form = {}
+        for value, forms in (self.values or {None: [self.pattern]}).items():
+            for form in forms:
+                _check_pattern(form)
+                if value_of_form.setdefault(form, value) != value:
+                    raise ValueError(f"{form!r} tells {value_of_form[form]} and {value}")
         if self.pattern and "value" not in re.compile(self.pattern).groupindex:
             raise ValueError("the pattern needs the group (?P<value>...) around its number")
+        _ = self.finders  # compiled once, so that forms that do not go together are refused
         return self
-
-    def _forms(self):
-        return [form for forms in self.values.values() for form in forms]
 
     @property
     def is_number(self):
@@ -115,10 +112,13 @@ class FactType(_Entry):
         """Compiled patterns by value; a number has one, under None."""
         if self.is_number:
             return {None: re.compile(self.pattern, re.IGNORECASE)}
-        return {
-            value: re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
-            for value, forms in self.values.items()
-        }
+        finders = {}
+        for value, forms in self.values.items():
+            try:
+                finders[value] = re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
+            except re.error as error:
+                raise ValueError(f"the forms of {value} do not go together: {error}") from None
+        return finders
 
     def problem(self, value):
         """Say why a value is none of this type; None if it is one."""
@@ -133,7 +133,7 @@ class FactType(_Entry):
         if not self.is_number:
             values = list(self.values)
             if not self.ordered:
-                return [other for other in values if other != value]
+                return [candidate for candidate in values if candidate != value]
             at = values.index(value)
             return [values[near] for near in (at - 1, at + 1) if 0 <= near < len(values)]
         whole = value == int(value)
@@ -160,10 +160,10 @@ class Act(_Entry):
     @model_validator(mode="after")
     def _numbers(self):
         for chapter, numbers in self.chapters.items():
-            twice = [number for number, count in Counter(numbers).items() if count > 1]
-            if twice:
+            repeated = [number for number, count in Counter(numbers).items() if count > 1]
+            if repeated:
                 where = f" of chapter {chapter}" if chapter else ""
-                raise ValueError(f"section {twice[0]}{where} stands twice")
+                raise ValueError(f"section {repeated[0]}{where} stands twice")
         return self
 
     @cached_property
@@ -190,6 +190,16 @@ class Act(_Entry):
         }
 
 
+def _check_pattern(form):
+    """Refuse what is no regular expression, or one that finds nothing everywhere."""
+    try:
+        compiled = re.compile(form)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{form!r} is no regular expression: {error}") from None
+    if compiled.search(""):
+        raise ValueError(f"{form!r} matches the empty text: say what must stand there")
+
+
 def _span(text):
     """Give the numbers of ``12``, ``12A`` or ``33-41``."""
     first, dash, last = text.replace(" ", "").partition("-")
@@ -207,7 +217,7 @@ class Domain:
     acts: dict = field(repr=False)
     structure: dict = field(repr=False)
     types: dict = field(default_factory=dict)
-    own_acts: tuple = ()
+    further_acts: tuple = ()
     file: str | None = None
     sha256: str | None = None
     notes: tuple = ()
@@ -231,7 +241,7 @@ class Domain:
             "file": self.file,
             "sha256": self.sha256,
             "fact types": list(self.types),
-            "acts": list(self.own_acts),
+            "acts": list(self.further_acts),
         }
 
 
@@ -267,27 +277,29 @@ def read_domain(path):
     if unknown:
         raise InputError(f"{path}: unknown key {unknown[0]!r}: the keys are facts, acts")
     types = {entry.name: entry for entry in _entries(path, content, "facts", FactType, "name")}
-    own_acts = {entry.code: entry for entry in _entries(path, content, "acts", Act, "code")}
-    if not types and not own_acts:
+    further_acts = {entry.code: entry for entry in _entries(path, content, "acts", Act, "code")}
+    if not types and not further_acts:
         raise InputError(f"{path}: holds no fact type and no act: add one, or leave the file out")
     _check_names(path, types)
-    _check_codes(path, own_acts)
+    _check_codes(path, further_acts)
     for entry in types.values():
         for finder in entry.finders.values():
             _check_speed(path, entry.name, finder)
     notes = [f"{path.name} replaces the fact type {name}" for name in types if name in FACT_TYPES]
-    notes += [f"{path.name} replaces the act {code}" for code in own_acts if code in SHIPPED.acts]
+    notes += [
+        f"{path.name} replaces the act {code}" for code in further_acts if code in SHIPPED.acts
+    ]
     structure = dict(SHIPPED.structure)
-    for code, act in own_acts.items():
+    for code, act in further_acts.items():
         for prefix in (f"{code}-", f"{code}-Article-"):
             structure.pop(prefix, None)
         if act.chapters:
             structure[f"{code}-"] = act.chapters
     return Domain(
-        acts=SHIPPED.acts | {code: act.row() for code, act in own_acts.items()},
+        acts=SHIPPED.acts | {code: act.row() for code, act in further_acts.items()},
         structure=structure,
         types=types,
-        own_acts=tuple(own_acts),
+        further_acts=tuple(further_acts),
         file=path.name,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         notes=tuple(notes),
@@ -324,24 +336,24 @@ def _check_names(path, types):
     """Refuse names that a table could mistake for another."""
     names = {name.casefold(): name for name in (*RESERVED, *FACT_TYPES)}
     for name in types:
-        other = names.setdefault(name.casefold(), name)
-        if other != name or name in RESERVED:
+        holder = names.setdefault(name.casefold(), name)
+        if holder != name or name in RESERVED:
             raise InputError(
-                f"{path}: facts ({name}): the name is taken by {other}: choose another"
+                f"{path}: facts ({name}): the name is taken by {holder}: choose another"
             )
 
 
 def _check_codes(path, acts):
     """Refuse codes that read as a unit, and a title or abbreviation of two acts of the file."""
-    named = {}
+    holders = {}
     for code, act in acts.items():
         if re.fullmatch(r"(?i)u?/?ss?|secs?|sections?|arts?|articles?|unknown", code):
             raise InputError(f"{path}: acts ({code}): reads as a unit, not as an act: rename it")
         for name in dict.fromkeys((*act.titles, *act.abbreviations)):
-            other = named.setdefault((name.casefold(), act.year), code)
-            if other != code:
+            holder = holders.setdefault((name.casefold(), act.year), code)
+            if holder != code:
                 raise InputError(
-                    f"{path}: acts ({code}): {name!r} is a name of {other} too: "
+                    f"{path}: acts ({code}): {name!r} is a name of {holder} too: "
                     "give each its year, or one of them another name"
                 )
 
@@ -375,11 +387,11 @@ def _time_limit(seconds):
         signal.signal(signal.SIGALRM, earlier)
 
 
-def matches(finder, text, name, start=0, end=None):
+def matches(finder, text, name):
     """Find a pattern of the user's own everywhere in a text; one that does not end is refused."""
     try:
         with _time_limit(SLOWEST_SEARCH):
-            return list(finder.finditer(text, start, len(text) if end is None else end))
+            return list(finder.finditer(text))
     except _TooSlow:
         raise InputError(
             f"fact type {name!r}: a search for {finder.pattern!r} takes more than "

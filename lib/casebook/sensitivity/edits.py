@@ -208,10 +208,10 @@ def _changes(sheet, neighbours, bounded):
 
 def _further_changes(sheet, domain):
     """Yield the changes of facts of the user's own types."""
-    stated = {(fact.fact_type, fact.value) for fact in sheet.further_facts}
+    values = {(fact.fact_type, fact.value) for fact in sheet.further_facts}
     for at, fact in enumerate(sheet.further_facts):
         for value in domain.types[fact.fact_type].replacements(fact.value):
-            if (fact.fact_type, value) not in stated:
+            if (fact.fact_type, value) not in values:
                 new = value if isinstance(value, str) else facts.as_integer(value)
                 yield fact.fact_type, f"further_facts/{at}", new
 

@@ -369,7 +369,7 @@ def _not_among(listed, further):
     return [
         fact
         for fact in listed
-        if not any(fact.start < own.end and own.start < fact.end for own in further)
+        if not any(fact.start < near.end and near.start < fact.end for near in further)
     ]
 
 
@@ -379,16 +379,16 @@ def further_facts(text, domain):
     notes = []
     for kind in domain.types.values():
         by_value = {}
-        outside = set()
+        out_of_bounds = set()
         for value, match in _further_values(text, kind):
             if kind.problem(value):
-                outside.add(value)
+                out_of_bounds.add(value)
             else:
                 fact = facts.FurtherFact(kind.name, value, kind.unit)
                 by_value.setdefault(value, TextFact(fact, *match.span()))
-        if outside:
+        if out_of_bounds:
             notes.append(
-                f"{len(outside)} numbers of {kind.name!r} are not between {kind.least:g} and "
+                f"{len(out_of_bounds)} numbers of {kind.name!r} are not between {kind.least:g} and "
                 f"{kind.most:g}, and are left out"
             )
         listed += sorted(by_value.values(), key=_start)
