@@ -149,7 +149,8 @@ def grow_trees(
     neighbours : callable, optional
         Gives the sections that may replace one.
     validator : callable, optional
-        Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are tried.
+        Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are
+        tried.
     inert : Inert, optional
         Words of placebos; by default those that tell the documents of the collection apart.
     domain : Domain, optional
