@@ -17,6 +17,7 @@ from casebook.sensitivity.cases import extracted_collection, user_collection
 from casebook.sensitivity.domain import SHIPPED, read_domain
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import sensitivity
+from casebook.sensitivity.extract import extract_with_model
 from casebook.sensitivity.plausibility import ACCEPT, REJECT, rules
 from casebook.sensitivity.study import run_sensitivity_study
 from casebook.sensitivity.tree import TreeSettings
@@ -246,6 +247,29 @@ def test_explanations_tell_of_facts_of_ones_own(hull):
     explained = Explainer(texts, domain=hull).result(sheet, "a")
     assert explained.sentences[0].text == "Both tell of vessel flag Malta."
     assert explained.sentences[0].support[0].quote == "Maltese"
+
+
+class Model:
+    """Answers with facts, and keeps the schema that it was given."""
+
+    name = "fake"
+
+    def complete_json(self, prompt, schema):
+        self.schema = schema
+        return {"further_facts": [{"fact_type": "vessel flag", "value": "Liberia"}]}
+
+
+def test_a_language_model_is_told_the_types_and_their_values(hull):
+    model = Model()
+    found = extract_with_model(TEXT, model, domain=hull)
+    assert values_of(found.sheet) == [("vessel flag", "Liberia")] and found.method == "fake"
+    (span,) = found.spans
+    assert TEXT[span.start : span.end] == "Liberian"
+    further = model.schema["$defs"]["FurtherFact"]["properties"]
+    assert further["fact_type"]["enum"] == list(hull.types)
+    assert '"Panama"' in further["value"]["description"]
+    extract_with_model(TEXT, model)
+    assert "further_facts" not in model.schema["properties"]
 
 
 # ---- measured

@@ -377,10 +377,11 @@ def further_facts(text, domain):
     """Find the facts of the user's own types, each value once, and what must be said of them."""
     listed = []
     notes = []
+    sentence_spans = list(sentences(text)) if domain.types else []
     for kind in domain.types.values():
         by_value = {}
         out_of_bounds = set()
-        for value, match in _further_values(text, kind):
+        for value, match in _further_values(text, kind, sentence_spans):
             if kind.problem(value):
                 out_of_bounds.add(value)
             else:
@@ -395,23 +396,23 @@ def further_facts(text, domain):
     return listed, notes
 
 
-def _further_values(text, kind):
+def _further_values(text, kind, sentence_spans):
     """Yield every value that a text states of a type, and where; not what it says is missing."""
     for value, finder in kind.finders.items():
         for match in matches(finder, text, kind.name):
             if kind.is_number:
                 if match["value"] and not _set_by_law(text, match.start()):
                     yield quantity(match["value"]), match
-            elif not _negated(text, match, *_sentence_around(text, match)):
+            elif not _negated(text, match, *_sentence_of(match, sentence_spans)):
                 yield value, match
 
 
-def _sentence_around(text, match):
-    """Give start and end of the sentence in which a match begins."""
-    return next(
-        ((start, end) for start, end in sentences(text) if start <= match.start() < end),
-        (0, len(text)),
-    )
+def _sentence_of(match, sentence_spans):
+    """Give start and end of the sentence in which a match begins, as far as it reaches."""
+    for start, end in sentence_spans:
+        if start <= match.start() < end:
+            return start, max(end, match.end())
+    return match.span()
 
 
 def outcome(text):
