@@ -169,6 +169,17 @@ def test_numbers_outside_the_bounds_are_left_out_and_counted(hull):
     assert "1 numbers of 'notice period' are not between 1 and 365, and are left out" in found.notes
 
 
+def test_numbers_are_read_as_the_rules_read_them_and_limits_of_a_statute_are_none(tmp_path):
+    domain = read(tmp_path, {"facts": [PERIOD | {"pattern": r"(?P<value>[\w,]+(?: lakh)?) days"}]})
+    for text, values in [
+        ("The period was fourteen days.", [14]),
+        ("The period was 1,000 days.", [1000]),
+        ("The period was some days.", []),
+        ("The period was not exceeding 30 days.", []),
+    ]:
+        assert [value for _, value in values_of(extract_sheet(text, domain=domain).sheet)] == values
+
+
 def test_a_sheet_is_read_and_written_the_same_and_checked_by_its_domain(hull):
     sheet = extract_sheet(TEXT, "aster", domain=hull).sheet
     assert facts.from_dict(json.loads(json.dumps(facts.to_dict(sheet))), domain=hull) == sheet

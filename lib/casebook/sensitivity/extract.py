@@ -105,25 +105,8 @@ def extract_sheet(text, case_id="case", country=None, domain=SHIPPED):
         notes.append(PARTIAL_COVERAGE.format(_WHY_PARTIAL[country]))
     start, end = facts_region(folded)
     part = folded[start:end]
-    sections, n_unknown = _sections(part, country, domain)
-    if n_unknown:
-        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
-    further, further_notes = further_facts(part, domain)
-    notes += further_notes
-    lists = {
-        "evidence_items": evidence(part),
-        "sections_cited": sections,
-        "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
-        "numerical_facts.ages": _distinct(ages(part), "descriptor"),
-        "numerical_facts.durations": _distinct(durations(part), "context"),
-        "further_facts": further,
-    }
-    for name in lists:
-        fact_type = _FIELD_TYPES.get(name.partition(".")[0])
-        if fact_type in domain.types:
-            lists[name] = []  # the user's own facts stand in the place of these
-        elif fact_type:
-            lists[name] = _not_among(lists[name], further)
+    lists, notes_on_lists = _fact_lists(part, country, domain)
+    notes += notes_on_lists
     sides = {} if "PartyType" in domain.types else parties(folded, start, end)
     ending = outcome(folded)
     by_field = {f"parties.{side}_type": fact for side, fact in sides.items()}
@@ -151,11 +134,31 @@ def extract_sheet(text, case_id="case", country=None, domain=SHIPPED):
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
-_FIELD_TYPES = {
-    "evidence_items": "Evidence",
-    "sections_cited": "Section",
-    "numerical_facts": "Numerical",
-}
+def _fact_lists(text, country, domain):
+    """Find the facts of a passage by field of the sheet, and what must be said of them.
+
+    A type of the user's own stands in the place of one of the same name; words that tell a fact of
+    the user's own tell no evidence and no number besides.
+    """
+    sections, n_unknown = _sections(text, country, domain)
+    further, notes = further_facts(text, domain)
+    if n_unknown:
+        notes.insert(0, f"{n_unknown} provisions of acts that are not known are left out")
+    numbers = {
+        "amounts": _distinct(amounts(text, country), "context"),
+        "ages": _distinct(ages(text), "descriptor"),
+        "durations": _distinct(durations(text), "context"),
+    }
+    if "Section" in domain.types:
+        sections = []
+    if "Numerical" in domain.types:
+        numbers = dict.fromkeys(numbers, [])
+    lists = {"evidence_items": [], "sections_cited": sections}
+    if "Evidence" not in domain.types:
+        lists["evidence_items"] = _not_among(evidence(text), further)
+    for kind, listed in numbers.items():
+        lists[f"numerical_facts.{kind}"] = _not_among(listed, further)
+    return lists | {"further_facts": further}, notes
 
 
 def _sections(text, country, domain):
@@ -401,10 +404,17 @@ def _further_values(text, kind, sentence_spans):
     for value, finder in kind.finders.items():
         for match in matches(finder, text, kind.name):
             if kind.is_number:
-                if match["value"] and not _set_by_law(text, match.start()):
-                    yield quantity(match["value"]), match
+                number = match["value"] or ""
+                if _tells_number(number) and not _set_by_law(text, match.start()):
+                    yield quantity(number), match
             elif not _negated(text, match, *_sentence_of(match, sentence_spans)):
                 yield value, match
+
+
+def _tells_number(text):
+    """Tell whether a text holds a figure or a number word."""
+    words = pattern("number_or_word").findall(text.lower())
+    return any(figure or word in _SPELLED or word in CASE_WORDS["scales"] for figure, word in words)
 
 
 def _sentence_of(match, sentence_spans):
