@@ -152,7 +152,7 @@ def _fact_lists(text, country, domain):
     if "Section" in domain.types:
         sections = []
     if "Numerical" in domain.types:
-        numbers = dict.fromkeys(numbers, [])
+        numbers = dict.fromkeys(numbers, ())
     lists = {"evidence_items": [], "sections_cited": sections}
     if "Evidence" not in domain.types:
         lists["evidence_items"] = _not_among(evidence(text), further)
