@@ -163,6 +163,19 @@ def test_facts_and_acts_are_found_with_their_place(hull):
     assert ours.further_facts == () and ours.numerical_facts.durations
 
 
+def test_words_are_whole_and_scripts_without_blanks_are_read(tmp_path):
+    flags = {"Malta": ["Malta", "马耳他"], "Panama": "Panama"}
+    domain = read(tmp_path, {"facts": [FLAG | {"name": "船旗", "values": flags}]})
+    sheet = extract_sheet("这艘船悬挂马耳他国旗。", domain=domain).sheet
+    assert values_of(sheet) == [("船旗", "Malta")]
+    assert values_of(extract_sheet("Maltases and Panamas.", domain=domain).sheet) == []
+
+
+def test_chapters_may_have_numbers_and_edits_stay_within_them(tmp_path):
+    domain = read(tmp_path, {"acts": [ACT | {"sections": {1: ["1-3"], 2: ["4-6"]}}]})
+    assert citations.neighbours("MIA-3", domain) == ("MIA-2", "MIA-1")
+
+
 def test_numbers_outside_the_bounds_are_left_out_and_counted(hull):
     found = extract_sheet("She gave 14 days' notice, they 900 days' notice.", domain=hull)
     assert values_of(found.sheet) == [("notice period", 14)]

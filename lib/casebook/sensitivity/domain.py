@@ -115,7 +115,7 @@ class FactType(_Entry):
         finders = {}
         for value, forms in self.values.items():
             try:
-                finders[value] = re.compile(rf"(?<!\w)(?:{'|'.join(forms)})(?!\w)", re.IGNORECASE)
+                finders[value] = re.compile("|".join(map(_whole_words, forms)), re.IGNORECASE)
             except re.error as error:
                 raise ValueError(f"the forms of {value} do not go together: {error}") from None
         return finders
@@ -155,7 +155,7 @@ class Act(_Entry):
     year: Annotated[int, Field(ge=1000, le=2999)] | None = None
     matter: Literal["civil", "criminal"] | None = None
     marks: list[Literal["injury", "family", "large"]] = []
-    sections: list[int | str] | dict[str, list[int | str]] = []
+    sections: list[int | str] | dict[int | str, list[int | str]] = []
 
     @model_validator(mode="after")
     def _numbers(self):
@@ -188,6 +188,13 @@ class Act(_Entry):
             "matter": self.matter or "",
             "marks": self.marks,
         }
+
+
+def _whole_words(form):
+    """Let a form match whole words only, unless it is of a script without blanks between words."""
+    if re.search("[\u2e80-\uffef]", form):
+        return f"(?:{form})"
+    return rf"(?<!\w)(?:{form})(?!\w)"
 
 
 def _check_pattern(form):
