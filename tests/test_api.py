@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import casebook
+from casebook.errors import InputError
 from casebook.paths import ROOT
 
 NAMES = dir(casebook)
@@ -88,3 +89,33 @@ def test_keywords_of_earlier_versions_answer_with_the_present_one(name, earlier,
     assert present in inspect.signature(function).parameters
     with pytest.raises(TypeError, match=f"'{earlier}' is called '{present}' now"):
         function(**{earlier: 1})
+
+
+@pytest.mark.parametrize("name", casebook._NEAR)
+def test_every_near_name_leads_to_something_that_is_there(name):
+    with pytest.raises(ImportError, match=f"casebook has no '{name}': use") as caught:
+        getattr(casebook, name)
+    exec(str(caught.value).split("'")[3])
+
+
+def test_capitals_and_typing_errors_are_forgiven():
+    with pytest.raises(ImportError, match="from casebook import maximal_marginal_relevance"):
+        casebook.MMR  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean 'evaluate'"):
+        casebook.evalute  # noqa: B018
+
+
+def test_a_fact_checker_takes_documents_as_they_are():
+    for documents in (["Money is limited to 500."], {"a": "Money is limited to 500."}):
+        checker = casebook.FactChecker(documents)
+        assert checker.check("Money is limited to 750.").verdict == "NOT_SUPPORTED"
+
+
+def test_runs_are_fused_like_their_lists_of_ids():
+    runs = [{"q1": {"a": 2.0, "b": 1.0}}, {"q1": {"b": 9.0, "c": 0.5}, "q2": {"c": 1.0}}]
+    fused = casebook.reciprocal_rank_fusion(runs, k=60)
+    of_ids = casebook.reciprocal_rank_fusion([["a", "b"], ["b", "c"]], k=60)
+    assert list(fused["q1"].items()) == of_ids and list(fused["q2"]) == ["c"]
+    assert casebook.reciprocal_rank_fusion([run.get("q1") for run in runs], k=60) == fused["q1"]
+    with pytest.raises(InputError, match="NaN"):
+        casebook.reciprocal_rank_fusion([{"a": float("nan")}])

@@ -18,7 +18,8 @@ COLOURS = {
     "#1b1b1b": "ink",
     "#d4d4d4": "grid",
 }
-_SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _PLACES = (

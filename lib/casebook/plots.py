@@ -429,6 +429,11 @@ def lines(frame, x, ylabel, xlabel=None, marks=None):
     return figure
 
 
+def fact_style(fact_type):
+    """Give colour and marker of a fact type; those of a user's own are ink."""
+    return FACTS.get(fact_type, (INK, "P"))
+
+
 def edit_tree(tree, k):
     """Draw the states of one case by how far each stands from its parent."""
     nodes = _in_order(tree, tree.root)
@@ -445,11 +450,13 @@ def edit_tree(tree, k):
             displacement = node.displacement(k)
             result = "no result" if displacement is None else f"{displacement:.1f}"
             text = f"{node.edit.description.split(': ', 1)[1]}  [{result}]"
-            colour, marker = FACTS.get(node.edit.fact_type, (INK, "*"))
+            colour, marker = fact_style(node.edit.fact_type)
         axes.scatter(node.depth, row, color=colour, marker=marker, s=45, zorder=2)
         axes.text(node.depth + 0.12, row, text, va="center")
-    for kind, (colour, marker) in FACTS.items():
-        axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS[kind])
+    fact_types = [node.edit.fact_type for node in nodes if node.edit is not None]
+    for kind in dict.fromkeys([*FACTS, *fact_types]):
+        colour, marker = fact_style(kind)
+        axes.scatter([], [], color=colour, marker=marker, label=FACT_WORDS.get(kind, kind))
     figure.legend(loc="outside upper left", ncols=2)
     _ = axes.set(
         ylim=(len(nodes) - 0.5, -0.7), xlim=(-0.2, max(node.depth for node in nodes) + 2.6)

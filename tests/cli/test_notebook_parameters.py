@@ -140,6 +140,7 @@ WRONG = {
         | {
             "cases": (["nope.jsonl", "3"], "no such file|give text"),
             "corpus": (["nope", "[3]"], "no such|give text"),
+            "facts": (["nope.yml", "3", "[a]"], "no such file|give text|is no name"),
         },
     ],
     "explanation_quality": [
@@ -292,6 +293,7 @@ TOGETHER = [
     ),
     ("counterfactual_sensitivity", ["cases={cases}"], "give both cases=FILE and corpus=FOLDER"),
     ("counterfactual_sensitivity", ["corpus={folder}"], "give both cases=FILE and corpus=FOLDER"),
+    ("counterfactual_sensitivity", ["facts={cases}"], "file of facts|not YAML|give the lists"),
     ("counterfactual_sensitivity", ["judgments=smoke"], "does not hold the annotated passage"),
     ("explanation_quality", ["sources={folder}"], "sources has no effect without explanations"),
     ("explanation_quality", ["ratings={folder}"], "ratings_key"),

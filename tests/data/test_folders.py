@@ -275,3 +275,13 @@ def test_judgements_under_another_name_are_named(toy):
         InputError, match=r"qrels/NAME.tsv .*these may be the judgements: my_qrels.txt"
     ):
         load_beir(toy)
+
+
+def test_a_file_in_the_place_of_a_data_set_is_called_a_file(tmp_path, monkeypatch):
+    (tmp_path / "tickets.csv").write_text("id,text\n1,late\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for name in ("tickets.csv", "./tickets.csv"):
+        with pytest.raises(
+            InputError, match=r"tickets\.csv: is a file, not a folder: give the fold"
+        ):
+            load(name)

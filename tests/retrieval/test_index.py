@@ -198,7 +198,7 @@ def test_bad_collections_are_one_clear_line(frame, message):
         CorpusIndex(pd.DataFrame(frame))
 
 
-@pytest.mark.parametrize("documents", [["a", 1], "a", [{"doc_id": "a", "text": "b"}], None])
+@pytest.mark.parametrize("documents", [["a", 1], "a", [{"doc_id": "a"}, "b"], None])
 def test_documents_that_are_no_frame_are_one_clear_line(documents):
     with pytest.raises(
         InputError, match=r"expected a pandas\.DataFrame with the columns doc_id and text"

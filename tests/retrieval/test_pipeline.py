@@ -288,3 +288,58 @@ def test_texts_in_a_list_are_the_collection_of_these_texts():
         assert ours == HybridRetriever(frame, mode=mode).retrieve("may we sue?")
     with pytest.raises(InputError):
         HybridRetriever(["a", 1])
+
+
+TEXTS = ["You may cancel.", "We may sue.", "You must pay the rent."]
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        dict(zip("abc", TEXTS, strict=True)),
+        {name: {"text": text} for name, text in zip("abc", TEXTS, strict=True)},
+        {"_id": list("abc"), "text": TEXTS},
+        [{"id": name, "text": text} for name, text in zip("abc", TEXTS, strict=True)],
+        pd.DataFrame({"docno": list("abc"), "text": TEXTS}),
+    ],
+    ids=["texts by id", "records by id", "columns", "records", "frame"],
+)
+def test_a_collection_may_have_any_usual_form(documents):
+    frame = pd.DataFrame({"doc_id": list("abc"), "text": TEXTS})
+    ours = HybridRetriever(documents, mode="bm25").retrieve("may we sue?")
+    assert ours == HybridRetriever(frame, mode="bm25").retrieve("may we sue?")
+
+
+@pytest.mark.parametrize(
+    ("stage", "off"),
+    [
+        ("reranker", {"reranker": None}),
+        ("mmr", {"mmr": False}),
+        ("chunking", {"chunking": False}),
+        ("bm25_chunks", {"bm25_chunks": False}),
+        ("question_tokens", {"question_tokens": None}),
+        ("agreement", {"agreement": None}),
+        ("max_passages", {"max_passages": None}),
+        ("encoder", {"lists": ("bm25", "bm25_stemmed"), "reranker": None, "mmr": False}),
+    ],
+)
+def test_none_switches_a_stage_off(stage, off):
+    config = HybridRetriever(TEXTS, mode="full", **{stage: None}).config
+    assert {name: getattr(config, name) for name in off} == off
+
+
+def test_without_an_encoder_no_model_is_loaded(monkeypatch):
+    def no_model(*_, **__):
+        raise AssertionError("a model was loaded")
+
+    monkeypatch.setattr("casebook.retrieval.index.load_encoder", no_model)
+    monkeypatch.setattr("casebook.retrieval.index.build_reranker", no_model)
+    hits = HybridRetriever(TEXTS, encoder=None).retrieve("may we sue " * 90)
+    assert hits[0].doc_id == "1"
+    with pytest.raises(InputError, match="the dense list needs an encoder"):
+        HybridRetriever(TEXTS, encoder=None, mode="dense")
+
+
+def test_an_unknown_setting_is_answered_with_those_that_there_are():
+    with pytest.raises(InputError, match="no setting 'expansion': choose from top_k, lists, fus"):
+        HybridRetriever(TEXTS, expansion=None)

@@ -70,7 +70,10 @@ def test_case_without_annotations_is_excluded_and_counted(tmp_path):
 
 
 WRONG = [
-    ({"dispositive_facts": ["Weather"]}, r"field dispositive_facts\.0: .*'Section'"),
+    (
+        {"dispositive_facts": ["Weather"]},
+        r"field dispositive_facts\.0: 'Weather' is no fact type: .*'Section'",
+    ),
     ({"non_dispositive_facts": ["Section"]}, "Section is named twice"),
     ({"dispositive_facts": "Section"}, "valid list"),
     ({"dispositive_facts": ["Section", "Section"]}, "twice"),

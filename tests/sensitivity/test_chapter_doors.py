@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from casebook.batch.grid import Cell
 from casebook.batch.parameters import check_cell
 from casebook.errors import InputError
 from casebook.sensitivity.cases import plant_cases
+from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.edits import NO_INERT_WORDS
 from casebook.sensitivity.facts import to_dict
 
@@ -147,16 +149,59 @@ def test_without_inert_words_only_what_needs_no_placebo_is_answered(material, tm
     assert above["value"] > 0 and above["n"] == 8 and "placebo" not in above["against"]
 
 
+COLOURS = """
+facts:
+  - name: colour of the ship
+    values: {red: red, blue: blue}
+acts:
+  - code: IPC
+    titles: [Insurance Penalties Code]
+    sections: [302-307]
+"""
+
+
+def with_facts_of_ones_own(parameters, folder):
+    """Add a fact of a type of the user's own to the only case, and the file of the types."""
+    path = Path(parameters["cases"])
+    case = json.loads(path.read_text(encoding="utf-8"))
+    case["further_facts"] = [{"fact_type": "colour of the ship", "value": "red"}]
+    path.write_text(json.dumps(case), encoding="utf-8")
+    (folder / "colours.yml").write_text(COLOURS, encoding="utf-8")
+    return parameters | {"facts": str(folder / "colours.yml")}
+
+
+def test_facts_of_ones_own_are_checked_before_the_kernel(material, tmp_path):
+    parameters = with_facts_of_ones_own(material(1), tmp_path)
+    assert checked(**parameters) == ""
+    with pytest.raises(InputError, match="facts has no effect on the planted cases"):
+        checked(facts=parameters["facts"])
+    with pytest.raises(InputError, match="'colour of the ship' is unknown: choose from none"):
+        checked(**{name: value for name, value in parameters.items() if name != "facts"})
+    Path(parameters["facts"]).write_text("facts: [{name: x}]", encoding="utf-8")
+    with pytest.raises(InputError, match=r"colours\.yml: facts 1 \(x\): give either values"):
+        checked(**parameters)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("annotated", [False, True])
 def test_one_case_has_answers_by_edit_and_two_systems_need_no_third(material, tmp_path, annotated):
     parameters = material(1, annotated=annotated) | {"systems": ["dense", "bm25"]}
+    if annotated:
+        parameters = with_facts_of_ones_own(parameters, tmp_path)
     excess, *others = answers(tmp_path, parameters)
     assert (excess["system"], excess["groups"], excess["reason"]) == ("BM25", 1, "interval_by_unit")
     assert excess["low"] < excess["value"] < excess["high"]
     assert len(others) == (3 if annotated else 1)
     assert all(other["low"] is None for other in others)
     assert len(set(placebo_shares(tmp_path / "results/doors"))) == 1
+    (types,) = (tmp_path / "results/doors/tables").glob("*.types.csv")
+    edges = pd.read_csv(types).set_index(["system", "fact type"])["edges"]
+    if annotated:
+        assert edges["bm25", "colour of the ship"] > 0
+        (notebook,) = (tmp_path / "results/doors/notebooks").glob("*.ipynb")
+        assert "colours.yml replaces the act IPC" in notebook.read_text(encoding="utf-8")
+    else:
+        assert list(edges["bm25"].index) == list(FACT_TYPES)
 
 
 def placebo_shares(run):

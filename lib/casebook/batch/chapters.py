@@ -123,6 +123,8 @@ def data_of_kind(kind):
 
 def _check_kind(parameter, name, kind):
     problem = "no card and no folder of that name"
+    if Path(name).is_file():
+        problem = "is a file, not a folder"
     with contextlib.suppress(InputError):
         card, _ = resolve(name)
         if card.kind == kind:
@@ -324,6 +326,7 @@ class CounterfactualSensitivity(ChapterParameters):
     dataset: Questions
     cases: Name | None
     corpus: Name | None
+    facts: Name | None
     planted: Annotated[PlantedSizes, Field(description=PLANTED_ADVICE)]
     systems: Systems
     shown: Name | None
@@ -347,6 +350,8 @@ class CounterfactualSensitivity(ChapterParameters):
         return self
 
     def read(self):
+        if self.facts:
+            plugin("casebook.sensitivity.checks:check_facts")(vars(self))
         if self.cases:
             plugin("casebook.sensitivity.checks:check_cases")(vars(self))
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from casebook import paths
 from casebook.batch.run_folder import read_planned, sole_writer
@@ -26,6 +27,29 @@ def publish_run(run, url):
     files are copied, so that an interrupted copy neither counts as complete nor is copied again
     from its beginning.
     """
+    store = _checked_store(run, url)
+    built = paths.OUTPUT / "_build" / run
+    with sole_writer(run), sole_builder(built) if built.is_dir() else contextlib.nullcontext():
+        results, unlisted = _results(run)
+        site_files, site = _site(run, built, results)
+        files = results | site_files
+        changes = _changes(store, run, files)
+        if changes.written or changes.removed or not changes.is_complete:
+            _copy(store, run, files, changes)
+        store.remove(_AT_WORK)
+    return {
+        "url": store.url,
+        "written": len(changes.written),
+        "unchanged": len(changes.unchanged),
+        "removed": len(changes.removed),
+        "site": site,
+        "restored": changes.restored,
+        "left_out": unlisted,
+    }
+
+
+def _checked_store(run, url):
+    """Open the address, once the run is known to be one that may be published there."""
     if not str(url).strip():
         raise InputError("publish needs a folder, or an address: s3://bucket/report")
     if not paths.run_dir(run).is_dir():
@@ -38,42 +62,55 @@ def publish_run(run, url):
         )
     store = Store(url)
     _refuse_itself(store)
-    built = paths.OUTPUT / "_build" / run
-    with sole_writer(run), sole_builder(built) if built.is_dir() else contextlib.nullcontext():
-        results, unlisted = _results(run)
-        site_files, site = _site(run, built, results)
-        files = results | site_files
-        listed = {
-            name: {"sha256": sha256_file(path), "bytes": path.stat().st_size}
-            for name, path in files.items()
-        }
-        is_complete, published = _published(store, run)
-        copied = [name for name, entry in listed.items() if published.get(name) == entry]
-        unchanged = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
-        changed = sorted(name for name in files if name not in unchanged)
-        removed = [name for name in published if name not in files]
-        if changed or removed or not is_complete:
-            at_work = {name: unchanged.get(name) for name in published | listed}
-            _write(store, _AT_WORK, run, at_work)
-            store.remove(MARKER)
-            if _FRONT_PAGE in changed:  # last
-                changed.remove(_FRONT_PAGE)
-                changed.append(_FRONT_PAGE)
-            for name in changed:
-                store.copy(name, files[name])
-            for name in removed:
-                store.remove(name)
-            _write(store, MARKER, run, listed)
-        store.remove(_AT_WORK)
-    return {
-        "url": store.url,
-        "written": len(changed),
-        "unchanged": len(unchanged),
-        "removed": len(removed),
-        "site": site,
-        "restored": [name for name in copied if name not in unchanged],
-        "left_out": unlisted,
+    return store
+
+
+class _Changes(NamedTuple):
+    """What a copy lists, and how it differs from what is published."""
+
+    listed: dict
+    published: dict
+    is_complete: bool
+    unchanged: dict
+    written: list
+    removed: list
+    restored: list
+
+
+def _changes(store, run, files):
+    """Compare the files with what the address holds; the front page is written last."""
+    listed = {
+        name: {"sha256": sha256_file(path), "bytes": path.stat().st_size}
+        for name, path in files.items()
     }
+    is_complete, published = _published(store, run)
+    copied = [name for name, entry in listed.items() if published.get(name) == entry]
+    unchanged = {name: listed[name] for name in copied if _is_there(store, name, listed[name])}
+    written = sorted(name for name in files if name not in unchanged)
+    if _FRONT_PAGE in written:
+        written.remove(_FRONT_PAGE)
+        written.append(_FRONT_PAGE)
+    return _Changes(
+        listed=listed,
+        published=published,
+        is_complete=is_complete,
+        unchanged=unchanged,
+        written=written,
+        removed=[name for name in published if name not in files],
+        restored=[name for name in copied if name not in unchanged],
+    )
+
+
+def _copy(store, run, files, changes):
+    """Copy what changed and remove what is gone, under a marker that the copy is at work."""
+    names = changes.published | changes.listed
+    _write(store, _AT_WORK, run, {name: changes.unchanged.get(name) for name in names})
+    store.remove(MARKER)
+    for name in changes.written:
+        store.copy(name, files[name])
+    for name in changes.removed:
+        store.remove(name)
+    _write(store, MARKER, run, changes.listed)
 
 
 def _is_there(store, name, entry):

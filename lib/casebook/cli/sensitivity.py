@@ -37,6 +37,7 @@ Threshold = option(
     "`run` edits a state again from it on (default 1.0).",
     min=0,
 )
+Facts = option(Path | None, "Fact types and acts of your own, laid over ours (YAML).")
 Judge = option(str | None, "endpoint:MODEL judges whether edits are plausible; default: rules.")
 
 
@@ -65,6 +66,7 @@ def run(
     placebos: Placebos = 4,
     validator: Judge = None,
     extractor: option(str | None, "endpoint:MODEL reads the judgment; default: rules.") = None,
+    facts: Facts = None,
     original: Original = False,
     seed: Seed = 0,
     out: Out = None,
@@ -79,13 +81,14 @@ def run(
     """
     from casebook.assistant.log import documents_of
     from casebook.explain.tree_report import score_table, tree_report
+    from casebook.sensitivity.domain import read_domain
     from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import missing_answers, read_case, run_case, validator_for
     from casebook.sensitivity.tree import EXPANSION_THRESHOLD, TreeSettings
 
     _check_encoder(context, mode)
     folder = _folder_of(dataset)
-    refuse_overwriting(out, case, folder)
+    refuse_overwriting(out, case, folder, facts)
     expansion_threshold = EXPANSION_THRESHOLD if threshold is None else threshold
     if original:
         exclusive(context, "original", "budget", "placebos", "validator")
@@ -101,11 +104,19 @@ def run(
             placebo_draws=placebos,
             seed=seed,
         )
-    sheet, notes = read_case(case, extractor, name)
-    judge = validator_for(validator, original)
+    domain = read_domain(facts)
+    sheet, notes = read_case(case, extractor, name, domain)
+    judge = validator_for(validator, original, domain)
     documents = documents_of(dataset)
     tree = run_case(
-        sheet, documents, settings=settings, validator=judge, mode=mode, encoder=encoder, k=k
+        sheet,
+        documents,
+        settings=settings,
+        validator=judge,
+        mode=mode,
+        encoder=encoder,
+        k=k,
+        domain=domain,
     )
     report = tree_report(
         tree,
@@ -115,7 +126,8 @@ def run(
     )
     report["dataset"] = folder.resolve().name if folder else dataset
     report["mode"] = mode
-    report["notes"] = [*notes, *missing_answers(judge)]
+    report["facts"] = domain.account()
+    report["notes"] = [*domain.notes, *notes, *missing_answers(judge)]
     n_found = len(tree.root.ranking.cases)
     if n_found < k:
         report["notes"].append(f"{n_found} of {k} cases found: short lists inflate the mean")
@@ -148,6 +160,7 @@ def evaluate(
     threshold: Threshold = None,
     placebos: Placebos = 4,
     validator: Judge = None,
+    facts: Facts = None,
     original: Original = False,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
@@ -164,6 +177,7 @@ def evaluate(
     Example: casebook sensitivity evaluate cases.jsonl --corpus judgments --mode bm25
     """
     from casebook.sensitivity.cases import user_collection
+    from casebook.sensitivity.domain import read_domain
     from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
     from casebook.sensitivity.report import (
         evaluation_parts,
@@ -175,14 +189,15 @@ def evaluate(
     from casebook.sensitivity.tree import TreeSettings
 
     _check_encoder(context, mode)
-    refuse_overwriting(out, cases, corpus)
+    refuse_overwriting(out, cases, corpus, facts)
     if original:
         exclusive(context, "original", "placebos", "validator")
         settings = TreeSettings.documented(max_depth=depth or 2, children=children or 5, seed=seed)
     else:
         settings = TreeSettings(depth or 1, children, placebo_draws=placebos, seed=seed)
-    collection = user_collection(cases, corpus)
-    judge = validator_for(validator, original)
+    domain = read_domain(facts)
+    collection = user_collection(cases, corpus, domain)
+    judge = validator_for(validator, original, domain)
     study = run_sensitivity_study(
         collection,
         [mode],
@@ -196,7 +211,8 @@ def evaluate(
     report = evaluation_report(
         study, mode, DECISIVE_DISPLACEMENT if threshold is None else threshold
     )
-    report |= {"corpus": str(corpus), "k": k, "notes": missing_answers(judge)}
+    notes = [*domain.notes, *missing_answers(judge)]
+    report |= {"corpus": str(corpus), "k": k, "facts": domain.account(), "notes": notes}
     report["counts"] = {"documents": len(collection.documents), **collection.account}
     report = plain(report)
     show_report(report, as_json, out, *evaluation_parts(report))

@@ -150,6 +150,8 @@ def resolve(name):
     all_cards = cards()
     if name not in all_cards and str(name).strip(".") and Path(str(name)).is_dir():
         raise InputError(f"dataset {name!r} is a folder here: write ./{name}")
+    if name not in all_cards and Path(str(name)).is_file():
+        folders.check_folder(name)
     paths.valid_name(name, "dataset")
     if name in all_cards:
         return all_cards[name], None

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import find_provisions
+from casebook.sensitivity.domain import SHIPPED
 from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
@@ -21,6 +22,7 @@ from casebook.sensitivity.facts import (
     fact_at,
     fact_fields,
     fact_key,
+    further_text,
     number_text,
     query_text,
 )
@@ -114,6 +116,8 @@ class Explainer:
         Whether to write what the documented system writes, unchecked reasons included.
     max_words : int
         Words of the passage that is shown of a document.
+    domain : Domain, optional
+        Acts and fact types of the user's own that documents are searched for.
 
     Raises
     ------
@@ -131,12 +135,13 @@ class Explainer:
     ['Both cite IPC-302.', 'No fact or term of the query was found in it.']
     """
 
-    def __init__(self, texts, documented=False, max_words=MAX_WORDS):
+    def __init__(self, texts, documented=False, max_words=MAX_WORDS, domain=SHIPPED):
         if not texts:
             raise InputError("there are no documents to explain results with")
         self.texts = texts
         self.documented = documented
         self.max_words = max_words
+        self.domain = domain
         self.weights = TermWeights(texts.values())
         self._passages = {}
 
@@ -166,7 +171,8 @@ class Explainer:
 
     def result(self, sheet, document):
         """Explain one document for a sheet; see `explain_result`."""
-        return explain_result(sheet, self.passage(sheet, document), self.weights, self.documented)
+        passage = self.passage(sheet, document)
+        return explain_result(sheet, passage, self.weights, self.documented, self.domain)
 
     def edge(self, node):
         """Explain the edit that leads to a node, None if a retrieval failed; see `explain_edge`."""
@@ -183,6 +189,7 @@ class Explainer:
             (before.cases, after.cases),
             case_passages,
             self.documented,
+            self.domain,
         )
 
     def _passages_by_case(self, sheet, retrieval):
@@ -207,15 +214,16 @@ _COMMON_FACTS = {  # sentences by kind, in their order
     "respondent": "The respondent is of the same kind: {}.",
     "evidence": "Both have evidence of the kind {}.",
     "numbers": "Both state {}.",
+    "further": "Both tell of {}.",
 }
 
 
-def explain_result(sheet, passage, weights, documented=False):
+def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED):
     """Explain by at most two sentences what a fact sheet and a passage have in common."""
     if documented:
-        sentences = _documented_sentences(sheet, passage)
+        sentences = _documented_sentences(sheet, passage, domain)
     else:
-        sentences = _corrected_sentences(sheet, passage)
+        sentences = _corrected_sentences(sheet, passage, domain)
     if len(sentences) < MOST_SENTENCES:
         query = query_text(sheet, outcome=documented, words=not documented)
         shared = weights.shared(query, passage.text, documented)[:MOST_TERMS]
@@ -230,9 +238,9 @@ def explain_result(sheet, passage, weights, documented=False):
     return Explanation(tuple(sentences[:MOST_SENTENCES]), (passage,), documented)
 
 
-def _corrected_sentences(sheet, passage):
+def _corrected_sentences(sheet, passage, domain):
     """Write a sentence for each kind of facts that sheet and passage share."""
-    positions = facts_of(passage.text)
+    positions = facts_of(passage.text, domain)
     shared = {key: name for key, name in facts_by_key(sheet).items() if key in positions}
     sentences = []
     for kind, template in _COMMON_FACTS.items():
@@ -244,10 +252,10 @@ def _corrected_sentences(sheet, passage):
     return sentences
 
 
-def _documented_sentences(sheet, passage):
+def _documented_sentences(sheet, passage, domain):
     """Write the documented sentences: a party's name anywhere in the text counts."""
     sentences = []
-    cited = {provision.id for provision in find_provisions(passage.text)}
+    cited = {provision.id for provision in find_provisions(passage.text, domain=domain)}
     sections = [section for section in sheet.sections_cited if section in cited]
     if sections:
         text = _COMMON_FACTS["sections"].format(", ".join(sections))
@@ -272,7 +280,7 @@ _ASSERTED = {
 }
 
 
-def explain_edge(fact_type, sheets, lists, passages, documented=False):
+def explain_edge(fact_type, sheets, lists, passages, documented=False, domain=SHIPPED):
     """Explain what an edit did to the results.
 
     Given are the sheets and the lists of cases before and after it, and {case: passage shown}.
@@ -288,7 +296,7 @@ def explain_edge(fact_type, sheets, lists, passages, documented=False):
         if documented and fact_type in _ASSERTED:
             sentences.append(Sentence(_ASSERTED[fact_type], "reason", checked=False))
         else:
-            sentences += _reasons(sheets, changes, (dropped, new), passages, documented)
+            sentences += _reasons(sheets, changes, (dropped, new), passages, documented, domain)
     elif documented:
         text = "The fact is not operative: the same cases are found."
         sentences.append(Sentence(text, "order", checked=False))
@@ -332,15 +340,15 @@ def _change_sentences(sheets, changes):
     return sentences
 
 
-def _reasons(sheets, changes, cases, passages, documented):
+def _reasons(sheets, changes, cases, passages, documented, domain):
     """Say where cases that left state the old fact, and cases that came in the new one."""
     before, after = sheets
     dropped, new = cases
     old_fields = [old_field for _, old_field, _ in changes]
     new_fields = [new_field for _, _, new_field in changes]
     sentences = [
-        *_fact_sentences(before, old_fields, dropped, "left", passages, documented),
-        *_fact_sentences(after, new_fields, new, "came in", passages, documented),
+        *_fact_sentences(before, old_fields, dropped, "left", passages, documented, domain),
+        *_fact_sentences(after, new_fields, new, "came in", passages, documented, domain),
     ]
     if not sentences and not documented:
         text = (
@@ -351,7 +359,7 @@ def _reasons(sheets, changes, cases, passages, documented):
     return sentences
 
 
-def _fact_sentences(sheet, fields, cases, what, passages, documented):
+def _fact_sentences(sheet, fields, cases, what, passages, documented, domain):
     """Write a sentence for each known fact that passages of cases state."""
     names = {}
     for field in fields:
@@ -362,7 +370,7 @@ def _fact_sentences(sheet, fields, cases, what, passages, documented):
         support = []
         for case in cases:
             if case in passages:
-                position = facts_of(passages[case].text).get(key)
+                position = facts_of(passages[case].text, domain).get(key)
                 if position:
                     support.append(passages[case].support(*position))
         if not support:
@@ -383,11 +391,11 @@ def _fact_sentences(sheet, fields, cases, what, passages, documented):
 
 
 @lru_cache(maxsize=4096)
-def facts_of(text):
+def facts_of(text, domain=SHIPPED):
     """Give the facts that a passage states but the outcome, {key: (start, end)}."""
     if not text.strip():
         return {}
-    extraction = extract_sheet(text)
+    extraction = extract_sheet(text, domain=domain)
     positions = {}
     for span in extraction.spans:
         if span.field != "outcome":
@@ -409,12 +417,16 @@ def kind_of(key):
     fact_type, value = key
     if fact_type == "PartyType":
         return value[0].removesuffix("_type")
-    return {"Section": "sections", "Evidence": "evidence"}.get(fact_type, "numbers")
+    kinds = {"Section": "sections", "Evidence": "evidence"}
+    kinds |= dict.fromkeys(["Amount", "Age", "Duration"], "numbers")
+    return kinds.get(fact_type, "further")
 
 
 def fact_text(sheet, field):
     """Write a fact of a sheet in its own unit."""
     fact = fact_at(sheet, field)
+    if hasattr(fact, "fact_type"):
+        return f"{fact.fact_type} {further_text(fact)}"
     if hasattr(fact, "unit"):
         return f"{number_text(fact.value)} {fact.unit}"
     if hasattr(fact, "value"):
@@ -425,6 +437,8 @@ def fact_text(sheet, field):
 def _described(sheet, field):
     """Write a fact with what it is about, if the sheet says so."""
     fact = fact_at(sheet, field)
+    if hasattr(fact, "fact_type"):
+        return further_text(fact)
     text = fact_text(sheet, field)
     about = getattr(fact, "context", "") or getattr(fact, "descriptor", "")
     return f"{text} ({about})" if about else text
@@ -441,6 +455,9 @@ def fact_changes(before, after):
     changes += _list_changes("Section", "sections_cited", before, after)
     for kind in NUMBERS:
         changes += _list_changes("Numerical", f"numerical_facts.{kind}", before, after)
+    for _, old_field, new_field in _list_changes("", "further_facts", before, after):
+        sheet, field = (after, new_field) if new_field else (before, old_field)
+        changes.append((fact_at(sheet, field).fact_type, old_field, new_field))
     return changes
 
 

@@ -36,9 +36,9 @@ _YES_NO = {True: "yes", False: "no", None: "–"}
 def tree_report(tree, documents, *, documented=False, threshold=evaluation.DECISIVE_DISPLACEMENT):
     """Give a tree as plain data, node by node, with the explanations of results and edges."""
     texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
-    explain = Explainer(texts, documented)
+    explain = Explainer(texts, documented, domain=tree.domain)
     edges = edge_frame([tree])
-    scores = _scores(edges, tree.settings.seed)
+    scores = _scores(edges, tree)
     nodes = [_node(tree, node, explain) for node in tree.nodes]
     nodes[0]["sensitivity_scores"] = scores
     noops = [
@@ -56,7 +56,7 @@ def tree_report(tree, documents, *, documented=False, threshold=evaluation.DECIS
         "placebo_mean_footrule": median_placebo,
         "nodes": nodes,
         "noops": noops,
-        "coverage": evaluation.coverage(edges, 1).to_dict("records"),
+        "coverage": evaluation.coverage(edges, 1, tree.domain.fact_types).to_dict("records"),
     }
     return with_threshold(report, threshold)
 
@@ -181,10 +181,10 @@ def _listed(what, cases):
     return f"{len(cases)} {what}: {', '.join(cases[:RESULTS_LISTED])}{more}"
 
 
-def _scores(edges, seed):
+def _scores(edges, tree):
     """Aggregate one case, whose facts are resampled: it is a single cluster."""
-    by_footrule = _sensitivity_rows(edges, FOOTRULE, seed)
-    by_displacement = _sensitivity_rows(edges, DISPLACEMENT, seed)
+    by_footrule = _sensitivity_rows(edges, FOOTRULE, tree)
+    by_displacement = _sensitivity_rows(edges, DISPLACEMENT, tree)
     scores = {}
     for row, displacement in zip(by_footrule, by_displacement, strict=True):
         scores[row["fact type"]] = {
@@ -201,8 +201,14 @@ def _scores(edges, seed):
     return scores
 
 
-def _sensitivity_rows(edges, measure, seed):
-    frame = evaluation.sensitivity(edges, measure, clusters="item", seed=seed).astype(object)
+def _sensitivity_rows(edges, measure, tree):
+    frame = evaluation.sensitivity(
+        edges,
+        measure,
+        clusters="item",
+        fact_types=tree.domain.fact_types,
+        seed=tree.settings.seed,
+    ).astype(object)
     return frame.where(frame.notna(), None).to_dict("records")
 
 

@@ -5,6 +5,7 @@ import math
 import os
 import re
 from collections import Counter, namedtuple
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ from casebook.paths import home_path
 from casebook.plugins import is_plugin
 from casebook.progress import track
 from casebook.readers import read_yaml
+from casebook.retrieval.index import documents_frame
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.stats.samples import check_choice
 
@@ -122,13 +124,14 @@ class EvidenceBase:
 
     Parameters
     ----------
-    documents : pandas.DataFrame
-        ``doc_id`` and ``text``; ``agreement``, ``insurer`` and ``title`` make a header that is
-        searched with the text, ``url`` and ``kind`` are rated.
+    documents : pandas.DataFrame, list or dict
+        ``doc_id`` and ``text``, in any form that
+        `casebook.retrieval.index.documents_frame` takes; ``agreement``, ``insurer`` and ``title``
+        make a header that is searched with the text, ``url`` and ``kind`` are rated.
     mode : str
         System of `casebook.retrieval.pipeline.HybridRetriever` that searches.
-    encoder : object, optional
-        Its encoder.
+    encoder : object, default "default"
+        Its encoder; None for none.
     depth : int, default 10
         Documents per query.
     rating_table : RatingTable, optional
@@ -150,8 +153,11 @@ class EvidenceBase:
     ['Hail is covered.']
     """
 
-    def __init__(self, documents, mode="bm25_stemmed", encoder=None, depth=10, rating_table=None):
-        if not isinstance(documents, pd.DataFrame) or documents.empty:
+    def __init__(
+        self, documents, mode="bm25_stemmed", encoder="default", depth=10, rating_table=None
+    ):
+        documents = documents_frame(documents)
+        if documents.empty:
             raise InputError("the collection holds no documents: nothing to search")
         self.documents = documents.reset_index(drop=True)
         self.mode = mode
@@ -407,8 +413,8 @@ class FactChecker:
 
     Parameters
     ----------
-    base : EvidenceBase
-        Where evidence is searched.
+    base : EvidenceBase, or documents
+        Where evidence is searched; documents become an `EvidenceBase`.
     stance : object, optional
         Judge of passages with ``judge(claim, passages)``, see `casebook.factcheck.stance`; by
         default the public one.
@@ -442,7 +448,8 @@ class FactChecker:
     """
 
     def __init__(self, base, stance=None, config=None, memo=None):
-        self.base = base
+        is_collection = isinstance(base, pd.DataFrame | list | tuple | Mapping)
+        self.base = EvidenceBase(base) if is_collection else base
         self.stance = stance or judges.PublicJudge()
         self.config = config or CheckerConfig()
         self._decompose = claims.decomposer_of(self.config.decomposition)
@@ -532,27 +539,19 @@ class FactChecker:
         # Passages are judged together: what one says can depend on the others.
         key = (part.text, tuple(passages))
         stances = stages.run("stance", self.stance.judge, part.text, passages, key=key)
-        evidence = []
-        for passage, (stance, probability) in zip(passages, stances, strict=True):
-            number = first_number + len(evidence)
-            doc_id = self.base.doc_ids[passage.row]
-            rating = self._rating(passage.row)
-            evidence.append(
-                Evidence(
-                    id=f"EV{number}",
-                    subclaim_id=part.id,
-                    doc_id=doc_id,
-                    source=passage.header or doc_id,
-                    url=self.base.urls[passage.row],
-                    passage=passage.text,
-                    start=passage.start,
-                    end=passage.end,
-                    credibility=rating.score,
-                    level=rating.level,
-                    stance=stance,
-                    probability=probability,
-                )
+        pairs = zip(passages, stances, strict=True)
+        evidence = [
+            evidence_item(
+                number,
+                part.id,
+                passage,
+                stance,
+                doc_id=self.base.doc_ids[passage.row],
+                url=self.base.urls[passage.row],
+                rating=self._rating(passage.row),
             )
+            for number, (passage, stance) in enumerate(pairs, first_number)
+        ]
         if getattr(self.stance, "reads_together", False):
             return rules.count_joint_passages(evidence)
         return evidence
@@ -581,6 +580,28 @@ class FactChecker:
 
     def _rows_that_pass(self, rows):
         return [row for row in rows if self._passes(row)]
+
+
+TRUSTED = Rating(1.0, "high")
+
+
+def evidence_item(number, subclaim_id, passage, stance, *, doc_id="", url="", rating=TRUSTED):
+    """Give a passage with its stance, a pair of word and probability, as a piece of evidence."""
+    word, probability = stance
+    return Evidence(
+        id=f"EV{number}",
+        subclaim_id=subclaim_id,
+        doc_id=doc_id,
+        source=passage.header or doc_id,
+        url=url,
+        passage=passage.text,
+        start=passage.start,
+        end=passage.end,
+        credibility=rating.score,
+        level=rating.level,
+        stance=word,
+        probability=probability,
+    )
 
 
 class _StageClock:

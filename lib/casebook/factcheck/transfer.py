@@ -11,13 +11,12 @@ from casebook.errors import InputError
 from casebook.factcheck import verdict as rules
 from casebook.factcheck.ablation import ACCURACY_MARGIN
 from casebook.factcheck.claims import content, read_claims, sentence_spans, shipped_documents
-from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage
+from casebook.factcheck.pipeline import EvidenceBase, EvidencePassage, evidence_item
 from casebook.factcheck.score import COMPARISON_COLUMNS, compare_verdicts, is_right
 from casebook.factcheck.verdict import (
     INSUFFICIENT_EVIDENCE,
     NOT_SUPPORTED,
     SUPPORTED,
-    Evidence,
     Rule,
 )
 from casebook.measures.classification import auroc, score_predictions
@@ -142,23 +141,8 @@ def _evidence_with_stances(judge, parts, passages):
     items = []
     for name, text in parts.items():
         stances = judge.judge(text, passages)
-        for passage, (stance, probability) in zip(passages, stances, strict=True):
-            items.append(
-                Evidence(
-                    id=f"EV{len(items) + 1}",
-                    subclaim_id=name,
-                    doc_id="",
-                    source=passage.header,
-                    url="",
-                    passage=passage.text,
-                    start=passage.start,
-                    end=passage.end,
-                    credibility=1.0,
-                    level="high",
-                    stance=stance,
-                    probability=probability,
-                )
-            )
+        for passage, stance in zip(passages, stances, strict=True):
+            items.append(evidence_item(len(items) + 1, name, passage, stance))
     return items
 
 

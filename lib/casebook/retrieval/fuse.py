@@ -6,6 +6,8 @@ reranking, SIGIR.
 """
 
 import itertools
+import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -30,9 +32,9 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Parameters
     ----------
-    lists : sequence of RankedLists, each [Q, K], or of lists of ids
+    lists : sequence of RankedLists, each [Q, K], of lists of ids, or of runs
         Lists of the same queries by several retrievers, best first; or one query's ids, one list
-        for each retriever.
+        for each retriever; or runs, ``{query: {id: score}}`` or one query's ``{id: score}``.
     k : float, default 20
         Rank constant, at least 0; 60 in the source.
     depth : int, optional
@@ -42,9 +44,10 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
 
     Returns
     -------
-    RankedLists, or list of (id, score)
+    RankedLists, or list of (id, score), or dict
         Every document of any list. Scores lie above 0, up to the sum of the weights over ``k + 1``.
-        Ties go to the better best rank, then to the lower position. Of ids, pairs, best first.
+        Ties go to the better best rank, then to the lower position. Of ids, pairs, best first; of
+        runs, one run.
 
     Raises
     ------
@@ -66,6 +69,8 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
     >>> [doc_id for doc_id, _ in reciprocal_rank_fusion([["a", "b"], ["b", "c"]], k=60)]
     ['b', 'a', 'c']
     """
+    if lists and all(isinstance(entry, Mapping) for entry in lists):
+        return _fused_runs(lists, k, depth, weights)
     if lists and all(isinstance(entry, list | tuple) for entry in lists):
         return _fused_ids(lists, k, depth, weights)
     lists, weights = _checked(lists, weights)
@@ -78,6 +83,24 @@ def reciprocal_rank_fusion(lists, k=20, depth=None, weights=None):
         ranks = np.arange(1.0, entry.shape[1] + 1)
         values.append(np.broadcast_to(weight[:, None] / (k + ranks), entry.shape))
     return _sum_by_document(lists, values)
+
+
+def _fused_runs(runs, k, depth, weights):
+    """Fuse runs query by query, in which a query may be missing, or the scores of one query."""
+    if not any(isinstance(entry, Mapping) for run in runs for entry in run.values()):
+        return dict(_fused_ids([_by_score(scores) for scores in runs], k, depth, weights))
+    queries = dict.fromkeys(itertools.chain.from_iterable(runs))
+    return {
+        query: dict(_fused_ids([_by_score(run.get(query, {})) for run in runs], k, depth, weights))
+        for query in queries
+    }
+
+
+def _by_score(scores):
+    """Give ids, the highest score first; ties by id, as trec_eval has them."""
+    if any(math.isnan(score) for score in scores.values()):
+        raise InputError("a score of a run is NaN: it has no rank")
+    return sorted(sorted(scores, reverse=True), key=scores.get, reverse=True)
 
 
 def _fused_ids(lists, k, depth, weights):

@@ -7,6 +7,7 @@ import bisect
 import itertools
 import re
 from collections import namedtuple
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 
@@ -20,13 +21,14 @@ from casebook.models.encoders import load_encoder
 from casebook.retrieval.rerank import build_reranker
 from casebook.retrieval.search import PRESETS, BM25Index, DenseIndex
 
+ID_COLUMNS = ("doc_id", "_id", "id", "docno")  # the first that there is holds the ids
 MOST_WINDOWS = 8  # read of one long query, evenly spaced over its text
 
 
 class CorpusIndex:
     """Documents (``doc_id``, ``text``, metadata) with an encoder; parts are built on first use.
 
-    A list of texts is a collection too: their places, from "0", are their ids.
+    The documents are what `documents_frame` takes.
 
     With `remember_scores` late-interaction scores of queries and documents stay in memory, for
     experiments that run the same queries with many settings. `settings`, from
@@ -34,10 +36,7 @@ class CorpusIndex:
     """
 
     def __init__(self, documents, encoder=None, remember_scores=False, settings=None):
-        if isinstance(documents, list | tuple) and all(isinstance(text, str) for text in documents):
-            places = [str(place) for place in range(len(documents))]
-            documents = pd.DataFrame({"doc_id": places, "text": list(documents)})
-        self.documents = _checked_documents(documents)
+        self.documents = _checked_documents(documents_frame(documents))
         self.texts = self.documents["text"].tolist()
         self.doc_ids = self.documents["doc_id"].tolist()
         self.remember_scores = remember_scores
@@ -83,12 +82,42 @@ class CorpusIndex:
         return np.array([self._rows[doc_id] for doc_id in doc_ids], dtype=np.int64)
 
 
-def _checked_documents(documents):
+def documents_frame(documents):
+    """Give a collection as a frame of doc_id, text and metadata.
+
+    It may be a frame, a list of texts, whose places from "0" are their ids, a list of
+    ``{"doc_id": ..., "text": ...}``, ``{id: text}`` or ``{id: {"text": ...}}``. An id may also be
+    called ``_id``, ``id`` or ``docno``.
+    """
+    if isinstance(documents, Mapping) and isinstance(documents.get("text"), list | tuple):
+        documents = pd.DataFrame(dict(documents))  # a column in each entry
+    elif isinstance(documents, Mapping):
+        documents = pd.DataFrame(
+            {"doc_id": str(name)} | (entry if isinstance(entry, Mapping) else {"text": entry})
+            for name, entry in documents.items()
+        )
+    elif isinstance(documents, list | tuple) and _are(str, documents):
+        places = [str(place) for place in range(len(documents))]
+        documents = pd.DataFrame({"doc_id": places, "text": list(documents)})
+    elif isinstance(documents, list | tuple) and _are(Mapping, documents):
+        documents = pd.DataFrame(list(documents))
     if not isinstance(documents, pd.DataFrame):
         kind = type(documents).__name__
         raise InputError(
-            f"documents: expected a pandas.DataFrame with the columns doc_id and text, got {kind}"
+            "documents: expected a pandas.DataFrame with the columns doc_id and text, a list of "
+            f"texts or of {{doc_id, text}}, or {{id: text}}, got {kind}"
         )
+    column = next((name for name in ID_COLUMNS if name in documents), None)
+    if column in (None, "doc_id"):
+        return documents
+    return documents.rename(columns={column: "doc_id"}).astype({"doc_id": str})
+
+
+def _are(kind, entries):
+    return all(isinstance(entry, kind) for entry in entries)
+
+
+def _checked_documents(documents):
     missing = {"doc_id", "text"} - set(documents.columns)
     if missing:
         raise InputError(f"documents lack the column {min(missing)!r}")

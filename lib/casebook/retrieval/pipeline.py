@@ -42,12 +42,14 @@ class HybridRetriever:
 
     Parameters
     ----------
-    documents : pandas.DataFrame, list of str, or CorpusIndex
-        The collection; see :class:`casebook.retrieval.index.CorpusIndex`. Texts in a list have
-        their places, from "0", as ids. An index can be shared by retrievers with different
-        settings.
-    encoder : str or encoder, optional
-        The packaged encoder by default.
+    documents : pandas.DataFrame, list, dict, or CorpusIndex
+        The collection: ``doc_id``, ``text`` and metadata as a frame, a list of such records,
+        ``{id: text}``, or a list of texts, whose places, from "0", are their ids; see
+        :func:`casebook.retrieval.index.documents_frame`. An index can be shared by retrievers with
+        different settings.
+    encoder : str, encoder or None, default "default"
+        The packaged encoder by default; None for no encoder, which switches the dense list,
+        marginal relevance and the reranker off.
     reranker : str or None, default "maxsim"
         A key of :data:`casebook.retrieval.rerank.RERANKERS` (``maxsim``, ``maxsim-mean``,
         ``pass-through``) or ``cross-encoder:NAME``; None or ``none`` for no reranker. A mode that
@@ -58,7 +60,7 @@ class HybridRetriever:
         How the encoder and the cross-encoder that are named run; see
         :func:`casebook.load_encoder`. Search and late interaction run on the CPU.
     **settings
-        Fields of :class:`casebook.retrieval.settings.PipelineConfig`.
+        Fields of :class:`casebook.retrieval.settings.PipelineConfig`; None switches a stage off.
 
     Raises
     ------
@@ -77,12 +79,14 @@ class HybridRetriever:
     >>> clauses = ["You may cancel.", "We may sue."]
     >>> [hit.doc_id for hit in HybridRetriever(clauses, mode="bm25").retrieve("who may sue?")]
     ['1', '0']
+    >>> HybridRetriever({"a": "We may sue."}, encoder=None).config.lists
+    ('bm25', 'bm25_stemmed')
     """
 
     def __init__(
         self,
         documents,
-        encoder=None,
+        encoder="default",
         reranker="maxsim",
         mode="full",
         *,
@@ -92,6 +96,10 @@ class HybridRetriever:
         **settings,
     ):
         self.config = config_for(mode, reranker=reranker, **settings)
+        if encoder is None:
+            self.config = self.config.without_encoder()
+        if isinstance(encoder, str) and encoder == "default":
+            encoder = None  # the packaged one, or that of the index
         if not isinstance(documents, CorpusIndex):
             models = model_settings(device, precision, batch_size)
             documents = CorpusIndex(documents, encoder, settings=models)

@@ -73,6 +73,10 @@ class PipelineConfig(pydantic.BaseModel):
     seed: NonNegativeInt = 0
 
     def __init__(self, **settings):
+        unknown = settings.keys() - type(self).model_fields.keys()
+        if unknown:
+            choices = ", ".join(type(self).model_fields)
+            raise InputError(f"there is no setting {min(unknown)!r}: choose from {choices}")
         try:
             super().__init__(**settings)
         except pydantic.ValidationError as error:
@@ -86,6 +90,11 @@ class PipelineConfig(pydantic.BaseModel):
         if isinstance(value, list):
             return tuple(value)
         return value
+
+    @pydantic.field_validator("mmr", "chunking", "bm25_chunks", mode="before")
+    @classmethod
+    def _off(cls, value):
+        return False if value is None else value
 
     @pydantic.field_validator("reranker")
     @classmethod
@@ -114,6 +123,14 @@ class PipelineConfig(pydantic.BaseModel):
             if not holds:
                 raise ValueError(rule)
         return self
+
+    def without_encoder(self):
+        """Give the settings without any stage that embeds texts."""
+        lists = tuple(name for name in self.lists if name != "dense")
+        if not lists:
+            raise InputError("the dense list needs an encoder: name one, or choose another mode")
+        changes = {"lists": lists, "mmr": False, "reranker": None, "question_tokens": None}
+        return PipelineConfig(**self.model_dump() | changes)
 
     @property
     def cut(self):

@@ -3,12 +3,13 @@
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from casebook import paths
 from casebook.data.folders import read_collection
@@ -16,10 +17,10 @@ from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.readers import read_json, read_jsonl
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED, Domain
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
-    FACT_TYPES,
     FactSheet,
     contradictions,
     from_dict,
@@ -43,13 +44,14 @@ class CaseCollection:
     neighbours: object = field(repr=False)
     account: dict
     precedents: dict = field(default_factory=dict, repr=False)
+    domain: Domain = field(default=SHIPPED, repr=False)
 
 
-def case_collection(name, *, cases=6, values=4, per_line=12, seed=0):
+def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED):
     """Give the planted collection, of some sizes, or a data set whose questions are cases."""
     if name == PLANTED:
         return plant_cases(cases=cases, values=values, per_line=per_line, seed=seed)
-    return extracted_collection(load(name))
+    return extracted_collection(load(name), domain)
 
 
 def annotated_collection(documents, name):
@@ -68,26 +70,27 @@ def annotated_collection(documents, name):
     )
 
 
-def user_collection(path, corpus):
+def user_collection(path, corpus, domain=SHIPPED):
     """Take cases from a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(
             f"{path}: the cases need documents to search: name their folder too (corpus)"
         )
-    cases = read_cases(path)
+    cases = read_cases(path, domain)
     annotated = [case for case in cases if case.annotated]
     others = [case for case in cases if not case.annotated]
     return CaseCollection(
         name=Path(path).stem,
         sheets=[case.sheet for case in annotated + others],
         documents=read_collection(corpus),
-        annotations=annotation_frame(case.record for case in annotated),
-        neighbours=neighbours_or_next,
+        annotations=annotation_frame((case.record for case in annotated), domain.fact_types),
+        neighbours=partial(neighbours_or_next, domain=domain),
         account=account(cases),
+        domain=domain,
     )
 
 
-def extracted_collection(dataset):
+def extracted_collection(dataset, domain=SHIPPED):
     """Take the questions of a dataset, whole judgments, as cases.
 
     Those that cannot be edited are left out and counted.
@@ -99,7 +102,7 @@ def extracted_collection(dataset):
     sheets = []
     vocabulary = Vocabulary(dataset.documents["text"])
     for name, text in zip(dataset.queries["query_id"], dataset.queries["text"], strict=True):
-        sheet = extract_sheet(text, name).sheet
+        sheet = extract_sheet(text, name, domain=domain).sheet
         if not present_types(sheet):
             counts[no_fact] += 1
         elif contradictions(sheet):
@@ -119,9 +122,10 @@ def extracted_collection(dataset):
         sheets=sheets,
         documents=dataset.documents,
         annotations=annotation_frame([]),
-        neighbours=neighbours_or_next,
+        neighbours=partial(neighbours_or_next, domain=domain),
         account=counts | {"fingerprint": dataset.fingerprint[:16]},
         precedents=precedents,
+        domain=domain,
     )
 
 
@@ -130,7 +134,28 @@ def extracted_collection(dataset):
 DECISIVE = "dispositive_facts"
 NOT_DECISIVE = "non_dispositive_facts"
 IMPORTANCE = "expert_importance_ranking"
-_Type = Literal[FACT_TYPES]
+
+
+def _fact_type(name, info):
+    """Refuse a name that is no fact type of the domain."""
+    fact_types = (info.context or SHIPPED).fact_types
+    if name not in fact_types:
+        raise ValueError(
+            f"{name!r} is no fact type: choose from {', '.join(map(repr, fact_types))}"
+        )
+    return name
+
+
+def _rank(rank, info):
+    """Refuse a rank beyond the number of fact types."""
+    n_types = len((info.context or SHIPPED).fact_types)
+    if rank > n_types:
+        raise ValueError(f"a rank must be less than or equal to {n_types}")
+    return rank
+
+
+_Type = Annotated[str, AfterValidator(_fact_type)]
+_Importance = Annotated[float, Field(ge=1), AfterValidator(_rank)]
 
 
 class CaseRecord(BaseModel):
@@ -141,9 +166,7 @@ class CaseRecord(BaseModel):
     fact_sheet: dict
     dispositive_facts: list[_Type] | None = None
     non_dispositive_facts: list[_Type] | None = None
-    expert_importance_ranking: (
-        dict[_Type, Annotated[float, Field(ge=1, le=len(FACT_TYPES))]] | None
-    ) = None
+    expert_importance_ranking: dict[_Type, _Importance] | None = None
     title: Any = None
     citation: Any = None
     court: Any = None
@@ -179,14 +202,15 @@ class Case(NamedTuple):
         return any(self.record.get(key) for key in (DECISIVE, NOT_DECISIVE, IMPORTANCE))
 
 
-def read_cases(path=ANNOTATED_CASES):
+def read_cases(path=ANNOTATED_CASES, domain=SHIPPED):
     """Read cases from JSON lines, or from a .json file of one case or of a list.
 
-    A case is a fact sheet with its annotations, or the sheet alone.
+    A case is a fact sheet with its annotations, or the sheet alone; its fact types and acts are
+    those of the domain.
     """
     cases = {}
     for where, record in _records(Path(path)):
-        case = _case(where, record)
+        case = _case(where, record, domain)
         name = case.sheet.case_id
         if name in cases:
             raise InputError(f"{where}: case {name!r} comes twice")
@@ -210,15 +234,15 @@ def _records(path):
         yield f"{path}: case {number}", record
 
 
-def _case(where, record):
+def _case(where, record, domain):
     """Take one case from a record; the facts of a sheet alone stand beside its name."""
     if isinstance(record, dict) and "fact_sheet" not in record:
         sheet = {key: value for key, value in record.items() if key not in CASE_KEYS}
         record = {key: value for key, value in record.items() if key in CASE_KEYS} | {
             "fact_sheet": sheet
         }
-    validate_record(where, None, record, CaseRecord)
-    sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where)
+    validate_record(where, None, record, CaseRecord, domain)
+    sheet = from_dict({"case_id": record["case_id"], **record["fact_sheet"]}, where, domain=domain)
     return Case(sheet, record | {"case_id": sheet.case_id})
 
 
@@ -241,14 +265,14 @@ def account(cases):
     }
 
 
-def annotation_frame(records):
+def annotation_frame(records, fact_types=FACT_TYPES):
     """Bring annotations into rows of case_id, fact_type, dispositive and importance (1 is most)."""
     rows = []
     for record in records:
         case = record["case_id"]
         ranks = record.get(IMPORTANCE) or {}
         sides = {True: record.get(DECISIVE) or (), False: record.get(NOT_DECISIVE) or ()}
-        for name in FACT_TYPES:
+        for name in fact_types:
             decides = next((side for side, types in sides.items() if name in types), None)
             if decides is not None or name in ranks:
                 rows.append((case, name, decides, ranks.get(name, np.nan)))

@@ -2,7 +2,8 @@
 
 from casebook.data.registry import load
 from casebook.errors import InputError
-from casebook.sensitivity.cases import read_passages, user_collection
+from casebook.sensitivity.cases import PLANTED, read_passages, user_collection
+from casebook.sensitivity.domain import read_domain
 from casebook.sensitivity.edits import LEAST_TERMS, single_fact_edits
 from casebook.sensitivity.plausibility import ACCEPT, rules
 from casebook.sensitivity.tree import CaseSearch
@@ -13,7 +14,8 @@ def check_cases(values):
     """Refuse cases of the user's own that cannot be studied."""
     if values.get("corpus") is None:
         return  # refused with a sentence of its own
-    cases = user_collection(values["cases"], values["corpus"])
+    domain = read_domain(values["facts"])
+    cases = user_collection(values["cases"], values["corpus"], domain)
     vocabulary = CaseSearch(None, documents=cases.documents).vocabulary
     sheets = [sheet for sheet in cases.sheets if len(vocabulary.terms(sheet)) >= LEAST_TERMS]
     if not sheets:
@@ -22,9 +24,19 @@ def check_cases(values):
             f"{values['corpus']} apart, so none can be scored: add facts, or documents about such "
             "cases"
         )
-    if not any(_has_plausible_edit(sheet, cases.neighbours) for sheet in sheets):
+    if not any(_has_plausible_edit(sheet, cases.neighbours, domain) for sheet in sheets):
         raise InputError(
             f"{values['cases']}: no fact has a plausible edit, so nothing can be changed: add facts"
+        )
+
+
+def check_facts(values):
+    """Refuse a file of fact types and acts that cannot be used, or that nothing would read."""
+    read_domain(values["facts"])
+    if not values["cases"] and values["dataset"] == PLANTED:
+        raise InputError(
+            "facts has no effect on the planted cases: give cases=FILE and corpus=FOLDER too, or a "
+            "dataset whose questions are judgments"
         )
 
 
@@ -36,7 +48,7 @@ def check_collections(values):
         read_passages(load(values["judgments"]).documents.set_index("doc_id")["text"])
 
 
-def _has_plausible_edit(sheet, neighbours):
+def _has_plausible_edit(sheet, neighbours, domain):
     """Tell whether some edit changes the query and is accepted by the rules."""
-    edits = single_fact_edits(sheet, neighbours)
-    return any(not edit.noop and rules(sheet, edit).outcome == ACCEPT for edit in edits)
+    edits = single_fact_edits(sheet, neighbours, domain=domain)
+    return any(not edit.noop and rules(sheet, edit, domain).outcome == ACCEPT for edit in edits)

@@ -4,11 +4,9 @@ Unit and numbers may stand before an act (``Sections 302 and 34 IPC``) or after 
 in chains that share one act (``s. 304-B read with s. 34, I.P.C.``), or without an act; then they
 are of the act cited before. Acts of one name are distinguished by year or chapter number if the
 text gives one, here or elsewhere, else by the country of the text; an act of another year is
-another act. Acts, patterns and structure of acts are data: ``data/counterfactual``.
+another act. Words and patterns are in ``words.yml``; the acts are those of a `Domain`.
 """
 
-import csv
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from casebook.readers import read_yaml
+from casebook.sensitivity.domain import SHIPPED
 
 WORDS = Path(__file__).with_name("words.yml")
-ACTS = Path(__file__).with_name("acts.csv")
-STRUCTURE = Path(__file__).with_name("act_structure.json")
 INDIA = "IN"
 SINGAPORE = "SG"
 ELSEWHERE = "elsewhere"
@@ -28,7 +25,7 @@ HEAD = 20_000  # characters in which a judgment shows where it comes from
 USUAL = 120  # sections that an act of unknown structure is taken to have
 
 
-# ---- words, patterns and acts, which are data
+# ---- words and patterns, which are data
 
 
 @cache
@@ -69,31 +66,6 @@ def alternatives(forms, before="", after=""):
     return re.compile(fill_pattern(before + "|".join(forms) + after), re.IGNORECASE)
 
 
-@cache
-def acts():
-    """Rows of ``acts.csv`` by code; titles, abbreviations and marks are lists."""
-    with ACTS.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        for column in ("titles", "abbreviations", "marks"):
-            row[column] = [text for text in row[column].split(";") if text]
-    return {row["code"]: row for row in rows}
-
-
-@cache
-def acts_marked(mark):
-    """Codes of the acts with a mark (``injury``, ``family``) or of a matter (``criminal``)."""
-    return frozenset(
-        code for code, act in acts().items() if mark in act["marks"] or mark == act["matter"]
-    )
-
-
-@cache
-def act_structure():
-    """Chapters and section numbers of the acts of known structure, by prefix of their sections."""
-    return json.loads(STRUCTURE.read_text(encoding="utf-8"))
-
-
 # ---- citations
 
 
@@ -116,10 +88,10 @@ class Provision:
         return f"{self.act}-{'Article-' if self.kind == 'Article' else ''}{self.number}"
 
 
-def find_provisions(text, country=None):
+def find_provisions(text, country=None, domain=SHIPPED):
     """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
-    country = country or country_of(text)
-    mentions = find_acts(text, country)
+    country = country or country_of(text, domain)
+    mentions = find_acts(text, country, domain)
     signs = list(_paragraph_signs(text, mentions))
     groups = [group for group in _groups(text) if not _touches(group, mentions + signs)]
     groups = _by_position(groups + signs)
@@ -136,7 +108,7 @@ def find_provisions(text, country=None):
         # An act is named after the number, but none that is known: it is not the last one.
         if not group.act and pattern("act_of_another_name").match(text, group.end):
             group.act = UNKNOWN
-    _inherit(text, groups, mentions, country)
+    _inherit(text, groups, mentions, country, domain)
     provisions = []
     for group in groups:
         for number, start, end in group.items:
@@ -144,9 +116,10 @@ def find_provisions(text, country=None):
     return provisions
 
 
-def cited_sections(text, country=None):
+def cited_sections(text, country=None, domain=SHIPPED):
     """Give the distinct provisions that a text cites, those of unknown acts left out."""
-    return tuple(dict.fromkeys(c.id for c in find_provisions(text, country) if c.act != UNKNOWN))
+    provisions = find_provisions(text, country, domain)
+    return tuple(dict.fromkeys(cited.id for cited in provisions if cited.act != UNKNOWN))
 
 
 def parse_section(section):
@@ -162,10 +135,10 @@ def parse_section(section):
     )
 
 
-def normalise_section(citation, country=None):
+def normalise_section(citation, country=None, domain=SHIPPED):
     """Bring one citation into normal form; None if it is none."""
     normal = parse_section(citation)
-    return normal.id if normal else next(iter(cited_sections(citation, country)), None)
+    return normal.id if normal else next(iter(cited_sections(citation, country, domain)), None)
 
 
 # ---- which sections stand next to each other
@@ -192,21 +165,21 @@ def adjacent_sections(structure, distance=2):
 
 
 @cache
-def _shipped_neighbours():
-    return adjacent_sections(act_structure())
+def _neighbours_in(domain):
+    return adjacent_sections(domain.structure)
 
 
-def neighbours(section):
-    """Neighbours of a section in an act whose structure is shipped; empty for others."""
-    return _shipped_neighbours().get(section, ())
+def neighbours(section, domain=SHIPPED):
+    """Neighbours of a section in an act of known structure; empty for others."""
+    return _neighbours_in(domain).get(section, ())
 
 
-def neighbours_or_next(section):
+def neighbours_or_next(section, domain=SHIPPED):
     """Neighbours of a section; where its act is not known, the numbers before and after it."""
-    shipped = neighbours(section)
+    near = neighbours(section, domain)
     parsed = parse_section(section)
-    if shipped or parsed is None:
-        return shipped
+    if near or parsed is None:
+        return near
     stem = section.removesuffix(parsed.number)
     number = int("".join(filter(str.isdigit, parsed.number)))
     return tuple(f"{stem}{n}" for n in (number - 1, number + 1) if n > 0)
@@ -233,19 +206,20 @@ class Mention(NamedTuple):
     end: int
 
 
-def country_of(text):
+def country_of(text, domain=SHIPPED):
     """Guess the country of a text from its words: IN, SG, elsewhere, or None without a sign."""
     head = text[:HEAD]
     count = {
         name: len(re.findall("|".join(marks), head))
         for name, marks in word_lists()["countries"].items()
     }
-    for match in _act_pattern().finditer(head):
-        acts_of_title = _by_name("titles").get(_plain(match["title"] or ""), ())
+    for match in _act_pattern(domain).finditer(head):
+        acts_of_title = _by_name("titles", domain).get(_plain(match["title"] or ""), ())
         countries = {act["country"] for act in acts_of_title}
         if countries == {SINGAPORE} and not re.search(r"\d{4}", match.group()):
             count[SINGAPORE] += 1
-        dated_act = acts().get(_code(match, None, certain=True))  # by its year or chapter
+        code = _code(match, None, domain, certain=True)
+        dated_act = domain.acts.get(code)  # by its year or chapter
         if dated_act:
             country = dated_act["country"]
             count[country] += 2 if country == SINGAPORE else 1
@@ -256,11 +230,12 @@ def country_of(text):
     return INDIA if count[INDIA] else None
 
 
-def find_acts(text, country=None):
+def find_acts(text, country=None, domain=SHIPPED):
     """Find the acts that a text names, by title, abbreviation, or an alias that it defines."""
-    country = country or country_of(text)
+    country = country or country_of(text, domain)
     matches = [
-        (match, _code(match, country, certain=True)) for match in _act_pattern().finditer(text)
+        (match, _code(match, country, domain, certain=True))
+        for match in _act_pattern(domain).finditer(text)
     ]
     codes_by_title = {}
     for match, code in matches:
@@ -270,13 +245,14 @@ def find_acts(text, country=None):
     aliases = {}
     for match, code in matches:
         codes = codes_by_title.get(_title(match), set())
-        code = _abbreviated(text, match) or code
+        code = _abbreviated(text, match, domain) or code
         if code is None and codes:
             code = next(iter(codes)) if len(codes) == 1 else UNKNOWN
-        code = code or _code(match, country)
+        code = code or _code(match, country, domain)
         mentions.append(Mention(code, *match.span()))
         alias = pattern("act_is_called").match(text, match.end())
-        if alias and code != UNKNOWN and _plain(alias["name"]) not in _by_name("abbreviations"):
+        abbreviations = _by_name("abbreviations", domain)
+        if alias and code != UNKNOWN and _plain(alias["name"]) not in abbreviations:
             aliases[alias["name"]] = (alias.end(), code)
     by_alias = []
     for name, (defined_at, code) in aliases.items():
@@ -287,13 +263,13 @@ def find_acts(text, country=None):
     return _by_position(mentions + by_alias)
 
 
-def _abbreviated(text, match):
+def _abbreviated(text, match, domain):
     """Give the act whose usual abbreviation follows a long title in brackets."""
     in_brackets = match["any"] and pattern("act_in_brackets").match(text, match.end())
     if not in_brackets:
         return None
     years = re.findall(r"\d{4}", match["tail3"] or "")
-    candidates = _by_name("abbreviations").get(_plain(in_brackets["name"]), ())
+    candidates = _by_name("abbreviations", domain).get(_plain(in_brackets["name"]), ())
     codes = [act["code"] for act in candidates if not years or act["year"] in years]
     return codes[0] if len(codes) == 1 else None
 
@@ -307,7 +283,7 @@ def _without_lead(name):
     return re.sub(r"^(?:(?:The|Under|In|By|And|Of|See)\s+)+", "", name)
 
 
-def _code(match, country, certain=False):
+def _code(match, country, domain, certain=False):
     """Choose the act that a match means: by year or chapter, else by country."""
     listed_name = match["title"] or match["short"]
     tail = match["tail"] or match["tail2"] or match["tail3"] or ""
@@ -317,7 +293,8 @@ def _code(match, country, certain=False):
     code_of_name = "".join(re.findall(r"\w+", name.title().replace("'S", "s"))) + year
     if listed_name is None:
         return code_of_name if year or not certain else None
-    candidates = _by_name("titles" if match["title"] else "abbreviations")[_plain(listed_name)]
+    column = "titles" if match["title"] else "abbreviations"
+    candidates = _by_name(column, domain)[_plain(listed_name)]
     stated = set(re.findall(r"\d+[A-Z]?", tail))
     for act in candidates:
         if stated & {act["year"], act["chapter"]} - {""}:
@@ -334,20 +311,20 @@ def _code(match, country, certain=False):
 
 
 @cache
-def _by_name(column):
+def _by_name(column, domain):
     table = {}
-    for act in acts().values():
+    for act in domain.acts.values():
         for name in act[column]:
             table.setdefault(_plain(name), []).append(act)
     return table
 
 
 @cache
-def _act_pattern():
+def _act_pattern(domain):
     """One pattern of all acts, the longest names first."""
 
     def names(column, written):
-        ordered = sorted({name for act in acts().values() for name in act[column]})
+        ordered = sorted({name for act in domain.acts.values() for name in act[column]})
         ordered.sort(key=len, reverse=True)
         return "|".join(map(written, ordered))
 
@@ -478,7 +455,7 @@ def _fits(group, code):
     return not constitution
 
 
-def _inherit(text, groups, mentions, country):
+def _inherit(text, groups, mentions, country, domain):
     """Give each group without an act that of the same number, else the only act it can be of."""
     if country == SINGAPORE:
         usual = {"Article": "SGConstitution", "Rule": "ROC"}
@@ -494,11 +471,11 @@ def _inherit(text, groups, mentions, country):
             group.act = (
                 act_of_number.get((group.kind, first_number))
                 or usual.get(group.kind)
-                or _nearest(text, group, groups, mentions)
+                or _nearest(text, group, groups, mentions, domain)
             )
 
 
-def _nearest(text, group, groups, mentions):
+def _nearest(text, group, groups, mentions, domain):
     """Give the only act of the text, or the last of this sentence or that before, if it can be."""
     cited_before = [
         earlier
@@ -525,19 +502,18 @@ def _nearest(text, group, groups, mentions):
             for number, *_ in cited_group.items
         ]
         largest = max(cited_numbers, default=0)
-        if all(_has(act, number, largest) for number in numbers):
+        if all(_has(act, number, largest, domain) for number in numbers):
             return act
     return UNKNOWN
 
 
-def _has(act, number, largest):
+def _has(act, number, largest, domain):
     """Tell whether an act can have a section: by its structure, else by its size."""
-    numbers = {
-        number for chapter in act_structure().get(f"{act}-", {}).values() for number in chapter
-    }
+    chapters = domain.structure.get(f"{act}-", {}).values()
+    numbers = {number for chapter in chapters for number in chapter}
     if numbers:
         return number in numbers or (number.isdigit() and int(number) <= max(map(leading, numbers)))
-    return act in acts_marked("large") or leading(number) <= max(USUAL, 3 * largest)
+    return act in domain.acts_marked("large") or leading(number) <= max(USUAL, 3 * largest)
 
 
 def _arabic(numeral):

@@ -19,6 +19,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
+from casebook.sensitivity.domain import SHIPPED
 
 SWAPS = (
     ("Individual", "Minor"),
@@ -62,19 +63,30 @@ class Edit:
 
 
 def single_fact_edits(
-    sheet, neighbours=None, write=facts.query_text, fact_types=facts.FACT_TYPES, bounded=True
+    sheet,
+    neighbours=None,
+    write=facts.query_text,
+    fact_types=None,
+    bounded=True,
+    domain=SHIPPED,
 ):
     """List every edit of one fact of a sheet, by fact type.
 
     `neighbours` gives the sections that may replace one; `write` turns a sheet into a query;
-    `bounded` keeps numbers within legal sense (the documented edits are not).
+    `fact_types` are those that are edited, by default all of the domain; `bounded` keeps numbers
+    within legal sense (the documented edits are not).
     """
     query = write(sheet)
-    changes = list(_changes(sheet, neighbours, bounded))
+    changes = [
+        change
+        for change in _changes(sheet, neighbours, bounded)
+        if change[0] not in domain.types  # the user's own stand in their place
+    ]
+    changes += _further_changes(sheet, domain)
     chosen = [
         change
-        for name in facts.FACT_TYPES
-        if name in fact_types
+        for name in domain.fact_types
+        if fact_types is None or name in fact_types
         for change in changes
         if change[0] == name
     ]
@@ -93,6 +105,14 @@ def edit_fact(sheet, item, new, write=facts.query_text, query=None):
         old = key
         sections = tuple(new if section == key else section for section in sheet.sections_cited)
         edited = replace(sheet, sections_cited=sections)
+    elif kind == "further_facts":
+        further = list(sheet.further_facts)
+        fact = further[int(key)]
+        fact_type = fact.fact_type
+        further[int(key)] = replace(fact, value=new)
+        old = facts.further_text(fact)
+        new = facts.further_text(further[int(key)])
+        edited = replace(sheet, further_facts=tuple(further))
     elif kind == "parties":
         fact_type = "PartyType"
         old = getattr(sheet.parties, f"{key}_type")
@@ -184,6 +204,16 @@ def _changes(sheet, neighbours, bounded):
             yield from (
                 ("Numerical", f"{kind}/{at}", value) for value in targets(kind, fact, bounded)
             )
+
+
+def _further_changes(sheet, domain):
+    """Yield the changes of facts of the user's own types."""
+    values = {(fact.fact_type, fact.value) for fact in sheet.further_facts}
+    for at, fact in enumerate(sheet.further_facts):
+        for value in domain.types[fact.fact_type].replacements(fact.value):
+            if (fact.fact_type, value) not in values:
+                new = value if isinstance(value, str) else facts.as_integer(value)
+                yield fact.fact_type, f"further_facts/{at}", new
 
 
 def _rng(seed, *purpose):
@@ -357,10 +387,12 @@ class Vocabulary:
     def terms(self, sheet):
         """Give the informative terms of a sheet's query, labels of the template apart."""
         words = dict.fromkeys(re.findall(r"\w+", facts.query_text(sheet).lower()))
+        labels = " ".join(fact.fact_type for fact in sheet.further_facts)
+        no_terms = _TEMPLATE.union(re.findall(r"\w+", labels.lower()))
         return tuple(
             word
             for word in words
-            if len(word) > 1 and word not in _TEMPLATE and self.informative(word)
+            if len(word) > 1 and word not in no_terms and self.informative(word)
         )
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 
 from casebook.measures.classification import auroc, formulas
 from casebook.measures.rankshift import mean_spearman_test
-from casebook.sensitivity.facts import FACT_TYPES
+from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.plausibility import ACCEPT
 from casebook.sensitivity.tree import (
     BOTH_EMPTY,
@@ -39,14 +39,22 @@ LEFT_OUT = (NOOP, INVALID, BOTH_EMPTY, POOR_QUERY)
 # ---- sensitivity of retrieval to each fact type
 
 
-def sensitivity(edges, measure=FOOTRULE, *, clusters="case", n_resamples=10_000, seed=0):
+def sensitivity(
+    edges,
+    measure=FOOTRULE,
+    *,
+    clusters="case",
+    fact_types=FACT_TYPES,
+    n_resamples=10_000,
+    seed=0,
+):
     """Aggregate the edges of each fact type, beside their placebos.
 
     A type without an edge is not assessed. `clusters` is ``case``, or ``item``, a fact of a case;
     p is the sign-flip test of the clusters' mean excess.
     """
     rows = []
-    for name in FACT_TYPES:
+    for name in fact_types:
         part = edges[edges["fact_type"] == name]
         used = part[part["status"] == OK]
         row = {
@@ -109,41 +117,41 @@ def _cluster_mean(frame, column, *, n_resamples, seed):
     )
 
 
-def case_scores(edges, measure=FOOTRULE, over_placebo=True):
+def case_scores(edges, measure=FOOTRULE, over_placebo=True, fact_types=FACT_TYPES):
     """Give the sensitivity of each case (row) to each fact type; NaN where it was not assessed."""
     used = edges[edges["status"] == OK]
-    return _by_case(edges, used, excess(used, measure) if over_placebo else used[measure])
+    values = excess(used, measure) if over_placebo else used[measure]
+    return _by_case(edges, used, values, fact_types)
 
 
-def documented_scores(edges, cases=None):
+def documented_scores(edges, cases=None, fact_types=FACT_TYPES):
     """Aggregate as documented: the mean over all edges of a type, no-ops too, and 0 without any.
 
     `cases` are the names of all cases, also of those without an edge.
     """
     used = edges[edges["status"].isin([OK, NOOP, POOR_QUERY])]
-    scores = _by_case(edges, used, used[DISPLACEMENT])
+    scores = _by_case(edges, used, used[DISPLACEMENT], fact_types)
     return (scores if cases is None else scores.reindex(cases)).fillna(0.0)
 
 
-def _by_case(edges, used, values):
+def _by_case(edges, used, values, fact_types):
     table = used.assign(value=values.astype(float))
     means = table.pivot_table("value", "case_id", "fact_type", aggfunc="mean")
-    return means.reindex(index=edges["case_id"].unique().tolist(), columns=list(FACT_TYPES)).astype(
-        float
-    )
+    cases = edges["case_id"].unique().tolist()
+    return means.reindex(index=cases, columns=list(fact_types)).astype(float)
 
 
-def coverage(edges, cases):
+def coverage(edges, cases, fact_types=FACT_TYPES):
     """Count the cases, of so many, in which each fact type was assessed."""
     used = edges[edges["status"] == OK]
     count = pd.crosstab(used["case_id"], used["fact_type"]).reindex(
-        columns=list(FACT_TYPES), fill_value=0
+        columns=list(fact_types), fill_value=0
     )
-    count = np.vstack([count, np.zeros((cases - len(count), len(FACT_TYPES)))])
+    count = np.vstack([count, np.zeros((cases - len(count), len(fact_types)))])
     assessed = (count > 0).sum(axis=0)
     return pd.DataFrame(
         {
-            "fact type": FACT_TYPES,
+            "fact type": fact_types,
             "assessed": assessed,
             "cases": cases,
             "share": assessed / cases,

@@ -18,6 +18,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.citations import alternatives, pattern
+from casebook.sensitivity.domain import SHIPPED, matches
 from casebook.stats.intervals import clustered_wilson
 from casebook.stats.samples import stream
 from casebook.text import fold, sentences
@@ -62,7 +63,7 @@ class Extraction:
     notes: tuple = ()
 
 
-def extract_sheet(text, case_id="case", country=None):
+def extract_sheet(text, case_id="case", country=None, domain=SHIPPED):
     """Extract the fact sheet of a judgment by rules.
 
     Parameters
@@ -73,6 +74,9 @@ def extract_sheet(text, case_id="case", country=None):
         Name of the case.
     country : {"IN", "SG", "elsewhere"}, optional
         Country whose acts are meant; guessed from the text by default.
+    domain : Domain, optional
+        Acts and fact types of the user's own, as
+        ``casebook.sensitivity.domain.read_domain("facts.yml")`` gives them.
 
     Returns
     -------
@@ -95,23 +99,15 @@ def extract_sheet(text, case_id="case", country=None):
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{case_id}: has no text to extract facts from")
     folded = fold(text)
-    country = country or citations.country_of(folded)
+    country = country or citations.country_of(folded, domain)
     notes = []
     if country not in (citations.INDIA, citations.SINGAPORE):
         notes.append(PARTIAL_COVERAGE.format(_WHY_PARTIAL[country]))
     start, end = facts_region(folded)
     part = folded[start:end]
-    sections, n_unknown = _sections(part, country)
-    if n_unknown:
-        notes.append(f"{n_unknown} provisions of acts that are not known are left out")
-    lists = {
-        "evidence_items": evidence(part),
-        "sections_cited": sections,
-        "numerical_facts.amounts": _distinct(amounts(part, country), "context"),
-        "numerical_facts.ages": _distinct(ages(part), "descriptor"),
-        "numerical_facts.durations": _distinct(durations(part), "context"),
-    }
-    sides = parties(folded, start, end)
+    lists, notes_on_lists = _fact_lists(part, country, domain)
+    notes += notes_on_lists
+    sides = {} if "PartyType" in domain.types else parties(folded, start, end)
     ending = outcome(folded)
     by_field = {f"parties.{side}_type": fact for side, fact in sides.items()}
     for name, listed in lists.items():
@@ -133,15 +129,43 @@ def extract_sheet(text, case_id="case", country=None):
             durations=values["numerical_facts.durations"],
         ),
         outcome=ending.fact if ending else None,
+        further_facts=values["further_facts"],
     )
     return Extraction(sheet, tuple(spans), (start, end), notes=tuple(notes))
 
 
-def _sections(text, country):
+def _fact_lists(text, country, domain):
+    """Find the facts of a passage by field of the sheet, and what must be said of them.
+
+    A type of the user's own stands in the place of one of the same name; words that tell a fact of
+    the user's own tell no evidence and no number besides.
+    """
+    sections, n_unknown = _sections(text, country, domain)
+    further, notes = further_facts(text, domain)
+    if n_unknown:
+        notes.insert(0, f"{n_unknown} provisions of acts that are not known are left out")
+    numbers = {
+        "amounts": _distinct(amounts(text, country), "context"),
+        "ages": _distinct(ages(text), "descriptor"),
+        "durations": _distinct(durations(text), "context"),
+    }
+    if "Section" in domain.types:
+        sections = []
+    if "Numerical" in domain.types:
+        numbers = dict.fromkeys(numbers, ())
+    lists = {"evidence_items": [], "sections_cited": sections}
+    if "Evidence" not in domain.types:
+        lists["evidence_items"] = _not_among(evidence(text), further)
+    for kind, listed in numbers.items():
+        lists[f"numerical_facts.{kind}"] = _not_among(listed, further)
+    return lists | {"further_facts": further}, notes
+
+
+def _sections(text, country, domain):
     """Find the provisions of acts that are known, and count those of other acts."""
     sections = {}
     unknown = set()
-    for citation in citations.find_provisions(text, country):
+    for citation in citations.find_provisions(text, country, domain):
         if citation.act == citations.UNKNOWN:
             unknown.add(citation.id)
         else:
@@ -338,6 +362,67 @@ def _negated(text, match, start, end):
         or negated_after.search(after)
         or negated_after.search(match.group())
     )
+
+
+# ---- facts of the user's own types
+
+
+def _not_among(listed, further):
+    """Leave out facts whose words tell a fact of the user's own: one number is not two facts."""
+    return [
+        fact
+        for fact in listed
+        if not any(fact.start < near.end and near.start < fact.end for near in further)
+    ]
+
+
+def further_facts(text, domain):
+    """Find the facts of the user's own types, each value once, and what must be said of them."""
+    listed = []
+    notes = []
+    sentence_spans = list(sentences(text)) if domain.types else []
+    for kind in domain.types.values():
+        by_value = {}
+        out_of_bounds = set()
+        for value, match in _further_values(text, kind, sentence_spans):
+            if kind.problem(value):
+                out_of_bounds.add(value)
+            else:
+                fact = facts.FurtherFact(kind.name, value, kind.unit)
+                by_value.setdefault(value, TextFact(fact, *match.span()))
+        if out_of_bounds:
+            notes.append(
+                f"{len(out_of_bounds)} numbers of {kind.name!r} are not between {kind.least:g} and "
+                f"{kind.most:g}, and are left out"
+            )
+        listed += sorted(by_value.values(), key=_start)
+    return listed, notes
+
+
+def _further_values(text, kind, sentence_spans):
+    """Yield every value that a text states of a type, and where; not what it says is missing."""
+    for value, finder in kind.finders.items():
+        for match in matches(finder, text, kind.name):
+            if kind.is_number:
+                number = match["value"] or ""
+                if _tells_number(number) and not _set_by_law(text, match.start()):
+                    yield quantity(number), match
+            elif not _negated(text, match, *_sentence_of(match, sentence_spans)):
+                yield value, match
+
+
+def _tells_number(text):
+    """Tell whether a text holds a figure or a number word."""
+    words = pattern("number_or_word").findall(text.lower())
+    return any(figure or word in _SPELLED or word in CASE_WORDS["scales"] for figure, word in words)
+
+
+def _sentence_of(match, sentence_spans):
+    """Give start and end of the sentence in which a match begins, as far as it reaches."""
+    for start, end in sentence_spans:
+        if start <= match.start() < end:
+            return start, max(end, match.end())
+    return match.span()
 
 
 def outcome(text):
@@ -552,17 +637,12 @@ Judgment:
 """
 
 
-def extract_with_model(text, model, case_id="case"):
+def extract_with_model(text, model, case_id="case", domain=SHIPPED):
     """Extract a fact sheet with a language model; after two unusable answers, by the rules."""
-    by_rules = extract_sheet(text, case_id)
+    by_rules = extract_sheet(text, case_id, domain=domain)
     part = text[slice(*by_rules.region)]
     name = getattr(model, "name", "") or type(model).__name__
-    schema = json.loads(json.dumps(facts.sheet_schema()))
-    del schema["properties"]["case_id"]
-    schema["required"] = []
-    schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]["enum"] = list(
-        facts.EVIDENCE_TYPES
-    )
+    schema = _schema_of_answer(domain)
     again = ""
     notes = []
     for attempt in (1, 2):
@@ -572,12 +652,13 @@ def extract_with_model(text, model, case_id="case"):
             notes.append(f"attempt {attempt}: {problem}")
             break
         try:
-            sheet = facts.from_dict({**answer, "case_id": case_id}, name, empty=True)
+            record = {**answer, "case_id": case_id}
+            sheet = facts.from_dict(record, name, empty=True, domain=domain)
         except (InputError, TypeError) as problem:
             notes.append(f"attempt {attempt}: {problem}")
             again = f"The last answer was refused: {problem}\n"
             continue
-        spans = _spans_in_text(sheet, part, by_rules)
+        spans = _spans_in_text(sheet, part, by_rules, domain)
         missing = len(list(facts.fact_fields(sheet))) - len(spans)
         if missing:
             notes.append(f"{missing} facts of {name} were not found in the text")
@@ -586,11 +667,32 @@ def extract_with_model(text, model, case_id="case"):
     return replace(by_rules, notes=(*by_rules.notes, *notes))
 
 
-def _spans_in_text(sheet, part, by_rules):
+def _schema_of_answer(domain):
+    """Give the schema of a sheet, with the types of evidence and of further facts to choose."""
+    schema = json.loads(json.dumps(facts.sheet_schema()))
+    del schema["properties"]["case_id"]
+    schema["required"] = []
+    evidence_type = schema["$defs"]["EvidenceItem"]["properties"]["evidence_type"]
+    evidence_type["enum"] = list(facts.EVIDENCE_TYPES)
+    if domain.types:
+        further = schema["$defs"]["FurtherFact"]["properties"]
+        further["fact_type"]["enum"] = list(domain.types)
+        described = {
+            name: "a number" if kind.is_number else list(kind.values)
+            for name, kind in domain.types.items()
+        }
+        further["value"]["description"] = json.dumps(described, ensure_ascii=False)
+    else:
+        del schema["properties"]["further_facts"]
+        del schema["$defs"]["FurtherFact"]
+    return schema
+
+
+def _spans_in_text(sheet, part, by_rules, domain):
     """Give the spans of those facts of a model's sheet that are in the text."""
     offset = by_rules.region[0]
     span_of_fact = {}
-    for provision in citations.find_provisions(part):
+    for provision in citations.find_provisions(part, domain=domain):
         span = (offset + provision.start, offset + provision.end)
         span_of_fact.setdefault(("Section", provision.id), span)
     for span in by_rules.spans:

@@ -14,9 +14,8 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED
 
-FACT_TYPES = ("Numerical", "Section", "PartyType", "Evidence")
-"""Canonical fact types, in the documented order."""
 PARTY_TYPES = (
     "Individual",
     "Corporation",
@@ -76,6 +75,15 @@ def _number(value):
 def as_integer(value):
     """Give a number with a whole value as an integer, so that 3 and 3.0 are the same."""
     return int(value) if value == int(value) else float(value)
+
+
+def _number_or_text(value):
+    """Accept what `_number` does, or text of up to 200 characters."""
+    if not isinstance(value, str):
+        return _number(value)
+    if not 0 < len(value.strip()) <= 200:
+        raise ValueError("must be a number, or text of 1 to 200 characters")
+    return value.strip()
 
 
 Number = Annotated[int | float, BeforeValidator(_number)]
@@ -139,6 +147,15 @@ class NumericalFacts(_Strict):
 
 
 @dataclass(frozen=True)
+class FurtherFact(_Strict):
+    """A fact of a type of the user's own: ``vessel flag``, ``Liberia``."""
+
+    fact_type: FactName
+    value: Annotated[int | float | str, BeforeValidator(_number_or_text)]
+    unit: FactText = ""
+
+
+@dataclass(frozen=True)
 class FactSheet(_Strict):
     """The facts of one case."""
 
@@ -148,33 +165,39 @@ class FactSheet(_Strict):
     sections_cited: tuple[FactName, ...] = ()
     numerical_facts: NumericalFacts = field(default_factory=NumericalFacts)
     outcome: Literal[CASE_OUTCOMES] | None = None
+    further_facts: tuple[FurtherFact, ...] = ()
 
 
 # ---- reading, checking, writing
 
 
-def validate_record(path, number, record, model):
+def validate_record(path, number, record, model, context=None):
     """Give a line of a file as a pydantic model; one that does not fit is refused."""
     try:
-        return model.model_validate(record)
+        return model.model_validate(record, context=context)
     except pydantic.ValidationError as error:
         where = path if number is None else f"{path}:{number}"
         keys = ", ".join(model.model_fields)
-        raise InputError(f"{where}: {first_problem(error)}; the keys are {keys}") from error
+        problem = first_problem(error).replace("Value error, ", "")
+        raise InputError(f"{where}: {problem}; the keys are {keys}") from error
 
 
-def from_dict(record, where="fact sheet", empty=False):
+def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED):
     """Build a fact sheet from plain data; errors name the field.
 
-    `empty` allows a sheet without a fact.
+    `empty` allows a sheet without a fact; `domain` has the acts and further fact types.
     """
     try:
         sheet = _adapter().validate_python(record)
     except pydantic.ValidationError as error:
         raise InputError(f"{where}: {_problem(error.errors()[0])}") from error
-    sections = [normalise_section(section) or section for section in sheet.sections_cited]
-    sheet = replace(sheet, sections_cited=tuple(sections))
-    problems = _unknown_evidence(sheet) + contradictions(sheet)
+    sections = [
+        normalise_section(section, domain=domain) or section for section in sheet.sections_cited
+    ]
+    further = [_with_unit(fact, domain) for fact in sheet.further_facts]
+    sheet = replace(sheet, sections_cited=tuple(sections), further_facts=tuple(further))
+    problems = [*_unknown_evidence(sheet), *_further_problems(sheet, domain)]
+    problems += contradictions(sheet)
     if not (problems or empty or present_types(sheet)):
         problems = ["(whole): has no fact, so nothing to change"]
     if problems:
@@ -192,9 +215,42 @@ def _unknown_evidence(sheet):
     ]
 
 
+def _with_unit(fact, domain):
+    """Give a further fact in the unit of its type, if it states none."""
+    if fact.fact_type not in domain.types or fact.unit:
+        return fact
+    return replace(fact, unit=domain.types[fact.fact_type].unit)
+
+
+def _further_problems(sheet, domain):
+    """Say which further facts are none of the domain, and which facts it has replaced."""
+    for at, fact in enumerate(sheet.further_facts):
+        where = f"further_facts.{at}"
+        kind = domain.types.get(fact.fact_type)
+        if kind is None:
+            choices = ", ".join(domain.types) or "none: name the file of your facts"
+            yield f"{where}.fact_type: {fact.fact_type!r} is unknown: choose from {choices}"
+        elif kind.problem(fact.value):
+            yield f"{where}.value: {fact.value!r}: {kind.problem(fact.value)}"
+        elif fact.unit != kind.unit:
+            yield f"{where}.unit: {fact.unit!r} is not that of the type, {kind.unit!r}"
+    without_further = replace(sheet, further_facts=())
+    for name in present_types(without_further):
+        if name in domain.types:
+            yield f"{name}: {domain.file} replaces this type: write it under further_facts"
+
+
 def to_dict(sheet):
     """Give a fact sheet as plain data, as `from_dict` takes it."""
-    return json.loads(json.dumps(sheet, default=vars))
+    return json.loads(json.dumps(_fields(sheet), default=vars))
+
+
+def _fields(sheet):
+    """Give the fields of a sheet, further facts only where there are any."""
+    fields = dict(vars(sheet))
+    if not sheet.further_facts:
+        del fields["further_facts"]
+    return fields
 
 
 def canonical_json(sheet):
@@ -202,11 +258,11 @@ def canonical_json(sheet):
 
     def as_plain_data(fact):
         fields = dict(vars(fact))
-        if "value" in fields:
+        if "value" in fields and not isinstance(fields["value"], str):
             fields["value"] = as_integer(fields["value"])
         return fields
 
-    facts = {name: value for name, value in vars(sheet).items() if name != "case_id"}
+    facts = {name: value for name, value in _fields(sheet).items() if name != "case_id"}
     return json.dumps(
         facts, default=as_plain_data, sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
@@ -262,7 +318,9 @@ def present_types(sheet):
         "PartyType": {parties.petitioner_type, parties.respondent_type} - {"Unknown"},
         "Evidence": sheet.evidence_items,
     }
-    return tuple(name for name in FACT_TYPES if has[name])
+    present = [name for name in FACT_TYPES if has[name]]
+    present += [fact.fact_type for fact in sheet.further_facts]
+    return tuple(dict.fromkeys(present))
 
 
 def contradictions(sheet):
@@ -299,11 +357,12 @@ def _impossible_ages(sheet):
 
 
 def _repeated_facts(sheet):
-    for name in ("sections_cited", "evidence_items"):
+    for name in ("sections_cited", "evidence_items", "further_facts"):
         facts = getattr(sheet, name)
         for at, fact in enumerate(facts):
             if fact in facts[:at]:
-                yield f"{name}.{at}: {getattr(fact, 'evidence_type', fact)!r} stands twice"
+                repeated = getattr(fact, "evidence_type", None) or getattr(fact, "value", fact)
+                yield f"{name}.{at}: {repeated!r} stands twice"
 
 
 # ---- facts by field, and when two facts are the same
@@ -321,6 +380,7 @@ def fact_fields(sheet):
             f"numerical_facts.{kind}.{at}"
             for at in range(len(getattr(sheet.numerical_facts, kind)))
         )
+    yield from (f"further_facts.{at}" for at in range(len(sheet.further_facts)))
     if sheet.outcome not in (None, "Unknown"):
         yield "outcome"
 
@@ -345,6 +405,8 @@ def fact_key(sheet, field):
         return "Age", fact.value
     if kind == "evidence_items":
         return "Evidence", fact.evidence_type
+    if kind == "further_facts":
+        return fact.fact_type, fact.value
     if kind == "parties":
         return "PartyType", (field.split(".")[1], fact)
     return ("Section" if kind == "sections_cited" else "Outcome"), fact
@@ -376,7 +438,7 @@ def query_text(sheet, outcome=False, caps=True, words=False):
     n_numbers = limits["numbers"]
     evidence = {item.evidence_type for item in sheet.evidence_items[: limits["evidence"]]}
     parts = {
-        "Sections cited": sheet.sections_cited[: limits["sections"]],
+        "Sections cited": list(sheet.sections_cited[: limits["sections"]]),
         "Evidence": [label(name) for name in sorted(evidence)],
         "Amounts": [
             _number_with_subject(x, x.unit, x.context) for x in numbers.amounts[:n_numbers]
@@ -387,10 +449,18 @@ def query_text(sheet, outcome=False, caps=True, words=False):
         ],
         "Outcome": [sheet.outcome] if outcome and sheet.outcome else [],
     }
+    for fact in sheet.further_facts:
+        parts.setdefault(fact.fact_type, []).append(further_text(fact))
     parties = sheet.parties
     sentences = [f"{label(parties.petitioner_type)} versus {label(parties.respondent_type)}."]
     sentences += [f"{name}: {', '.join(facts)}." for name, facts in parts.items() if facts]
     return " ".join(sentences)
+
+
+def further_text(fact):
+    """Write a further fact in its unit."""
+    value = fact.value if isinstance(fact.value, str) else number_text(fact.value)
+    return f"{value} {fact.unit}".strip()
 
 
 def _in_words(name):

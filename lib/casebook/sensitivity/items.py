@@ -6,7 +6,7 @@ import pandas as pd
 
 from casebook.data.cards import card_of, may_show
 from casebook.runs.outputs import MOST_BYTES, items_within, one_line, word_changes
-from casebook.sensitivity.facts import FACT_TYPES
+from casebook.sensitivity.domain import FACT_TYPES
 from casebook.sensitivity.study import RANDOM_ORDER
 from casebook.sensitivity.tree import FOOTRULE
 from casebook.stats.samples import number_or_none

@@ -9,7 +9,8 @@ from casebook.errors import CasebookError
 from casebook.readers import read_jsonl
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import read_cases, read_gold
-from casebook.sensitivity.citations import acts_marked, pattern
+from casebook.sensitivity.citations import pattern
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
@@ -35,22 +36,26 @@ _MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
 _BODY = range(299, 378)  # sections of the penal codes on offences against the body
 
 
-def rules(before, edit):
-    """Judge an edit of a sheet by rules, without a model: `Decision`."""
+def rules(before, edit, domain=SHIPPED):
+    """Judge an edit of a sheet by rules, without a model: `Decision`.
+
+    Of fact types of the user's own they know nothing: each value that the file lists is plausible.
+    """
     contradictions_before = facts.contradictions(before)
     for contradiction in facts.contradictions(edit.sheet):
         if contradiction not in contradictions_before:
             return Decision(REJECT, f"contradiction: {contradiction}")
     if edit.operation == "add":
-        return _added_evidence(before, edit.new)
-    check = {"Numerical": _number, "Section": _section, "PartyType": _party}.get(edit.fact_type)
-    reason = check(before, edit) if check else None
+        return _added_evidence(before, edit.new, domain)
+    checks = {"Numerical": _number, "Section": _section, "PartyType": _party}
+    check = None if edit.fact_type in domain.types else checks.get(edit.fact_type)
+    reason = check(before, edit, domain) if check else None
     if reason:
         return Decision(REJECT, reason)
     return Decision(ACCEPT, "no rule speaks against it")
 
 
-def _number(before, edit):
+def _number(before, edit, domain):
     kind, at = edit.item.split("/")
     fact = getattr(before.numerical_facts, kind)[int(at)]
     value = facts.as_integer(float(edit.new))
@@ -63,29 +68,29 @@ def _number(before, edit):
         return f"the {fact.descriptor} is a Minor of {edit.new} years"
     if party in {"Employee", "Contractor", "Tenant", "Licensee"} and value < LEAST_EMPLOYED:
         return f"no {party} is {edit.new} years old"
-    offences = _acts_of(before) & acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
+    offences = _acts_of(before) & domain.acts_marked("criminal") - {"CrPC", "SGCPC", "BNSS"}
     if side and offences and value < LEAST_GUILTY and party != "State":
         return f"nobody is guilty at {edit.new} years"
     return None
 
 
-def _section(_, edit):
+def _section(_, edit, domain):
     old = citations.parse_section(edit.old)
     new = citations.parse_section(edit.new)
     if old is None or new is None:
         return None
     if old.act != new.act:
         return f"{edit.new} is of another act than {edit.old}"
-    chapters = citations.act_structure().get(edit.new.removesuffix(new.number))
+    chapters = domain.structure.get(edit.new.removesuffix(new.number))
     if chapters and not any(new.number in numbers for numbers in chapters.values()):
         return f"{new.act} has no section {new.number}"
     return None
 
 
-def _party(before, edit):
+def _party(before, edit, domain):
     side = edit.item.partition("/")[2]
     ages = [age.value for age in before.numerical_facts.ages if _side_of(age.descriptor) == side]
-    if edit.new == "UnionOfIndia" and _in_singapore(before):
+    if edit.new == "UnionOfIndia" and _in_singapore(before, domain):
         return "the Union of India in a case of Singapore"
     if edit.new == "Minor" and ages and min(ages) >= facts.ADULT:
         return f"the {side} is {min(ages)} years old"
@@ -93,7 +98,7 @@ def _party(before, edit):
         return None
     if ages:
         return "a company has no age"
-    if _acts_of(before) & acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
+    if _acts_of(before) & domain.acts_marked("family") or _MAINTENANCE & set(before.sections_cited):
         return "a company has no family"
     durations = before.numerical_facts.durations
     if any(pattern("prison").search(duration.context) for duration in durations):
@@ -103,7 +108,7 @@ def _party(before, edit):
     return None
 
 
-def _added_evidence(before, name):
+def _added_evidence(before, name, domain):
     cited = _acts_of(before)
     mentions_death = _mentions_death(before)
     disputes = {before.parties.petitioner_type, before.parties.respondent_type} & {
@@ -111,7 +116,7 @@ def _added_evidence(before, name):
         "Licensee",
         "Contractor",
     }
-    civil = cited <= acts_marked("civil") if cited else bool(disputes)
+    civil = cited <= domain.acts_marked("civil") if cited else bool(disputes)
     if name == "DyingDeclaration":
         if mentions_death:
             return Decision(ACCEPT, "the case speaks of a death")
@@ -119,12 +124,13 @@ def _added_evidence(before, name):
             return Decision(UNDETERMINED, "no section tells whether somebody died")
         return Decision(REJECT, "a dying declaration where nobody died")
     if name == "Confession":
-        if cited & acts_marked("criminal"):
+        if cited & domain.acts_marked("criminal"):
             return Decision(ACCEPT, "a criminal act is cited")
         if civil:
             return Decision(REJECT, "a confession in a civil dispute")
         return Decision(UNDETERMINED, "no section tells whether the case is criminal")
-    if name == "MedicalReport" and civil and not (cited & acts_marked("injury") or mentions_death):
+    injured = cited & domain.acts_marked("injury") or mentions_death
+    if name == "MedicalReport" and civil and not injured:
         return Decision(REJECT, "a medical report where nobody was hurt")
     return Decision(ACCEPT, "no rule speaks against it")
 
@@ -147,8 +153,8 @@ def _acts_of(sheet):
     return {cited.split("-")[0] for cited in sheet.sections_cited}
 
 
-def _in_singapore(sheet):
-    acts = citations.acts()
+def _in_singapore(sheet, domain):
+    acts = domain.acts
     countries = {acts[code]["country"] for code in _acts_of(sheet) if code in acts}
     units = {amount.unit for amount in sheet.numerical_facts.amounts}
     return citations.SINGAPORE in countries or "Singapore dollars" in units
@@ -229,10 +235,10 @@ class ModelValidator:
 # ---- how much is accepted, and how good a validator is
 
 
-def accept_rates(decisions):
+def accept_rates(decisions, fact_types=FACT_TYPES):
     """Share of accepted edits per fact type, undetermined ones apart; cases are clusters."""
     rows = []
-    for name in (*facts.FACT_TYPES, "all"):
+    for name in (*fact_types, "all"):
         part = decisions if name == "all" else decisions[decisions["fact_type"] == name]
         count = part["outcome"].value_counts().reindex(EDIT_OUTCOMES, fill_value=0)
         decided = part[part["outcome"] != UNDETERMINED]

@@ -1,5 +1,6 @@
 """One case from a file, run against a collection; the evaluation of a system on its cases."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
+from casebook.sensitivity.domain import SHIPPED
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
@@ -25,7 +27,7 @@ CASES_LISTED = 5  # names of cases in a message
 # ---- from a file to a tree
 
 
-def read_case(path, extractor=None, name=None):
+def read_case(path, extractor=None, name=None, domain=SHIPPED):
     """Read a case, and the notes on it.
 
     It is a case in JSON, chosen by name if there are several, or a judgment in text.
@@ -34,24 +36,25 @@ def read_case(path, extractor=None, name=None):
     if path.suffix.lower() in (".json", ".jsonl"):
         if extractor:
             raise InputError(f"{path}: is a fact sheet already: leave --extractor out")
-        return _chosen_sheet(path, name), ()
+        return _chosen_sheet(path, name, domain), ()
     if name:
         raise InputError(f"{path}: is the text of one judgment: leave --case out")
     if path.is_file() and path.stat().st_size > MAX_JUDGMENT_BYTES:
         raise InputError(f"{path}: is larger than {MAX_JUDGMENT_BYTES:,} bytes: no judgment")
     text = "\n".join(line for _, line in read_lines(path))
     if extractor:
-        extraction = extract_with_model(text, load_language_model(extractor), path.stem)
+        model = load_language_model(extractor)
+        extraction = extract_with_model(text, model, path.stem, domain)
     else:
-        extraction = extract_sheet(text, path.stem)
+        extraction = extract_sheet(text, path.stem, domain=domain)
     if not present_types(extraction.sheet):
         raise InputError(f"{path}: no fact was found in the text: write a fact sheet in JSON")
     return extraction.sheet, extraction.notes
 
 
-def _chosen_sheet(path, name):
+def _chosen_sheet(path, name, domain):
     """Give the sheet of the only case of a file, or of the case of a name."""
-    sheets = {case.sheet.case_id: case.sheet for case in read_cases(path)}
+    sheets = {case.sheet.case_id: case.sheet for case in read_cases(path, domain)}
     if name is None and len(sheets) == 1:
         name = next(iter(sheets))
     if name not in sheets:
@@ -67,10 +70,10 @@ def missing_answers(validator):
     return [f"{count} answers missing: {cause}" for cause, count in failures.items()]
 
 
-def validator_for(name=None, documented=False):
+def validator_for(name=None, documented=False, domain=SHIPPED):
     """Choose who judges whether an edit is plausible: the rules, or a language model by name."""
     if name is None:
-        return rules
+        return partial(rules, domain=domain)
     return ModelValidator(load_language_model(name), documented)
 
 
@@ -82,12 +85,14 @@ def run_case(
     encoder=None,
     k=10,
     settings=None,
-    validator=rules,
+    validator=None,
     inert=None,
+    domain=SHIPPED,
 ):
     """Grow the tree of one case over a collection; see `casebook.sensitivity.tree.grow_trees`."""
     search = case_search(mode, CorpusIndex(documents, encoder), k)
-    (tree,) = grow_trees([sheet], search, settings, neighbours_or_next, validator, inert)
+    neighbours = partial(neighbours_or_next, domain=domain)
+    (tree,) = grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)
     if tree.root.ranking.error:
         raise InputError(f"{sheet.case_id}: {tree.root.ranking.error}")
     return tree
@@ -119,7 +124,7 @@ def evaluation_report(study, system, threshold=evaluation.DECISIVE_DISPLACEMENT)
 
 
 def _accept_rate(study, system):
-    rate = accept_rates(study.decisions(system)).iloc[-1]
+    rate = accept_rates(study.decisions(system), study.domain.fact_types).iloc[-1]
     return {
         "value": number_or_none(rate["rate"]),
         "ci": [number_or_none(rate["rate low"]), number_or_none(rate["rate high"])],

@@ -13,9 +13,9 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.sensitivity import evaluation
+from casebook.sensitivity.domain import SHIPPED, Domain
 from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, case_scores, evaluate_sensitivity
-from casebook.sensitivity.plausibility import rules
 from casebook.sensitivity.tree import (
     DISPLACEMENT,
     FOOTRULE,
@@ -55,6 +55,7 @@ class SensitivityStudy:
     documents: pd.DataFrame = field(repr=False)
     n_resamples: int = 10_000
     seed: int = 0
+    domain: Domain = field(default=SHIPPED, repr=False)
 
     @property
     def systems(self):
@@ -64,12 +65,15 @@ class SensitivityStudy:
     def sensitivity(self, system):
         """Aggregate the edges of one system; see `evaluation.sensitivity`."""
         return evaluation.sensitivity(
-            self.edges[system], n_resamples=self.n_resamples, seed=self.seed
+            self.edges[system],
+            fact_types=self.domain.fact_types,
+            n_resamples=self.n_resamples,
+            seed=self.seed,
         )
 
     def scores(self, system, measure=FOOTRULE, over_placebo=True):
         """Give the sensitivity of each case to each fact type; see `evaluation.case_scores`."""
-        return case_scores(self.edges[system], measure, over_placebo)
+        return case_scores(self.edges[system], measure, over_placebo, self.domain.fact_types)
 
     def evaluated(self, system, over_placebo=True, threshold=None):
         """Score one system against the annotations; see `evaluation.evaluate_sensitivity`."""
@@ -109,7 +113,7 @@ class SensitivityStudy:
         """Score one system by COUNTERCASE's measures: as documented, and as its code does."""
         cases = [tree.case_id for tree in self.trees[system]]
         edges = self.edges[system]
-        scores = evaluation.documented_scores(edges, cases)
+        scores = evaluation.documented_scores(edges, cases, self.domain.fact_types)
         outcomes = self.decisions(system)["outcome"]
         n_edges = int((edges["status"] != INVALID).sum())
         stated = evaluation.stated_evaluation(scores, self.annotations, outcomes, threshold)
@@ -266,7 +270,7 @@ def run_sensitivity_study(
     systems=STUDY_SYSTEMS,
     settings=None,
     *,
-    validator=rules,
+    validator=None,
     k=10,
     inert=None,
     encoder=None,
@@ -275,8 +279,9 @@ def run_sensitivity_study(
 ):
     """Grow the trees of a collection of cases under several systems and random order.
 
-    A system is a name or a retriever of the user's own. `inert` are the words of placebos, by
-    default those that tell the documents apart.
+    A system is a name or a retriever of the user's own. `validator` judges the edits, by default
+    by `plausibility.rules`. `inert` are the words of placebos, by default those that tell the
+    documents apart.
     """
     settings = settings or TreeSettings()
     index = CorpusIndex(cases.documents, encoder)
@@ -289,7 +294,13 @@ def run_sensitivity_study(
         search = case_search(system, index, k, chunking=chunking)
         search.vocabulary = vocabulary
         trees[system] = grow_trees(
-            cases.sheets, search, settings, cases.neighbours, validator, inert
+            cases.sheets,
+            search,
+            settings,
+            cases.neighbours,
+            validator,
+            inert,
+            domain=cases.domain,
         )
     return SensitivityStudy(
         name=cases.name,
@@ -300,6 +311,7 @@ def run_sensitivity_study(
         documents=index.documents,
         n_resamples=n_resamples,
         seed=settings.seed,
+        domain=cases.domain,
     )
 
 

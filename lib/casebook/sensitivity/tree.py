@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
+from casebook.sensitivity.domain import SHIPPED, Domain
 from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
@@ -100,6 +101,7 @@ class Tree:
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
+    domain: Domain = field(default=SHIPPED, repr=False)
 
     @property
     def root(self):
@@ -124,12 +126,16 @@ class Tree:
         return "no matched placebo" if self.write.context else edits.NO_INERT_WORDS
 
 
-def grow_tree(sheet, search, settings=None, neighbours=None, validator=rules, inert=None):
+def grow_tree(
+    sheet, search, settings=None, neighbours=None, validator=None, inert=None, *, domain=SHIPPED
+):
     """Grow the tree of one case; see `grow_trees`."""
-    return grow_trees([sheet], search, settings, neighbours, validator, inert)[0]
+    return grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)[0]
 
 
-def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, inert=None):
+def grow_trees(
+    sheets, search, settings=None, neighbours=None, validator=None, inert=None, *, domain=SHIPPED
+):
     """Grow the trees of many cases, all of one level in one batch of retrieval.
 
     Parameters
@@ -142,10 +148,13 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
         Size, budget and placebos.
     neighbours : callable, optional
         Gives the sections that may replace one.
-    validator : callable
-        Judges an edit of a sheet; only accepted edits are tried.
+    validator : callable, optional
+        Judges an edit of a sheet, by default by `plausibility.rules`; only accepted edits are
+        tried.
     inert : Inert, optional
         Words of placebos; by default those that tell the documents of the collection apart.
+    domain : Domain, optional
+        Acts and fact types of the user's own, as `read_domain` gives them.
 
     Returns
     -------
@@ -156,7 +165,8 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     Raises
     ------
     InputError
-        If a case has no fact, contradicts itself, or comes twice.
+        If a case has no fact, one of a type that the domain lacks, contradicts itself, or comes
+        twice.
 
     Examples
     --------
@@ -172,7 +182,9 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     settings = settings or TreeSettings()
     if inert is None:
         inert = edits.inert_words(search.vocabulary)
-    trees = [_rooted(sheet, search, settings, inert) for sheet in sheets]
+    if validator is None:
+        validator = partial(rules, domain=domain)
+    trees = [_rooted(sheet, search, settings, inert, domain) for sheet in sheets]
     for name, count in Counter(tree.case_id for tree in trees).items():
         if count > 1:
             raise InputError(f"case {name!r} comes {count} times")
@@ -195,9 +207,13 @@ def grow_trees(sheets, search, settings=None, neighbours=None, validator=rules, 
     return trees
 
 
-def _rooted(sheet, search, settings, inert):
-    if not present_types(sheet):
+def _rooted(sheet, search, settings, inert, domain):
+    present = present_types(sheet)
+    if not present:
         raise InputError(f"{sheet.case_id}: the fact sheet has no fact to change")
+    if not set(present) <= set(domain.fact_types):
+        unknown = min(set(present) - set(domain.fact_types))
+        raise InputError(f"{sheet.case_id}: the domain has no fact type {unknown!r}")
     problems = contradictions(sheet)
     if problems:
         raise InputError(f"{sheet.case_id}: {problems[0]}")
@@ -214,7 +230,8 @@ def _rooted(sheet, search, settings, inert):
         write = edits.Writer(outcome=settings.outcome, caps=settings.caps)
     root = Node("r", None, None, sheet, write(sheet), 0)
     terms = search.vocabulary.terms(sheet)
-    return Tree(sheet.case_id, search.k, settings, write, terms, [root], {sheet_hash(sheet)})
+    states = {sheet_hash(sheet)}
+    return Tree(sheet.case_id, search.k, settings, write, terms, [root], states, domain=domain)
 
 
 def _search_level(search, level):
@@ -228,7 +245,9 @@ def _search_level(search, level):
 def _children(tree, node, neighbours, validator):
     """Choose the edits of one node within its budget."""
     settings = tree.settings
-    candidates = single_fact_edits(node.sheet, neighbours, tree.write, bounded=settings.bounded)
+    candidates = single_fact_edits(
+        node.sheet, neighbours, tree.write, bounded=settings.bounded, domain=tree.domain
+    )
     tree.counts["candidates"] += len(candidates)
     if not settings.revisit:
         tree.noops += [(node, edit) for edit in candidates if edit.noop]
