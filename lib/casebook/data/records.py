@@ -54,7 +54,7 @@ def read_table(path):
     elif kind == ".json":
         yield from _json_rows(path)
     elif kind in (".csv", ".tsv"):
-        yield from _csv_rows(path)
+        yield from delimited_rows(path)
     elif kind == ".xlsx":
         yield from _sheet_rows(path)
     elif kind in (".parquet", ".arrow"):
@@ -85,10 +85,16 @@ def _with_id(name, value):
     return {"_id": name} | value if isinstance(value, dict) else value
 
 
-def _csv_rows(path):
+def delimited_rows(path):
     """Rows under a header; comma, semicolon or tab, whichever the header has most of."""
-    text = "\n".join(line for _, line in read_lines(path))
-    rows = [(line, cells) for line, cells in csv_rows(path, text, ",;\t") if cells]
+    lines = list(read_lines(path))
+    try:
+        rows = csv_rows(path, "\n".join(line for _, line in lines), ",;\t")
+    except InputError:
+        if not lines or "\t" not in lines[0][1]:
+            raise
+        rows = [(number, line.split("\t")) for number, line in lines]  # quotes mean nothing
+    rows = [(number, cells) for number, cells in rows if any(cells)]
     if not rows:
         raise InputError(f"{path}: is empty")
     (_, names), *rows = rows
