@@ -227,10 +227,21 @@ def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
 def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write, tmp_path):
     row = {"_id": "d1", "doc_id": "x", "text": ["One.", "Two."], "year": 2020, "place": None}
     row |= {"score": float("inf"), "metadata": "m", "tags": ["a"]}
-    files = {"corpus.jsonl": json.dumps(row).replace("Infinity", "1e999") + "\n"}
-    convert(write(files), tmp_path / "out")
-    ((_, written),) = read_jsonl(tmp_path / "out" / "corpus.jsonl", {})
+    nested = {"_id": "d2", "text": "Three.", "metadata": {"doc_id": "y", "year": 2021}}
+    lines = [json.dumps(row).replace("Infinity", "1e999"), json.dumps(nested), ""]
+    files = {"corpus.jsonl": "\n".join(lines)}
+    report = convert(write(files), tmp_path / "out")
+    (_, written), (_, second) = read_jsonl(tmp_path / "out" / "corpus.jsonl", {})
+    assert list(written)[0] == "_id" and second == {"_id": "d2", "text": "Three.", "year": 2021}
     assert written == {"_id": "d1", "text": "One. Two.", "year": 2020, "score": None, "tags": ["a"]}
+    assert report["corpus"]["left_out"] == ["doc_id", "metadata"]
+
+
+def test_documents_in_folders_are_told_apart(write, tmp_path):
+    files = {"docs/a/one.txt": "One.", "docs/b/one.md": "Two."}
+    convert(write(files), tmp_path / "out")
+    rows = [row["_id"] for _, row in read_jsonl(tmp_path / "out" / "corpus.jsonl", {})]
+    assert rows == ["a/one", "b/one"]
 
 
 def test_workbooks_and_parquet(write, tmp_path):

@@ -9,6 +9,7 @@ import difflib
 import hashlib
 import json
 import math
+import os
 import shutil
 from collections import Counter
 from dataclasses import asdict, dataclass, field
@@ -41,7 +42,11 @@ NO_GRADE = "grade that is no whole number"
 UNKNOWN_QUERY = "judgement of an unknown question"
 UNKNOWN_DOCUMENT = "judgement of an unknown document"
 OTHER_GRADE = "pair of another row, with another grade"
-_FIELDS = {"_id", "doc_id", "query_id", "text", "title", "metadata"}  # no names of metadata
+# Names that readers of the folder use, which no further column may have.
+_FIELDS = {
+    "corpus": {"_id", "doc_id", "title", "text", "metadata"},
+    "queries": {"_id", "query_id", "text", "metadata"},
+}
 _WRITTEN = {"corpus.jsonl", "queries.jsonl", "qrels"}
 _SHORT = {"corpus": "documents", "queries": "questions", "pairs": "rows of pairs"}
 
@@ -52,6 +57,7 @@ class Part:
 
     files: list
     columns: dict = field(default_factory=dict)
+    left_out: list = field(default_factory=list)  # further columns that are not kept
     rows: int = 0
     taken: int = 0
     dropped: Counter = field(default_factory=Counter)
@@ -59,6 +65,11 @@ class Part:
     def drop(self, reason):
         """Count a row that is left out."""
         self.dropped[reason] += 1
+
+    def use(self, columns, left_out=()):
+        """Note the columns of a file."""
+        self.columns = columns | self.columns
+        self.left_out += [name for name in left_out if name not in self.left_out]
 
 
 class Columns:
@@ -165,8 +176,8 @@ def convert(
     -------
     dict
         ``folder``; ``corpus``, ``queries``, ``qrels`` by split and ``pairs`` by split, each with
-        ``files``, ``columns``, ``rows``, ``taken`` and ``dropped`` by reason; ``written`` and
-        ``unread`` files; ``notes``.
+        ``files``, ``columns``, ``left_out`` columns, ``rows``, ``taken`` and ``dropped`` by
+        reason; ``written`` and ``unread`` files; ``notes``.
 
     Raises
     ------
@@ -335,33 +346,44 @@ def _write_texts(target, name, files, columns, report):
     """Write documents or questions, each id once; gives the ids."""
     part = report[name]
     contents = {}
+    root = Path(os.path.commonpath([path.parent for path in files]))
     with target.open("w", encoding="utf-8", newline="\n") as stream:
         for path in files:
-            roles_of = {}
-            for _, record in part_rows(path, name, columns.names):
+            readings = {}  # by the columns of a record
+            for _, record in part_rows(path, name, columns.names, root):
                 part.rows += 1
-                names = tuple(record)
-                if names not in roles_of:
-                    roles_of[names] = columns.of(path, record, name, _needed(name, roles_of))
-                    part.columns = roles_of[names] | part.columns
-                row, reason = _text_row(record, roles_of[names], contents)
+                key = tuple(record)
+                if key not in readings:
+                    needed = ("id",) if readings else ("id", "text")
+                    readings[key] = _reading(path, record, name, columns, needed)
+                    part.use(*readings[key])
+                line, reason = _text_line(record, *readings[key], contents)
                 if reason:
                     part.drop(reason)
                     continue
                 part.taken += 1
-                stream.write(_line(row))
+                stream.write(line)
     if not part.taken:
         raise InputError(f"{_listed(files)}: no {_SHORT[name]} are left: {_reasons(part)}")
     return contents.keys()
 
 
-def _needed(name, roles_of):
-    """Give the roles without which a file cannot be read; rows after the first may lack a text."""
-    return ("id",) if roles_of else ("id", "text")
+def _reading(path, record, name, columns, needed):
+    """Give the columns by role, and further ones that cannot be kept."""
+    roles = columns.of(path, record, name, needed)
+    left_out = []
+    for column, value in record.items():
+        is_metadata = column == "metadata" and isinstance(value, dict)
+        clashes = column in _FIELDS[name] and not is_metadata
+        if column not in roles.values() and (clashes or isinstance(value, bytes)):
+            left_out.append(column)
+        if is_metadata:
+            left_out += _FIELDS[name] & value.keys()
+    return roles, left_out
 
 
-def _text_row(record, roles, contents):
-    """Give a row as it is written, or the reason why it is left out."""
+def _text_line(record, roles, left_out, contents):
+    """Give the line of a row, or the reason why it is left out; ``contents`` are by id."""
     name = text_of(record.get(roles["id"]))
     text = _text(record.get(roles.get("text")))
     title = _text(record.get(roles.get("title")))
@@ -374,12 +396,12 @@ def _text_row(record, roles, contents):
     row = {"_id": name, "title": title, "text": text}
     if "title" not in roles:
         del row["title"]
-    row |= _metadata(record, roles)
-    content = hashlib.sha256(_line(row).encode()).digest()[:8]
+    line = _line(row | _metadata(record, {*roles.values(), *left_out}))
+    content = hashlib.sha256(line.encode()).digest()[:8]
     if name in contents:
         return None, COPY if contents[name] == content else OTHER_CONTENT
     contents[name] = content
-    return row, None
+    return line, None
 
 
 def _text(value):
@@ -393,25 +415,25 @@ def _breaks_lines(name):
     return name.startswith("#") or any(mark in name for mark in "\t\r\n")
 
 
-def _metadata(record, roles):
-    """Give further columns that have a value, but for names that the folder's readers use.
-
-    Fields of BEIR's ``metadata`` are columns too.
-    """
-    taken = {*roles.values(), *_FIELDS}
+def _metadata(record, others):
+    """Give further columns that have a value; fields of BEIR's ``metadata`` are columns too."""
     nested = record.get("metadata")
-    nested = nested if isinstance(nested, dict) else {}
-    fields = {}
-    for name, value in (nested | record).items():
-        if name in taken or value is None or value == "" or value != value:
-            continue
-        if not isinstance(value, bytes):
-            fields[name] = value
-    return fields
+    fields = record
+    if isinstance(nested, dict):
+        fields = nested | {name: value for name, value in record.items() if name != "metadata"}
+    kept = {}
+    for name, value in fields.items():
+        if not (name in others or value is None or value == "" or value != value):
+            kept[name] = value
+    return kept
 
 
 def _line(row):
-    return json.dumps(_finite(row), ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    try:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        text = json.dumps(_finite(row), ensure_ascii=False, default=str)
+    return f"{text}\n"
 
 
 def _finite(value):
@@ -450,7 +472,7 @@ def _judgements(files, part, columns, queries, documents):
             names = tuple(record)
             if names not in roles_of:
                 roles_of[names] = columns.of(path, record, "qrels", ("query", "document"))
-                part.columns = roles_of[names] | part.columns
+                part.use(roles_of[names])
             roles = roles_of[names]
             query = text_of(record.get(roles["query"]))
             document = text_of(record.get(roles["document"]))
@@ -518,7 +540,7 @@ def _convert_pairs(folder, layout, columns, report):
             for _, record in read_table(path):
                 part.rows += 1
                 roles = columns.of(path, record, "pairs", ("question", "passage"))
-                part.columns = roles | part.columns
+                part.use(roles, record.keys() - {*roles.values()})
                 _take_pair(record, roles, documents, queries, grades, part)
         if not part.taken:
             raise InputError(f"{_listed(files)}: no pairs are left: {_reasons(part)}")
@@ -624,3 +646,5 @@ def _part_lines(name, part):
     yield f"{name}: {part['taken']:,} of {part['rows']:,} rows taken from {files} ({columns})"
     for reason, count in part["dropped"].items():
         yield f"    dropped: {count:,} {reason}"
+    if part["left_out"]:
+        yield f"    columns that are not kept: {', '.join(sorted(part['left_out']))}"

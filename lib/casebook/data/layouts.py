@@ -112,8 +112,11 @@ def usual_name(by_split):
 # --- the rows of a part
 
 
-def part_rows(path, part, columns=()):
-    """Yield (line, record) of documents or questions; ``columns`` are names that users gave."""
+def part_rows(path, part, columns=(), root=None):
+    """Yield (line, record) of documents or questions; ``columns`` are names that users gave.
+
+    A text that is no table is a document, named after its path below ``root``.
+    """
     kind = suffix_of(path)
     if kind in TABLES and kind != ".tsv":
         yield from read_table(path)
@@ -127,7 +130,8 @@ def part_rows(path, part, columns=()):
         yield from _headerless_rows(path) if headerless else delimited_rows(path)
     elif part == "corpus":
         text = "\n".join(line for _, line in read_lines(path))
-        yield 1, {"_id": path.stem, "text": text}
+        name = path.relative_to(root or path.parent).with_suffix("").as_posix()
+        yield 1, {"_id": name, "text": text}
     else:
         raise InputError(f"{path}: is no table and no TREC topics: give id and text in columns")
 
@@ -162,8 +166,11 @@ def _headerless_rows(path):
 def _tagged_rows(path):
     """TREC topics and documents: an element each, its parts as columns."""
     text = "\n".join(line for _, line in read_lines(path))
+    number = 1
+    counted = 0
     for block in _BLOCK.finditer(text):
-        number = text.count("\n", 0, block.start()) + 1
+        number += text.count("\n", counted, block.start())
+        counted = block.start()
         attributes = dict(re.findall(r"(\w+)\s*=\s*[\"']([^\"']*)[\"']", block[2]))
         yield number, attributes | _elements(block[3])
 

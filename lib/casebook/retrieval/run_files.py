@@ -6,12 +6,13 @@ table with a column each for query, document and score (CSV, TSV, JSON lines, pa
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
 
 from casebook.data import load
-from casebook.data.records import column_of, read_table, text_of
+from casebook.data.records import TABLES, column_of, read_table, text_of
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import valid_name
@@ -21,8 +22,7 @@ from casebook.retrieval.settings import SYSTEM_NAMES
 from casebook.trec import read_run
 
 NO_TIMES = "a run holds no times"
-_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
-_ENDINGS = (*_TABLES, ".json", ".res", ".run", ".trec", ".txt")  # left out of a system's name
+_ENDINGS = (*TABLES, ".res", ".run", ".trec", ".txt")  # left out of a system's name
 
 
 def read_runs(paths):
@@ -82,17 +82,17 @@ def read_run_file(path):
         raise InputError(f"{path}: is a folder: name the run files in it")
     if kind == ".json":
         return _json_run(path)
-    if kind in _TABLES and _has_header(path, kind):
+    if kind in TABLES and _has_header(path, kind):
         return _table_run(path)
     return read_run(path)
 
 
 def _has_header(path, kind):
     """Tell a table from a TREC run that is called .tsv or .csv."""
-    if kind in (".jsonl", ".parquet"):
+    if kind not in (".csv", ".tsv"):
         return True
     _, header = next(iter(read_lines(path)), (0, ""))
-    return column_of(header.replace(",", "\t").split("\t"), "run", "score") is not None
+    return column_of(re.split("[\t,;]", header), "run", "score") is not None
 
 
 def _json_run(path):
