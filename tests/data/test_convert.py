@@ -232,7 +232,7 @@ def test_further_columns_stay_unless_a_reader_would_take_them_for_its_own(write,
     files = {"corpus.jsonl": "\n".join(lines)}
     report = convert(write(files), tmp_path / "out")
     (_, written), (_, second) = read_jsonl(tmp_path / "out" / "corpus.jsonl", {})
-    assert list(written)[0] == "_id" and second == {"_id": "d2", "text": "Three.", "year": 2021}
+    assert next(iter(written)) == "_id" and second == {"_id": "d2", "text": "Three.", "year": 2021}
     assert written == {"_id": "d1", "text": "One. Two.", "year": 2020, "score": None, "tags": ["a"]}
     assert report["corpus"]["left_out"] == ["doc_id", "metadata"]
 
@@ -403,4 +403,4 @@ def test_named_files_need_no_source_and_sources_are_never_replaced(casebook, wri
 def test_data_check_names_what_is_wrong_with_a_folder(casebook, write):
     write(LAYOUTS["beir"] | {"qrels/test.tsv": "query-id\tcorpus-id\tscore\n1\td9\t1\n"})
     code, out, err = casebook("data", "check", "./source")
-    assert code == 2 and "judges the document 'd9'" in out and "correct a folder" in err
+    assert code == 2 and "judges the document 'd9'" in out and "correct your folder" in err

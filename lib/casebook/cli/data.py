@@ -47,7 +47,7 @@ def check(names: Names = None, as_json: Json = False):
     bad_datasets = rows.loc[rows["status"] == "bad", "dataset"]
     if len(bad_datasets):
         raise CheckFailed(
-            f"{', '.join(bad_datasets)}: pull again: casebook data pull; correct a folder of your own"
+            f"{', '.join(bad_datasets)}: pull again: casebook data pull; or correct your folder"
         )
 
 

@@ -378,7 +378,7 @@ def _reading(path, record, name, columns, needed):
         if column not in roles.values() and (clashes or isinstance(value, bytes)):
             left_out.append(column)
         if is_metadata:
-            left_out += _FIELDS[name] & value.keys()
+            left_out += sorted(_FIELDS[name] & value.keys())
     return roles, left_out
 
 
@@ -540,7 +540,7 @@ def _convert_pairs(folder, layout, columns, report):
             for _, record in read_table(path):
                 part.rows += 1
                 roles = columns.of(path, record, "pairs", ("question", "passage"))
-                part.use(roles, record.keys() - {*roles.values()})
+                part.use(roles, [name for name in record if name not in roles.values()])
                 _take_pair(record, roles, documents, queries, grades, part)
         if not part.taken:
             raise InputError(f"{_listed(files)}: no pairs are left: {_reasons(part)}")
