@@ -37,6 +37,7 @@ from casebook.verdicts import (
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
+NO_DOCUMENT = ""  # id that no judgement names
 RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 PUBLISHED_COLUMNS = [
@@ -173,7 +174,10 @@ def score(dataset, results, measures):
     measures = list(measures)
     by_system = {}
     for system, result in results.items():
-        by_system[system] = evaluate(dataset.qrels, result.run(query_ids), measures).frame()
+        run = result.run(query_ids)
+        if not any(run.values()):  # which counts as 0, though a run without a document is refused
+            run = {query_ids.iloc[0]: {NO_DOCUMENT: 0.0}}
+        by_system[system] = evaluate(dataset.qrels, run, measures).frame()
     return {
         measure: pd.DataFrame({system: frame[measure] for system, frame in by_system.items()})
         for measure in measures
