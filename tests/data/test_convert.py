@@ -394,6 +394,10 @@ def test_named_files_need_no_source_and_sources_are_never_replaced(casebook, wri
     assert (code, err) == (0, "")
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
     assert casebook("convert", "out")[2].endswith("or the documents: --corpus FILE\n")
+    assert (
+        "name a file of documents by --corpus"
+        in casebook("convert", "source/Documents.csv", "new")[2]
+    )
     for source, out in (("out", "out"), ("source", "."), ("out/corpus.jsonl", "out")):
         code, _, err = casebook("convert", source, out, "--force")
         assert code == 1 and "name another folder" in err

@@ -1,9 +1,11 @@
 """``casebook convert``: make the folder that every chapter reads from data of any usual layout."""
 
+import shlex
 from pathlib import Path
 
 from casebook.cli.common import Json, argument, option, print_json, show
 from casebook.errors import InputError
+from casebook.paths import data_folder
 
 
 def convert(
@@ -60,7 +62,11 @@ def _next_lines(report):
     if not splits:
         return []
     folder = report["folder"] if "/" in report["folder"] else f"./{report['folder']}"
-    line = f"next, casebook run retrieval_ablation -p dataset={folder}"
+    try:
+        data_folder(folder)
+    except InputError:  # no name for a data set
+        folder = f"mine={folder}"
+    line = f"next, casebook run retrieval_ablation -p {shlex.quote(f'dataset={folder}')}"
     return [line if "test" in splits else f"{line} -p split={splits[0]}"]
 
 

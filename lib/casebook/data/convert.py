@@ -48,7 +48,7 @@ _FIELDS = {
     "queries": {"_id", "query_id", "text", "metadata"},
 }
 _WRITTEN = {"corpus.jsonl", "queries.jsonl", "qrels"}
-_SHORT = {"corpus": "documents", "queries": "questions", "pairs": "rows of pairs"}
+_SHORT = {"corpus": "documents", "queries": "questions", "pairs": "pairs"}
 
 
 @dataclass
@@ -134,9 +134,10 @@ def _no_column(record, part, role):
     hint = f"is it {name!r}? " if near else ""
     names = ", ".join(map(str, record)) or "nothing"
     what = _SHORT.get(part, "judgements")
+    alone = "; name a file of documents by --corpus" if part == "pairs" else ""
     return (
         f"no column is the {role} of the {what}: it has {names}: {hint}"
-        f"say so: --columns '{{{role}: {name}}}'"
+        f"say so: --columns '{{{role}: {name}}}'{alone}"
     )
 
 
