@@ -114,8 +114,8 @@ def test_every_layout_gives_the_same_folder(write, tmp_path, layout):
     report = convert(write(LAYOUTS[layout]), tmp_path / "out")
     split = "dev" if layout == "msmarco" else "test"
     assert contents(tmp_path / "out", split) == (DOCUMENTS, QUERIES, QRELS)
-    assert [report[part]["taken"] for part in ("corpus", "queries")] == [3, 2]
-    assert report["qrels"][split]["taken"] == report["qrels"][split]["rows"] == 3
+    assert [report[part]["accepted"] for part in ("corpus", "queries")] == [3, 2]
+    assert report["qrels"][split]["accepted"] == report["qrels"][split]["rows"] == 3
     assert report["written"] == ["corpus.jsonl", "queries.jsonl", f"qrels/{split}.tsv"]
     assert report["unread"] == (["README.md"] if layout == "beir" else [])
     headerless = [note for note in report["notes"] if "without a header" in note]
@@ -219,7 +219,7 @@ def test_what_is_dropped_is_counted_by_reason(write, tmp_path):
         "grade that is no whole number": 1,
     }
     for part in (report["corpus"], report["queries"], report["qrels"]["test"]):
-        assert part["taken"] + sum(part["dropped"].values()) == part["rows"]
+        assert part["accepted"] + sum(part["dropped"].values()) == part["rows"]
     assert report["notes"] == ["questions without a judgement: 1"]
     assert contents(tmp_path / "out") == (DOCUMENTS, QUERIES, QRELS)
 

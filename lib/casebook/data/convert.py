@@ -57,9 +57,9 @@ class Part:
 
     files: list
     columns: dict = field(default_factory=dict)
-    left_out: list = field(default_factory=list)  # further columns that are not kept
+    left_out: list = field(default_factory=list)  # further columns that are not written
     rows: int = 0
-    taken: int = 0
+    accepted: int = 0
     dropped: Counter = field(default_factory=Counter)
 
     def drop(self, reason):
@@ -177,7 +177,7 @@ def convert(
     -------
     dict
         ``folder``; ``corpus``, ``queries``, ``qrels`` by split and ``pairs`` by split, each with
-        ``files``, ``columns``, ``left_out`` columns, ``rows``, ``taken`` and ``dropped`` by
+        ``files``, ``columns``, ``left_out`` columns, ``rows``, ``accepted`` and ``dropped`` by
         reason; ``written`` and ``unread`` files; ``notes``.
 
     Raises
@@ -206,12 +206,12 @@ def convert(
     parts = {}
     with _target(out, force) as folder:
         if layout.pairs:
-            n_queries, judged = _convert_pairs(folder, layout, columns, parts)
+            n_queries, judged_queries = _convert_pairs(folder, layout, columns, parts)
         else:
-            n_queries, judged = _convert_parts(folder, layout, columns, parts, max_missing)
+            n_queries, judged_queries = _convert_parts(folder, layout, columns, parts, max_missing)
         columns.check_used()
         written = [path.relative_to(folder).as_posix() for path in folder.rglob("*.*")]
-    notes = _notes(parts, n_queries, judged)
+    notes = _notes(parts, n_queries, judged_queries)
     for name in ("corpus", "queries"):
         for path in getattr(layout, name):
             if lacks_header(path, name, columns.names):
@@ -301,10 +301,10 @@ def _target(out, force):
         with new_folder(out, "name a new folder, or replace it with --force") as folder:
             yield folder
         return
-    others = [path.name for path in out.iterdir() if path.name not in _WRITTEN]
-    if others:
+    foreign = [path.name for path in out.iterdir() if path.name not in _WRITTEN]
+    if foreign:
         raise InputError(
-            f"{out}: holds {', '.join(sorted(others)[:3])}, which no conversion wrote: "
+            f"{out}: holds {', '.join(sorted(foreign)[:3])}, which no conversion wrote: "
             "name a new folder"
         )
     replacement = out.with_name(f".{out.name}.new{PARTIAL_SUFFIX}")
@@ -330,13 +330,13 @@ def _convert_parts(folder, layout, columns, report, max_missing):
         path = folder / "queries.jsonl"
         queries = _write_texts(path, "queries", layout.queries, columns, report)
     report["qrels"] = {}
-    judged = set()
+    judged_queries = set()
     for split, files in layout.qrels.items():
         part = report["qrels"][split] = Part(_names(files))
         grades = _judgements(files, part, columns, queries, documents)
         _check_missing(files, part, max_missing)
-        judged.update(_write_judgements(folder, split, grades))
-    return len(queries), judged
+        judged_queries.update(_write_judgements(folder, split, grades))
+    return len(queries), judged_queries
 
 
 def _names(paths):
@@ -362,15 +362,15 @@ def _write_texts(target, name, files, columns, report):
                 if reason:
                     part.drop(reason)
                     continue
-                part.taken += 1
+                part.accepted += 1
                 stream.write(line)
-    if not part.taken:
+    if not part.accepted:
         raise InputError(f"{_listed(files)}: no {_SHORT[name]} are left: {_reasons(part)}")
     return contents.keys()
 
 
 def _reading(path, record, name, columns, needed):
-    """Give the columns by role, and further ones that cannot be kept."""
+    """Give the columns by role, and further ones that cannot be written."""
     roles = columns.of(path, record, name, needed)
     left_out = []
     for column, value in record.items():
@@ -416,17 +416,17 @@ def _breaks_lines(name):
     return name.startswith("#") or any(mark in name for mark in "\t\r\n")
 
 
-def _metadata(record, others):
+def _metadata(record, excluded):
     """Give further columns that have a value; fields of BEIR's ``metadata`` are columns too."""
     nested = record.get("metadata")
     fields = record
     if isinstance(nested, dict):
         fields = nested | {name: value for name, value in record.items() if name != "metadata"}
-    kept = {}
+    metadata = {}
     for name, value in fields.items():
-        if not (name in others or value is None or value == "" or value != value):
-            kept[name] = value
-    return kept
+        if not (name in excluded or value is None or value == "" or value != value):
+            metadata[name] = value
+    return metadata
 
 
 def _line(row):
@@ -496,7 +496,7 @@ def _take(grades, query, document, grade, part):
         part.drop(COPY if grades_of_query[document] == grade else OTHER_GRADE)
         return
     grades_of_query[document] = grade
-    part.taken += 1
+    part.accepted += 1
 
 
 def _check_missing(files, part, max_missing):
@@ -509,7 +509,7 @@ def _check_missing(files, part, max_missing):
             f"that are not there ({_reasons(part)}): correct the files, or leave them out with "
             f"--max-missing {share:.2f}"
         )
-    if not part.taken:
+    if not part.accepted:
         raise InputError(f"{_listed(files)}: no judgements are left: {_reasons(part)}")
 
 
@@ -533,7 +533,7 @@ def _convert_pairs(folder, layout, columns, report):
     documents = _Texts("d")
     queries = _Texts("q")
     report["pairs"] = {}
-    judged = set()
+    judged_queries = set()
     for split, files in layout.pairs.items():
         part = report["pairs"][split] = Part(_names(files))
         grades = {}
@@ -543,13 +543,13 @@ def _convert_pairs(folder, layout, columns, report):
                 roles = columns.of(path, record, "pairs", ("question", "passage"))
                 part.use(roles, [name for name in record if name not in roles.values()])
                 _take_pair(record, roles, documents, queries, grades, part)
-        if not part.taken:
+        if not part.accepted:
             raise InputError(f"{_listed(files)}: no pairs are left: {_reasons(part)}")
-        judged.update(_write_judgements(folder, split, grades))
+        judged_queries.update(_write_judgements(folder, split, grades))
     for name, texts in (("corpus", documents), ("queries", queries)):
         lines = map(_line, texts.rows.values())
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
-    return len(queries.rows), judged
+    return len(queries.rows), judged_queries
 
 
 def _take_pair(record, roles, documents, queries, grades, part):
@@ -610,13 +610,13 @@ def _reasons(part):
     return ", ".join(f"{count} {reason}" for reason, count in part.dropped.items()) or "no rows"
 
 
-def _notes(report, n_queries, judged):
+def _notes(report, n_queries, judged_queries):
     """Say what a reader of the folder has to know."""
     notes = []
-    if not judged:
+    if not judged_queries:
         notes.append("no judgements: chapters that score rankings need them")
-    elif n_queries > len(judged):
-        notes.append(f"questions without a judgement: {n_queries - len(judged)}")
+    elif n_queries > len(judged_queries):
+        notes.append(f"questions without a judgement: {n_queries - len(judged_queries)}")
     for kind in ("qrels", "pairs"):
         for split, part in report.get(kind, {}).items():
             if "grade" not in part.columns:
@@ -644,7 +644,7 @@ def report_lines(report):
 def _part_lines(name, part):
     columns = ", ".join(f"{role}: {column}" for role, column in part["columns"].items())
     files = ", ".join(part["files"][:3]) + (" ..." if len(part["files"]) > 3 else "")
-    yield f"{name}: {part['taken']:,} of {part['rows']:,} rows taken from {files} ({columns})"
+    yield f"{name}: {part['accepted']:,} of {part['rows']:,} rows taken from {files} ({columns})"
     for reason, count in part["dropped"].items():
         yield f"    dropped: {count:,} {reason}"
     if part["left_out"]:

@@ -194,8 +194,8 @@ def judgement_rows(path, columns=()):
     cells = []
     if kind in (".csv", ".tsv") or kind not in TABLES:
         cells = re.split("[\t,;]", _first_line(path))
-        known = column_of(cells, "qrels", "query") and column_of(cells, "qrels", "document")
-        if known or set(cells) & set(columns):
+        has_header = column_of(cells, "qrels", "query") and column_of(cells, "qrels", "document")
+        if has_header or set(cells) & set(columns):
             yield from delimited_rows(path)
             return
     if kind in TABLES and kind not in (".csv", ".tsv"):

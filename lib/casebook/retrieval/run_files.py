@@ -183,16 +183,16 @@ def account(dataset, runs):
     questions = dataset.queries["query_id"].tolist()
     rows = []
     for system, run in runs.items():
-        answered = [query for query in questions if run.get(query)]
-        scores = [run[query] for query in answered]
+        matched_queries = [query for query in questions if run.get(query)]
+        scores = [run[query] for query in matched_queries]
         ranked = ranked_run(dataset, run)
         entries = sum(map(len, scores))
         rows.append(
             {
                 "system": system,
                 "questions": len(questions),
-                "matched": len(answered),
-                "missing": len(questions) - len(answered),
+                "matched": len(matched_queries),
+                "missing": len(questions) - len(matched_queries),
                 "extra": len(run.keys() - set(questions)),
                 "entries": entries,
                 "unknown": sum(len(row.keys() - documents) for row in scores),
@@ -210,14 +210,14 @@ def check_runs(values):
         reading = {name: values[name] for name in ("titles", "max_missing")}
         dataset = load(values["dataset"], values["split"], **reading)
         held_out = values["held_out"]
-        reported = [dataset] if not held_out else [load(values["dataset"], held_out, **reading)]
+        splits = [dataset] if not held_out else [load(values["dataset"], held_out, **reading)]
     except Absent:
         return ""  # which is said elsewhere
     notes = []
     for row in account(dataset, runs).to_dict("records"):
         _check_run(dataset, row["system"], runs[row["system"]], row, values["max_missing"])
         notes.append(run_sentence(row))
-    for part in reported:
+    for part in splits:
         for system, run in runs.items():
             _check_questions(part, system, run)
     return "; ".join(notes)
