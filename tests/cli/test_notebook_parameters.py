@@ -42,6 +42,7 @@ WRONG = {
             "encoder": NAME,
             "reranker": NAME_OR_NONE,
             "retriever": RETRIEVER,
+            "runs": (["nope.run", "3", "[nope.run]", "true"], "no such|give text"),
             "k": COUNT,
             "pool": COUNT,
             "mmr": FLAG,
@@ -456,6 +457,7 @@ RIGHT = [
         "reranker=null",
         "modes=[bm25, dense]",
         "measures=[P@5]",
+        "runs=[]",
     ),
     (
         "retrieval_ablation",

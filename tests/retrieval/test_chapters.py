@@ -125,6 +125,37 @@ def test_the_ablation_runs_for_one_question_and_for_any_systems(
     )
 
 
+def test_runs_that_exist_are_systems_with_and_without_pipelines_of_ours(
+    run_chapter, folder, tmp_path
+):
+    data = folder(7)
+    for name, shift in (("right", 0), ("wrong", 1)):
+        lines = [f"q{k} Q0 d{(k + shift) % 7} 1 {9 - k} {name}\n" for k in range(6)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    runs = [str(tmp_path / f"{name}.run") for name in ("right", "wrong")]
+    for modes in ([], ["dense"]):
+        page, _ = run_chapter(
+            "01_retrieval_ablation.ipynb", dataset=data, **FAST | {"runs": runs, "modes": modes}
+        )
+        numbers = written(tmp_path, "numbers")["retrieval_ablation"]["mine"]
+        assert set(numbers) - {"bm25", "random"} == {
+            "right",
+            "wrong",
+            *modes,
+            *["full"][: len(modes)],
+        }
+        # Six of seven questions have their only document first; the seventh is missing.
+        assert numbers["right"]["P@1"]["value"] == pytest.approx(6 / 7, abs=1e-6)
+        assert numbers["wrong"]["nDCG@10"]["value"] == 0
+        rows = written(tmp_path, "contrasts")["retrieval_ablation"]["mine"]["nDCG@10"]
+        assert {"right", "wrong"} <= {row["system"] for row in rows}
+        (first, second, *_) = written(tmp_path, "headlines")
+        assert (first["system"], second["system"]) == ("right", "wrong")
+        assert "- Run right: 6 of 7 questions matched, 1 missing, which count as 0." in page
+        assert "a run holds no times" in page and not NO_WIDTH_0.search(page)
+        assert {"right", "wrong"} <= set(written(tmp_path, "items")["systems"])
+
+
 def test_where_nothing_is_relevant_nothing_is_answered(run_chapter, folder, tmp_path):
     page, _ = run_chapter("01_retrieval_ablation.ipynb", dataset=folder(7, grade=0), **FAST)
     assert "best simple search? Cannot be measured here:" in page and not NO_WIDTH_0.search(page)

@@ -175,7 +175,7 @@ Measures = Annotated[
     list_of(Name, "such as [nDCG@3, P@5]"), checked_by("casebook.measures.ranking:parse_measure")
 ]
 Modes = Annotated[
-    list_of(Name, "such as [bm25, dense], of at least one", 1),
+    list_of(Name, "such as [bm25, dense]"),
     checked_by("casebook.retrieval.settings:config_for"),
 ]
 
@@ -240,6 +240,7 @@ class RetrievalAblation(QuestionsParameters):
     encoder: Name
     reranker: Name | None
     retriever: Retrievers | None
+    runs: Files | None
     modes: Modes | None
     measures: Measures
     k: Count
@@ -264,7 +265,17 @@ class RetrievalAblation(QuestionsParameters):
             raise InputError(f"pool: give at least k, which is {self.k}, not {self.pool}")
         with naming_parameter("reranker", self.reranker):
             PipelineConfig(reranker=self.reranker)
+        if self.modes == [] and not (self.runs or self.retriever):
+            raise InputError(
+                "modes: give a list such as [bm25, dense], not []: without systems of ours there "
+                "must be your own, by runs= or retriever="
+            )
         return self
+
+    def read(self):
+        if not self.runs:
+            return ""
+        return plugin("casebook.retrieval.run_files:check_runs")(vars(self))
 
 
 class EmbeddingShift(QuestionsParameters):

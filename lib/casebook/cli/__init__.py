@@ -17,6 +17,7 @@ from casebook import __version__
 from casebook.cli import (
     assistant,
     audit,
+    convert,
     corpus,
     data,
     explain,
@@ -40,7 +41,7 @@ _CARRY_ON = ("report", "run", "publish", "answer", "data pull", "corpus encode")
 app = typer.Typer(
     name="casebook", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
-for command in (*report.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
+for command in (*report.COMMANDS, *convert.COMMANDS, *scores.COMMANDS, assistant.answer, runs.gate):
     app.command()(command)
 for group in (
     data.app,

@@ -36,6 +36,8 @@ def pull(names: Names = None):
 def check(names: Names = None, as_json: Json = False):
     """Check the files on this machine against hashes and counts; exit code 2 if one differs.
 
+    A folder of your own, such as ./lease, is read, all its splits.
+
     Example: casebook data check
     """
     from casebook.data.registry import check
@@ -44,7 +46,9 @@ def check(names: Names = None, as_json: Json = False):
     show(rows, as_json, rows)
     bad_datasets = rows.loc[rows["status"] == "bad", "dataset"]
     if len(bad_datasets):
-        raise CheckFailed(f"{', '.join(bad_datasets)}: pull again: casebook data pull")
+        raise CheckFailed(
+            f"{', '.join(bad_datasets)}: pull again: casebook data pull; or correct your folder"
+        )
 
 
 @app.command()

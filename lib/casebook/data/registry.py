@@ -200,9 +200,14 @@ def _chosen(names):
 def check(names=None):
     """Verify hashes and counts of the datasets on this machine: a row per dataset and split.
 
-    ``status`` is ``ok``, ``absent`` or ``bad``, ``detail`` says the counts or what is wrong.
+    A folder of the user's own is read. ``status`` is ``ok``, ``absent`` or ``bad``, ``detail`` says
+    the counts or what is wrong.
     """
     rows = []
+    if names is not None:
+        for location in filter(None, map(paths.data_folder, names)):
+            rows += _check_folder(*location)
+        names = [name for name in names if paths.data_folder(name) is None]
     for card in _chosen(names):
         status, files_or_problem = sources.status(card)
         if status != "ok":
@@ -217,6 +222,21 @@ def check(names=None):
                 counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
                 rows.append((card.key, split, "ok", counts))
     return pd.DataFrame(rows, columns=["dataset", "split", "status", "detail"])
+
+
+def _check_folder(key, folder):
+    """Read every split of a folder: rows as those of `check`."""
+    splits = sorted(path.stem for path in folder.glob("qrels/*.tsv")) or ["test"]
+    rows = []
+    for split in splits:
+        try:
+            dataset = _load_folder(key, folder, split, titles=True, max_missing=MAX_MISSING)
+        except InputError as error:
+            rows.append((key, split, "bad", str(error)))
+        else:
+            counts = ", ".join(f"{n:,} {name}" for name, n in dataset.counts.items())
+            rows.append((key, split, "ok", "; ".join(filter(None, [counts, dataset.missing]))))
+    return rows
 
 
 def overview():

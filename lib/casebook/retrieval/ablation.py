@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from casebook.progress import track
 from casebook.readers import read_yaml
 from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import EVALUATION_DEPTH, HybridRetriever, RetrievalResult
+from casebook.retrieval.run_files import ranked_run
 from casebook.retrieval.settings import system_name
 from casebook.runs.headlines import counted
 from casebook.runs.manifest import write_manifest
@@ -35,6 +37,7 @@ from casebook.verdicts import (
 
 ABLATION_MEASURES = ("nDCG@10", "RR@10", "AP", "P@1", "R@10", "R@100")
 CONTROL_SYSTEMS = ("random", "constant")
+NO_DOCUMENT = ""  # id that no judgement names
 RETRIEVER_SIGNATURE = "(queries, k) -> ids, scores"
 PUBLISHED_FIGURES = Path(__file__).with_name("published.yml")
 PUBLISHED_COLUMNS = [
@@ -59,10 +62,12 @@ def run_ablation(dataset, systems, measures=ABLATION_MEASURES):
     ----------
     dataset : RetrievalDataset
         Documents, queries and judgements, as `casebook.data.load` gives them.
-    systems : dict of str to HybridRetriever or callable
+    systems : dict of str to HybridRetriever, callable or dict
         What is compared. A callable takes the list of query texts and a depth, and gives for each
-        query its document ids, best first, and their scores: two lists of lists. The system named
-        ``random``, if there is one, is the control of every number.
+        query its document ids, best first, and their scores: two lists of lists. A dict is a run
+        that exists, ``{query: {document: score}}``, as `casebook.read_run` gives it: a query that
+        it lacks counts as 0. The system named ``random``, if there is one, is the control of every
+        number.
     measures : sequence of str
         Ranking measures, such as ``nDCG@10``.
 
@@ -101,6 +106,8 @@ def retrieve(dataset, system):
     pools = None
     if dataset.candidates is not None:
         pools = [dataset.candidates[query] for query in dataset.queries["query_id"]]
+    if isinstance(system, Mapping):
+        return CallableResult(ranked_run(dataset, system))
     if isinstance(system, HybridRetriever):
         return system.retrieve_many(texts, candidates=pools)
     rows = scores_by_callable(system, texts, EVALUATION_DEPTH, set(dataset.documents["doc_id"]))
@@ -152,12 +159,12 @@ def load_retriever(name, documents=None):
 
 @dataclass(frozen=True)
 class CallableResult:
-    """What a callable returned: scores by document id for each query, best first."""
+    """What a callable or a run returned: scores by document id for each query, best first."""
 
     rows: list
 
-    def run(self, query_ids):
-        """Scores by query id and document id."""
+    def run(self, query_ids, stage="final"):
+        """Scores by query id and document id; there is one stage."""
         return dict(zip(query_ids, self.rows, strict=True))
 
 
@@ -167,7 +174,10 @@ def score(dataset, results, measures):
     measures = list(measures)
     by_system = {}
     for system, result in results.items():
-        by_system[system] = evaluate(dataset.qrels, result.run(query_ids), measures).frame()
+        run = result.run(query_ids)
+        if not any(run.values()):  # which counts as 0, though a run without a document is refused
+            run = {query_ids.iloc[0]: {NO_DOCUMENT: 0.0}}
+        by_system[system] = evaluate(dataset.qrels, run, measures).frame()
     return {
         measure: pd.DataFrame({system: frame[measure] for system, frame in by_system.items()})
         for measure in measures

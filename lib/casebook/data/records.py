@@ -1,0 +1,143 @@
+"""Rows of tables in any usual file, and the columns in them by the names that tools give them."""
+
+import json
+import re
+from pathlib import Path
+
+from casebook.errors import InputError
+from casebook.readers import (
+    csv_rows,
+    parse_json,
+    read_jsonl,
+    read_lines,
+    read_yaml,
+    suffix_of,
+)
+
+LAYOUTS = read_yaml(Path(__file__).with_name("layouts.yml"))
+COLUMNS = LAYOUTS["columns"]
+"""Part to role to the names of its column, as `spelling` gives them, by priority."""
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".arrow")
+
+
+def spelling(name):
+    """Give a column's name as it is compared: ``Doc ID``, ``doc-id`` and ``docid`` are one."""
+    return re.sub(r"[\W_]", "", str(name)).lower()
+
+
+def column_of(columns, part, role):
+    """Give the column that has a role, or None: of several the first by priority."""
+    by_spelling = {}
+    for name in columns:
+        by_spelling.setdefault(spelling(name), name)
+    for alias in COLUMNS[part][role]:
+        if alias in by_spelling:
+            return by_spelling[alias]
+    return None
+
+
+def text_of(value):
+    """Give a cell as text: a whole number has no decimal point, an empty cell is no text."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+def read_table(path):
+    """Yield (line, row or position, record) of a table, whatever its format."""
+    path = Path(path)
+    kind = suffix_of(path)
+    if kind in (".jsonl", ".ndjson"):
+        yield from read_jsonl(path, {})
+    elif kind == ".json":
+        yield from _json_rows(path)
+    elif kind in (".csv", ".tsv"):
+        yield from delimited_rows(path)
+    elif kind == ".xlsx":
+        yield from _sheet_rows(path)
+    elif kind in (".parquet", ".arrow"):
+        yield from _arrow_rows(path, kind)
+    else:
+        raise InputError(f"{path}: is no table: name a {', '.join(TABLES)} file")
+
+
+def _json_rows(path):
+    """Rows of a list of objects, or of one object of texts or objects by their ids."""
+    try:
+        content = parse_json("\n".join(line for _, line in read_lines(path)))
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+    if isinstance(content, dict):
+        content = [_with_id(name, value) for name, value in content.items()]
+    if not isinstance(content, list):
+        raise InputError(f"{path}: is no list of objects")
+    for number, record in enumerate(content, 1):
+        if not isinstance(record, dict):
+            raise InputError(f"{path}: element {number} is not an object")
+        yield number, record
+
+
+def _with_id(name, value):
+    if isinstance(value, str):
+        return {"_id": name, "text": value}
+    return {"_id": name} | value if isinstance(value, dict) else value
+
+
+def delimited_rows(path):
+    """Rows under a header; comma, semicolon or tab, whichever the header has most of."""
+    lines = list(read_lines(path))
+    try:
+        rows = csv_rows(path, "\n".join(line for _, line in lines), ",;\t")
+    except InputError:
+        if not lines or "\t" not in lines[0][1]:
+            raise
+        rows = [(number, line.split("\t")) for number, line in lines]  # quotes mean nothing
+    rows = [(number, cells) for number, cells in rows if any(cells)]
+    if not rows:
+        raise InputError(f"{path}: is empty")
+    (_, names), *rows = rows
+    if len(set(names)) < len(names):
+        raise InputError.at(path, 1, "a column stands twice in the header")
+    for line, cells in rows:
+        if len(cells) != len(names):
+            problem = f"has {len(cells)} fields, the header has {len(names)}"
+            raise InputError.at(path, line, problem)
+        yield line, dict(zip(names, cells, strict=True))
+
+
+def _sheet_rows(path):
+    """Rows of the first sheet of a workbook."""
+    from casebook.sheets import cell_text, read_book, sheet_records
+
+    for number, row in sheet_records(path, read_book(path).sheets[0]):
+        record = {name: cell_text(cell) for name, cell in row.items()}
+        if any(record.values()):
+            yield number, record
+
+
+def _arrow_rows(path, kind):
+    """Rows of a parquet file, or of an Arrow file as `datasets` saves them, batch by batch."""
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
+            "JSON lines"
+        ) from None
+    number = 0
+    try:
+        if kind == ".parquet":
+            batches = pyarrow.parquet.ParquetFile(path).iter_batches()
+        else:
+            batches = pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
+        for batch in batches:
+            for record in batch.to_pylist():
+                number += 1
+                yield number, record
+    except (pyarrow.ArrowException, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is no {kind[1:]} file, or is damaged: {why}") from error

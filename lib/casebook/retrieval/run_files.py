@@ -1,0 +1,263 @@
+"""Runs that exist: what a system that is not here returned for the questions of a data set.
+
+A file is a TREC run, a JSON object ``{query: {document: score}}`` (BEIR, ranx, pytrec_eval), or a
+table with a column each for query, document and score (CSV, TSV, JSON lines, parquet; PyTerrier).
+"""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.data import load
+from casebook.data.records import TABLES, column_of, read_table, text_of
+from casebook.data.sources import Absent
+from casebook.errors import InputError
+from casebook.paths import valid_name
+from casebook.readers import OPENERS, parse_json, read_lines, suffix_of
+from casebook.retrieval.pipeline import EVALUATION_DEPTH
+from casebook.retrieval.settings import SYSTEM_NAMES
+from casebook.trec import read_run
+
+NO_TIMES = "a run holds no times"
+_ENDINGS = (*TABLES, ".res", ".run", ".trec", ".txt")  # left out of a system's name
+
+
+def read_runs(paths):
+    """Read run files.
+
+    Parameters
+    ----------
+    paths : path-like, list of path-like or None
+        TREC runs, plain or gzip-compressed, ``.json``, ``.jsonl``, ``.csv``, ``.tsv``,
+        ``.parquet``.
+
+    Returns
+    -------
+    dict of str to dict
+        System to its run, ``{query: {document: score}}``. A system is named after its file
+        without endings, or after the whole file where a system of ours has that name.
+
+    Raises
+    ------
+    InputError
+        With file and line, if a file cannot be read, holds a document twice for a query or a
+        score that is no finite number, or if two files have one name.
+    """
+    if paths is None:
+        paths = []
+    elif isinstance(paths, str | Path):
+        paths = [paths]
+    runs = {}
+    file_of = {}
+    for path in map(Path, paths):
+        name = run_name(path)
+        earlier = file_of.setdefault(name.casefold(), path)
+        if earlier != path or name in runs:
+            raise InputError(f"{path}: its system {name!r} is that of {earlier}: rename the file")
+        runs[name] = read_run_file(path)
+    return runs
+
+
+def run_name(path):
+    """Name the system of a run file."""
+    path = Path(path)
+    file = path.with_suffix("") if path.suffix in OPENERS else path
+    name = file.stem if file.suffix.lower() in _ENDINGS else file.name
+    if name in SYSTEM_NAMES:
+        name = file.name if file.name != name else f"{name}.run"
+    try:
+        return valid_name(name, "the name of a run")
+    except InputError as error:
+        raise InputError(f"{path}: {error}: rename the file") from None
+
+
+def read_run_file(path):
+    """Read one run, ``{query: {document: score}}``."""
+    path = Path(path)
+    kind = suffix_of(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder: name the run files in it")
+    if kind == ".json":
+        return _json_run(path)
+    if kind in TABLES and _has_header(path, kind):
+        return _table_run(path)
+    return read_run(path)
+
+
+def _has_header(path, kind):
+    """Tell a table from a TREC run that is called .tsv or .csv."""
+    if kind not in (".csv", ".tsv"):
+        return True
+    _, header = next(iter(read_lines(path)), (0, ""))
+    return column_of(re.split("[\t,;]", header), "run", "score") is not None
+
+
+def _json_run(path):
+    try:
+        content = parse_json("\n".join(line for _, line in read_lines(path)))
+    except json.JSONDecodeError as error:
+        raise InputError.at(path, error.lineno, f"is not JSON: {error}") from error
+    form = "give {query: {document: score}}"
+    if not isinstance(content, dict) or not content:
+        raise InputError(f"{path}: is no JSON object with queries: {form}")
+    for query, scores in content.items():
+        if not isinstance(scores, dict):
+            raise InputError(f"{path}: query {query!r} has no documents with scores: {form}")
+        for document, score in scores.items():
+            scores[document] = _finite(score, f"{path}: query {query!r}, document {document!r}")
+    if not any(content.values()):
+        raise InputError(f"{path}: holds no document for any query: {form}")
+    return content
+
+
+def _finite(score, where):
+    """Give a score as a number, or refuse it; truth values are none."""
+    try:
+        number = math.nan if isinstance(score, bool) else float(score)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{where}: score {score!r} is not a finite number")
+    return number
+
+
+def _table_run(path):
+    run = {}
+    columns = None
+    for number, record in read_table(path):
+        if columns is None:
+            columns = _columns(path, record)
+        query, document = (text_of(record.get(columns[name])) for name in ("query", "document"))
+        if not query or not document:
+            raise InputError.at(path, number, "has no query or no document")
+        scores = run.setdefault(query, {})
+        if document in scores:
+            problem = f"document {document!r} appears twice for query {query!r}: keep one"
+            raise InputError.at(path, number, problem)
+        scores[document] = _finite(record.get(columns["score"]), f"{path}:{number}")
+    return run
+
+
+def _columns(path, record):
+    columns = {name: column_of(record, "run", name) for name in ("query", "document", "score")}
+    for name, column in columns.items():
+        if column is None:
+            raise InputError(f"{path}: has no column {name!r}; it has {', '.join(record)}")
+    return columns
+
+
+# --- a run on a data set
+
+
+def ranked_run(dataset, run):
+    """Rank what a run holds for the questions of a data set: best first, ties by id descending.
+
+    As deep as systems of ours rank for evaluation; where a question has candidates, of them only.
+    """
+    rows = []
+    for query in dataset.queries["query_id"]:
+        scores = run.get(query, {})
+        depth = EVALUATION_DEPTH
+        if dataset.candidates is not None:
+            pool = set(dataset.candidates[query])
+            depth = max(depth, len(pool))
+            scores = {document: score for document, score in scores.items() if document in pool}
+        ranked = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
+        rows.append(dict(ranked[:depth]))
+    return rows
+
+
+def account(dataset, runs):
+    """Count what runs hold of the questions and documents of a data set: a row for each run.
+
+    ``missing`` questions are those that the run has no document for; they count as 0. ``extra``
+    ones are not in this split. ``entries`` are pairs of question and document; ``unknown`` of them
+    name a document that the collection lacks, which counts by its judgement, if there is one.
+    ``unranked`` entries are below the depth, or no candidates. ``tied`` questions have equal
+    scores, which are ranked by document id.
+    """
+    documents = set(dataset.documents["doc_id"])
+    questions = dataset.queries["query_id"].tolist()
+    rows = []
+    for system, run in runs.items():
+        matched_queries = [query for query in questions if run.get(query)]
+        scores = [run[query] for query in matched_queries]
+        ranked = ranked_run(dataset, run)
+        entries = sum(map(len, scores))
+        rows.append(
+            {
+                "system": system,
+                "questions": len(questions),
+                "matched": len(matched_queries),
+                "missing": len(questions) - len(matched_queries),
+                "extra": len(run.keys() - set(questions)),
+                "entries": entries,
+                "unknown": sum(len(row.keys() - documents) for row in scores),
+                "unranked": entries - sum(map(len, ranked)),
+                "tied": sum(len(set(row.values())) < len(row) for row in ranked),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def check_runs(values):
+    """Refuse run files that are not of the data set, and say what they hold; for parameters."""
+    runs = read_runs(values["runs"])
+    try:
+        reading = {name: values[name] for name in ("titles", "max_missing")}
+        dataset = load(values["dataset"], values["split"], **reading)
+        held_out = values["held_out"]
+        splits = [dataset] if not held_out else [load(values["dataset"], held_out, **reading)]
+    except Absent:
+        return ""  # which is said elsewhere
+    notes = []
+    for row in account(dataset, runs).to_dict("records"):
+        _check_run(dataset, row["system"], runs[row["system"]], row, values["max_missing"])
+        notes.append(run_sentence(row))
+    for part in splits:
+        for system, run in runs.items():
+            _check_questions(part, system, run)
+    return "; ".join(notes)
+
+
+def _check_questions(dataset, system, run):
+    """Refuse a run that has no question of a data set."""
+    questions = dataset.queries["query_id"].tolist()
+    if not any(run.get(query) for query in questions):
+        raise InputError(
+            f"runs: {system} has none of the {len(questions)} questions of {dataset.name}, such as "
+            f"{questions[0]!r}; it has {len(run)}, such as {next(iter(run))!r}"
+        )
+
+
+def _check_run(dataset, system, run, row, max_missing):
+    _check_questions(dataset, system, run)
+    if row["unknown"] > max_missing * row["entries"]:
+        documents = set(dataset.documents["doc_id"])
+        names = [name for query in dataset.queries["query_id"] for name in run.get(query, ())]
+        example = next(name for name in names if name not in documents)
+        raise InputError(
+            f"runs: {system} names documents that {dataset.name} lacks, such as {example!r}: "
+            f"{row['unknown']} of {row['entries']} entries, max_missing is {max_missing:.0%}: "
+            "is it a run on another collection?"
+        )
+
+
+def run_sentence(row):
+    """Say in one line what a run holds, from a row of `account`."""
+    text = f"{row['system']}: {row['matched']} of {row['questions']} questions matched"
+    parts = {
+        "missing, which count as 0": row["missing"],
+        "extra": row["extra"],
+        "with tied scores": row["tied"],
+    }
+    counts = [f"{count} {name}" for name, count in parts.items() if count]
+    text = ", ".join([text, *counts])
+    of_entries = {"name unknown documents": row["unknown"], "are not ranked": row["unranked"]}
+    for name, count in of_entries.items():
+        if count:
+            text += f", {count} of {row['entries']} entries {name}"
+    return text

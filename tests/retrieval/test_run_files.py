@@ -1,0 +1,205 @@
+"""Runs that exist, of any system: read, refused, counted, scored as trec_eval scores them."""
+
+import gzip
+import json
+
+import pytest
+import pytrec_eval
+
+from casebook.data import load
+from casebook.data.splits import RetrievalDataset
+from casebook.errors import InputError
+from casebook.retrieval.ablation import retrieve, run_ablation
+from casebook.retrieval.items import question_items
+from casebook.retrieval.pipeline import EVALUATION_DEPTH
+from casebook.retrieval.run_files import account, read_runs, run_name, run_sentence
+
+RUN = {"q1": {"d1": 2.0, "d2": 1.5}, "q2": {"d2": 3.0}}
+TREC = "q1 Q0 d2 2 1.5 mine\nq1 Q0 d1 1 2 mine\nq2 Q0 d2 1 3.0 mine\n"
+# BEIR and ranx write dictionaries as JSON; PyTerrier 0.12 writes result frames as CSV.
+FORMS = {
+    "mine.run": TREC,
+    "mine.txt": TREC,
+    "mine": TREC,
+    "mine.tsv": TREC.replace(" ", "\t"),
+    "mine.json": json.dumps(RUN),
+    "mine.csv": "qid,docno,rank,score\nq1,d1,0,2.0\nq1,d2,1,1.5\nq2,d2,0,3.0\n",
+    "mine.jsonl": "".join(
+        json.dumps({"query_id": query, "doc_id": document, "score": score}) + "\n"
+        for query, scores in RUN.items()
+        for document, score in scores.items()
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    return load("smoke")
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Give a function that writes a file, compressed if its name says so."""
+
+    def written(name, text):
+        path = tmp_path / name
+        data = text.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_every_form_gives_the_same_run_under_the_name_of_its_file(write, name, ending):
+    assert read_runs(write(name + ending, FORMS[name])) == {"mine": RUN}
+
+
+def test_parquet_with_numbers_as_ids(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    rows = pd.DataFrame({"q_id": [1, 1], "doc_id": [7, 8], "score": [0.5, 1.0]})
+    rows.to_parquet(tmp_path / "mine.parquet")
+    assert read_runs(tmp_path / "mine.parquet") == {"mine": {"1": {"7": 0.5, "8": 1.0}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.run", "", "no data line"),
+        ("a.run", "q1 Q0 d1 1 nan a\n", "a.run:1: score 'nan' is not a finite number"),
+        ("a.run", TREC + "q1 Q0 d1 9 0.1 a\n", "a.run:4: document 'd1' appears twice"),
+        ("a.run", "q1 Q0 d1 1\n", "a.run:1: expected 6 fields"),
+        ("a.json", "{", "a.json:1: is not JSON"),
+        ("a.json", "[]", "is no JSON object with queries"),
+        ("a.json", '{"q1": {}}', "holds no document for any query"),
+        ("a.json", '{"q1": ["d1"]}', "query 'q1' has no documents with scores"),
+        ("a.json", '{"q1": {"d1": NaN}}', "score nan is not a finite number"),
+        ("a.json", '{"q1": {"d1": true}}', "score True is not a finite number"),
+        ("a.json", '{"q1": {"d1": 1, "d1": 2}}', "key 'd1' stands twice"),
+        ("a.csv", "qid,docno,score\nq1,d1,1\nq1,d1,2\n", "a.csv:3: document 'd1' appears twice"),
+        ("a.csv", "qid,docno,score\nq1,d1,\n", "a.csv:2: score '' is not a finite number"),
+        ("a.csv", "qid,docno,score\nq1,,1\n", "a.csv:2: has no query or no document"),
+        ("a.csv", "qid,place,score\nq1,d1,1\n", "has no column 'document'; it has qid, place"),
+        ("ä b.run", TREC, "rename the file"),
+    ],
+)
+def test_a_run_that_is_none_is_one_line_with_file_and_row(write, name, text, problem):
+    path = write(name, text)
+    with pytest.raises(InputError) as caught:
+        read_runs(path)
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+    assert problem in str(caught.value)
+
+
+def test_names_of_ours_stay_ours_and_no_name_stands_twice(write, tmp_path):
+    assert run_name("x/bm25.run") == "bm25.run" and run_name("bm25.run.gz") == "bm25.run"
+    assert run_name("dense") == "dense.run" and run_name("k1.2-b0.4.txt") == "k1.2-b0.4"
+    paths = [write("mine.run", TREC), write("Mine.json", json.dumps(RUN))]
+    with pytest.raises(InputError, match=r"its system 'Mine' is that of .*mine.run: rename"):
+        read_runs(paths)
+    with pytest.raises(InputError, match="its system 'mine' is that of"):
+        read_runs([paths[0], paths[0]])
+    with pytest.raises(InputError, match="is a folder"):
+        read_runs(tmp_path)
+    assert read_runs(None) == {}
+
+
+def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
+    """A missing question counts as 0, as with ``trec_eval -c``."""
+    documents = smoke.documents["doc_id"].tolist()
+    questions = smoke.queries["query_id"].tolist()
+    run = {
+        query: {document: float((7 * n + 3 * k) % 5) for k, document in enumerate(documents)}
+        for n, query in enumerate(questions[1:])
+    }
+    study = run_ablation(smoke, {"mine": run}, ["nDCG@10", "AP", "RR"])
+    names = {"nDCG@10": "ndcg_cut_10", "AP": "map", "RR": "recip_rank"}
+    expected = pytrec_eval.RelevanceEvaluator(smoke.qrels, set(names.values())).evaluate(run)
+    for measure, name in names.items():
+        scores = study.scores[measure]["mine"].to_dict()
+        assert scores.pop(questions[0]) == 0
+        assert scores == pytest.approx({query: row[name] for query, row in expected.items()})
+    # Item pages show the order that was scored.
+    (top,) = next(
+        item["top"]
+        for item in question_items(study, ["mine"])["items"]
+        if item["id"] == questions[1]
+    )
+    head = question_items(study, ["mine"])["documents"]
+    best = sorted(run[questions[1]].items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
+    assert [head[position][0] for position in top] == [document for document, _ in best[:10]]
+
+
+def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
+    first, second, *_ = smoke.queries["query_id"]
+    many = {f"other-{n}": float(n) for n in range(EVALUATION_DEPTH + 5)}
+    run = {first: {"home-1": 1.0, "home-2": 1.0}, second: many, "elsewhere": {"home-1": 1.0}}
+    (row,) = account(smoke, {"mine": run}).to_dict("records")
+    assert row == {
+        "system": "mine",
+        "questions": 34,
+        "matched": 2,
+        "missing": 32,
+        "extra": 1,
+        "entries": EVALUATION_DEPTH + 7,
+        "unknown": EVALUATION_DEPTH + 5,
+        "unranked": 5,
+        "tied": 1,
+    }
+    assert run_sentence(row) == (
+        "mine: 2 of 34 questions matched, 32 missing, which count as 0, 1 extra, 1 with tied "
+        "scores, 105 of 107 entries name unknown documents, 5 of 107 entries are not ranked"
+    )
+    ranked = retrieve(smoke, run).run(smoke.queries["query_id"])
+    assert list(ranked[first]) == ["home-2", "home-1"]  # of equal scores the last id first
+    assert len(ranked[second]) == EVALUATION_DEPTH and not ranked[smoke.queries["query_id"][5]]
+
+
+def test_a_run_of_the_other_half_counts_as_0_on_this_one(smoke):
+    held_out = smoke.subset(smoke.queries["query_id"][:17], "first")
+    run = {smoke.queries["query_id"].iloc[20]: {"home-1": 1.0}}
+    scores = run_ablation(held_out, {"mine": run}, ["nDCG@10", "AP"]).scores
+    assert all((frame["mine"] == 0).all() and len(frame) == 17 for frame in scores.values())
+
+
+def test_where_questions_have_candidates_no_others_are_ranked(smoke):
+    query = smoke.queries["query_id"][0]
+    pool = list(smoke.qrels[query])
+    judged = RetrievalDataset(
+        "judged", "test", smoke.documents, smoke.queries, smoke.qrels, candidates=smoke.qrels
+    )
+    scores = {document: float(n) for n, document in enumerate(smoke.documents["doc_id"])}
+    ranked = retrieve(judged, {query: scores}).run(judged.queries["query_id"])
+    assert set(ranked[query]) == set(pool)
+
+
+@pytest.mark.parametrize(
+    ("run", "value", "message"),
+    [
+        (
+            {"q1": {"d1": 1}},
+            "mine.json",
+            "mine has none of the 34 questions of smoke, such as 'sq01'; it",
+        ),
+        (
+            {"sq01": {"d1": 1, "home-1": 2}},
+            "mine.json",
+            "names documents that smoke lacks, such as 'd1': 1",
+        ),
+        ({"sq01": {"home-1": "high"}}, "mine.json", "score 'high' is not a finite number"),
+        (None, "mine.json", "no such file or folder"),
+        ({"sq01": {"home-1": 1}}, "[mine.json, ./mine.json]", "its system 'mine' is that of"),
+    ],
+)
+def test_the_door_refuses_what_is_not_of_the_data(
+    casebook, monkeypatch, tmp_path, run, value, message
+):
+    monkeypatch.chdir(tmp_path)
+    if run:
+        (tmp_path / "mine.json").write_text(json.dumps(run))
+    words = ["run", "retrieval_ablation-smoke", "--run", "x", "--dry-run"]
+    code, out, err = casebook(*words, f"-pruns={value}")
+    assert (code, out) == (1, "") and message in err and err.count("\n") == 1
