@@ -108,7 +108,7 @@ def test_a_workbook_a_table_and_parquet_say_what_a_csv_says(tmp_path):
 def test_parquet_is_read_where_pyarrow_is(tmp_path, monkeypatch):
     path = tmp_path / "log.parquet"
     try:
-        pd.DataFrame([OURS]).to_parquet(path)
+        pd.DataFrame([OURS]).to_parquet(path, engine="pyarrow")
     except ImportError:
         path.write_bytes(b"PAR1")
     else:
@@ -149,7 +149,7 @@ def test_what_is_not_read_is_said(tmp_path):
     log = read_log(write(tmp_path / "a.jsonl", [scored, scored]))
     assert log.attrs["notes"] == [
         "1 repeated rows are left out",
-        "the log's own scores are not read: answer_relevancy, faithfulness",
+        "the log brings scores along: answer_relevancy, faithfulness",
     ]
     assert read_log(write(tmp_path / "b.jsonl", [OURS])).attrs["notes"] == []
     chat = read_log(write(tmp_path / "c.jsonl", [EXPORTS["chat"]]))

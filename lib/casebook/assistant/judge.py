@@ -1,0 +1,168 @@
+"""A judge of the user's own, ``module:object``: what it says of answers, and of foreign contexts."""
+
+import functools
+import inspect
+import numbers
+from collections import Counter
+
+import pandas as pd
+
+from casebook.assistant.exports import printable
+from casebook.assistant.study import JUDGE_SCORE, draw_other_questions, first_contexts
+from casebook.credentials import without_secrets
+from casebook.errors import InputError
+from casebook.plugins import callable_plugin, instance
+from casebook.progress import track
+
+SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
+
+
+class Judge:
+    """Score rows by a user's own function or class; equal rows are scored once.
+
+    A row is a dictionary with ``question``, ``answer``, ``contexts`` (list of texts) and
+    ``reference`` (text or None). Which system answered is not in it: the judge is blind.
+    """
+
+    def __init__(self, name):
+        score = callable_plugin(name, SIGNATURE)
+        if isinstance(score, type):
+            score = instance(name, score, SIGNATURE)
+        _check_signature(name, score)
+        self.title = name.partition(":")[2]
+        self.calls = 0
+        self._score = score
+        self._memory = {}
+
+    def __call__(self, row):
+        """Give scores by name, and why some are missing (None if none is)."""
+        key = (row["question"], row["answer"], tuple(row["contexts"]), row["reference"])
+        if key not in self._memory:
+            self.calls += 1
+            self._memory[key] = self._scores(row)
+        return self._memory[key]
+
+    def _scores(self, row):
+        try:
+            value = self._score(dict(row))
+        except (Exception, SystemExit) as error:  # whatever the user's judge raises
+            return {}, _line(f"raised {type(error).__name__}: {error}")
+        if not isinstance(value, dict):
+            value = {self.title: value}
+        scores = {}
+        reason = None
+        for name, number in value.items():
+            if _is_score(number):
+                scores[str(name)] = float(number)
+            else:
+                reason = _line(f"gave {number!r}, which is no number from 0 to 1")
+        return scores, reason
+
+
+def _check_signature(name, score):
+    """Refuse what cannot be called with a row, or has to be awaited."""
+    if any(map(inspect.iscoroutinefunction, (score, type(score).__call__))):
+        raise InputError(f"{name}: is asynchronous: give a plain callable {SIGNATURE}")
+    try:
+        inspect.signature(score).bind({})
+    except TypeError as error:
+        raise InputError(f"{name}: {error}: expected a callable {SIGNATURE}") from None
+    except ValueError:  # of a builtin, which has no signature
+        return
+
+
+def _is_score(value):
+    return isinstance(value, numbers.Real) and 0 <= value <= 1
+
+
+def _line(text):
+    return printable(without_secrets(text))[:100]
+
+
+@functools.cache
+def load_judge(name):
+    """Load a judge once, so that a cell that runs again asks it nothing twice."""
+    return Judge(name)
+
+
+def judge_answers(log, name, *, foreign=3, seed=0):
+    """Let a judge score every answer of a log, and the same answer among other questions' material.
+
+    The baseline is the mean over ``foreign`` other questions, those of `score_answers`: the answer
+    to its own question, with their contexts and references. An answer without contexts is given
+    those of the first system that has some; one that failed is not judged.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of the log: ``judge: <score>`` and ``judge: <score> baseline``, NaN where
+        undefined. ``attrs["notes"]`` says how often the judge was called, and why scores are
+        missing.
+    """
+    judge = load_judge(name)
+    log = log.reset_index(drop=True)
+    contexts = first_contexts(log)
+    references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
+    foreign_ids = draw_other_questions(log, foreign, seed)
+    reasons = Counter()
+    calls = judge.calls
+    asked = 0
+    rows = []
+    for row in track(log.itertuples(), "judge", len(log)):
+        if isinstance(getattr(row, "no_answer", None), str) or not row.answer.strip():
+            rows.append({})
+            continue
+        own = (row.contexts or contexts.get(row.id), references.get(row.id))
+        others = [(contexts.get(key), references.get(key)) for key in foreign_ids[row.id]]
+        material = [own, *filter(None, (_alike(own, other) for other in others))]
+        verdicts = [judge(_judged_row(row, *each)) for each in material]
+        asked += len(verdicts)
+        reasons.update(reason for _, reason in verdicts if reason)
+        rows.append(_scores_and_baselines([scores for scores, _ in verdicts]))
+    table = pd.DataFrame(rows, index=log.index, dtype=float)
+    table.attrs["notes"] = _notes(name, asked, judge.calls - calls, reasons)
+    return table
+
+
+def _alike(own, other):
+    """Give of another question's contexts and reference what the answer's own question has.
+
+    None if the other question lacks something of it, or there is nothing to exchange.
+    """
+    exchanged = [
+        foreign if material else None for material, foreign in zip(own, other, strict=True)
+    ]
+    is_complete = all(
+        bool(material) == bool(each) for material, each in zip(own, exchanged, strict=True)
+    )
+    return tuple(exchanged) if any(own) and is_complete else None
+
+
+def _judged_row(row, contexts, reference):
+    return {
+        "question": row.question,
+        "answer": row.answer,
+        "contexts": list(contexts or ()),
+        "reference": reference,
+    }
+
+
+def _scores_and_baselines(scores):
+    """Join the scores of an answer with the means of its baselines."""
+    own, *others = (
+        {f"{JUDGE_SCORE}{name}": number for name, number in each.items()} for each in scores
+    )
+    baselines = pd.DataFrame(others, dtype=float).mean().add_suffix(" baseline")
+    return own | baselines.to_dict()
+
+
+def _notes(name, asked, calls, reasons):
+    """Say how often the judge was called, and why scores are missing."""
+    notes = [f"the judge {name} scored {asked} inputs in {calls} calls; equal inputs count once"]
+    if reasons:
+        examples = [f"{count} × {reason}" for reason, count in reasons.most_common(3)]
+        more = f" and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""
+        notes.append(
+            f"the judge gave no score {reasons.total()} times: {'; '.join(examples)}{more}"
+        )
+    return notes
