@@ -25,7 +25,7 @@ _SCORE_NAME = re.compile(
     "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|metrics"
     "|^correct$|^success$|^passed$|^pass$|^verdict$"
 )
-_NO_SCORE = re.compile("(calls|cost|direction|details|reason|explanation|label|threshold)$")
+_NO_SCORE = re.compile("cost|(calls|direction|details|reason|explanation|label|threshold)$")
 _LISTS_OF_SCORES = {  # field: the parts of its members that name the score
     "metricsdata": "name",
     "results": "name",

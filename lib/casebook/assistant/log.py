@@ -47,6 +47,7 @@ from casebook.assistant.exports import (
     spelling,
     without_inner_spans,
 )
+from casebook.assistant.languages import language_notes
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
@@ -93,8 +94,8 @@ _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _MOST_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*LOG_ALIASES.values())
-TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
-ID_OF = ("id", "doc_id", "_id", "chunk_id")
+TEXT_OF = ("text", "page_content", "content", "document.content")  # of a context that is an object
+ID_OF = ("id", "doc_id", "_id", "chunk_id", "document.id")
 
 
 def read_log(paths, collection=None, columns=None, scores=()):
@@ -253,12 +254,7 @@ def _notes(rows, copies):
     cut_off = sum(row["cut_off"] for row in rows)
     if cut_off:
         notes.append(f"{cut_off} answers were cut off at the model's limit")
-    if any(UNSPACED.search(row["answer"]) for row in rows):
-        notes.append(
-            "COUNTERCASE's definition reads Latin letters only: it counts other sentences as "
-            "grounded"
-        )
-    return notes
+    return notes + language_notes([(row["question"], row["answer"]) for row in rows])
 
 
 def _read_numbers(rows, named):

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
+from casebook.assistant.languages import language_notes
 from casebook.assistant.log import ASSISTANT_WORDS, checked_log, not_answered, read_log
 from casebook.data.cards import may_show
 from casebook.data.registry import load
@@ -587,6 +588,7 @@ def gate_logs(
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
+    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
