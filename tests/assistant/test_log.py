@@ -176,6 +176,15 @@ def test_scores_that_a_tool_wrote_are_read_under_its_names(tmp_path, name, conte
     assert log["scores"][0] == scores
 
 
+def test_of_a_trace_the_first_span_is_the_answer(tmp_path):
+    spans = EXPORTS["phoenix spans"]
+    log = read_log(write(tmp_path / "a.json", spans))
+    assert len(log) == 1 and log["context_ids"][0] == ["d1"]
+    assert log.attrs["notes"][0].endswith("of 1 other spans only documents are read")
+    with pytest.raises(InputError, match=r"b\.json: has no first span of a trace"):
+        read_log(write(tmp_path / "b.json", spans[:1]))
+
+
 def test_a_score_of_words_is_a_number_and_what_is_none_is_said(tmp_path):
     written = ["C", "P", "I", "pass", "FAIL", "true", " 0.4 ", False, 3, "unsure", None, "inf"]
     rows = [
@@ -236,7 +245,10 @@ def test_columns_say_which_field_is_which(tmp_path):
     assert log["contexts"][0] == ["You may."] and log["reference"][0] is None
     for wrong, message in [
         ({"anser": "x"}, "'anser' is no column of a log: .* did you mean answer"),
-        ({"answer": "outputs.finale"}, "the log has no field 'outputs.finale': did you mean outputs.final"),
+        (
+            {"answer": "outputs.finale"},
+            "the log has no field 'outputs.finale': did you mean outputs.final",
+        ),
     ]:
         with pytest.raises(InputError, match=f"columns: {message}"):
             read_log(path, columns=wrong)
@@ -451,7 +463,8 @@ VALUES = st.recursive(
 )
 FIELDS = sorted(
     {part for paths in PATHS.values() for path in paths for part in (path, path.split(".")[0])}
-    | {"epoch"}
+    | {"epoch", "scores", "metricsData", "results", "feedback.a", "eval.a.score", "a_calls"}
+    | {"parent_id", "context.trace_id", "attributes.retrieval.documents", "app_name", "app_version"}
 )
 RECORDS = st.dictionaries(st.sampled_from([*FIELDS, "error"]), VALUES, max_size=5)
 RECORDS |= st.dictionaries(

@@ -12,6 +12,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+from casebook.errors import InputError
 from casebook.readers import read_yaml
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
@@ -85,28 +86,25 @@ TRACE = "context.trace_id"
 DOCUMENTS = "attributes.retrieval.documents"
 
 
-def without_inner_spans(records):
+def without_inner_spans(path, records):
     """Give the first span of each trace of Phoenix, with the documents of its other spans.
 
-    Records of anything else are given as they are.
+    Records of anything else are given as they are. The first record given counts the other spans.
     """
     if not any(TRACE in record and "parent_id" in record for _, record in records):
         return records
     documents = {}
-    inner = {}
     for _, record in records:
-        trace = str(record.get(TRACE))
-        documents.setdefault(trace, []).extend(_list_of(record.get(DOCUMENTS)))
-        if not _is_absent(record.get("parent_id")):
-            inner[trace] = inner.get(trace, 0) + 1
+        documents.setdefault(str(record.get(TRACE)), []).extend(_list_of(record.get(DOCUMENTS)))
     roots = []
     for number, record in records:
         if _is_absent(record.get("parent_id")):
-            trace = str(record.get(TRACE))
-            record = record | {"inner_spans": inner.get(trace, 0)}
-            if documents[trace]:
-                record = {"contexts": documents[trace]} | record
-            roots.append((number, record))
+            contexts = documents[str(record.get(TRACE))]
+            roots.append((number, {"contexts": contexts or None} | record))
+    if not roots:
+        raise InputError(f"{path}: has no first span of a trace, whose parent_id is empty")
+    number, first = roots[0]
+    roots[0] = (number, first | {"inner_spans": len(records) - len(roots)})
     return roots
 
 

@@ -246,7 +246,8 @@ def _notes(rows, copies):
     inner_spans = sum(row["inner_spans"] for row in rows)
     if inner_spans:
         notes.append(
-            f"of each trace the first span is an answer; {inner_spans} spans within give contexts"
+            f"of each trace the first span is an answer; of {inner_spans} other spans only "
+            "documents are read"
         )
     several_turns = sum(row["several_turns"] for row in rows)
     if several_turns:
@@ -375,9 +376,8 @@ def documents_of(name):
 
 def _records(path):
     """Read the records of a file with their lines, rows or positions."""
-    return [
-        (number, completed(record)) for number, record in without_inner_spans(_raw_records(path))
-    ]
+    records = without_inner_spans(path, _raw_records(path))
+    return [(number, completed(record)) for number, record in records]
 
 
 def _raw_records(path):
