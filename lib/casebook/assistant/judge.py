@@ -1,4 +1,4 @@
-"""A judge of the user's own, ``module:object``: what it says of answers, and of foreign contexts."""
+"""A judge of the user's own, ``module:object``, on answers and on those in foreign contexts."""
 
 import functools
 import inspect
@@ -83,6 +83,14 @@ def _line(text):
 def load_judge(name):
     """Load a judge once, so that a cell that runs again asks it nothing twice."""
     return Judge(name)
+
+
+def check_judge(name):
+    """Load a judge that a parameter names; an error says so."""
+    try:
+        load_judge(name)
+    except InputError as error:
+        raise InputError(f"judge {error}") from error
 
 
 def judge_answers(log, name, *, foreign=3, seed=0):

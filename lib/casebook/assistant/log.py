@@ -4,10 +4,10 @@ Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, i
 Inspect's ``.eval``. Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``,
 ``contexts``, ``ground_truth``) and 0.2 to 0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2),
 LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs, the body of ``upload-experiment``),
-OpenAI Evals API of 2025 (output items), DeepEval 3, 4 (test cases, saved test runs), promptfoo 0.100
-and later (results JSON), LangChain (``query``, ``result``, ``source_documents``), chat
-``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals 3), TruLens 1 and 2
-(``get_records_and_feedback``).
+OpenAI Evals API of 2025 (output items), DeepEval 3 and 4 (test cases, saved test runs, results),
+promptfoo 0.100 and later (results JSON), LangChain (``query``, ``result``, ``source_documents``),
+chat ``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals 3), TruLens 1 and
+2 (``get_records_and_feedback``).
 """
 
 import ast

@@ -480,7 +480,7 @@ class Assistant(ChapterParameters):
     collection: Questions | None
     columns: mapping_to(Name, "a mapping {{column: its name}} of text", 1) | None
     scores: Files | None
-    judge: Annotated[Name, checked_by("casebook.assistant.judge:load_judge")] | None
+    judge: Annotated[Name, checked_by("casebook.assistant.judge:check_judge")] | None
     dataset: Questions
     focus: Name | None
     against: Name | None
