@@ -214,6 +214,8 @@ def test_another_field_is_a_score_where_it_is_named(tmp_path):
     assert read_log(path)["scores"][0] == {}
     log = read_log(path, scores=["Tone", "judge.style.mark"])
     assert log["scores"][0] == {"Tone": 4, "judge.style.mark": 2}
+    known = write(tmp_path / "b.jsonl", [OURS | {"answer_relevancy": 1}])
+    assert read_log(known, scores="Answer Relevancy")["scores"][0] == {"answer_relevancy": 1}
     with pytest.raises(InputError, match=r"scores: the log has no field 'ton': did you mean tone"):
         read_log(path, scores=["ton"])
     with pytest.raises(InputError, match=r"scores: the field 'notes' holds no number in any row"):

@@ -172,7 +172,8 @@ def support(row):
     return float(row["answer"] in row["contexts"])
 
 def several(row):
-    return {"support": row["answer"] in row["contexts"], "brief": np.float32(0.5), "none": None}
+    answer = row["answer"]
+    return {"support": np.any([answer == text for text in row["contexts"]]), "brief": np.float32(0.5), "none": None}
 
 def moody(row):
     if "cat" in row["question"]:
@@ -212,11 +213,12 @@ def test_a_judge_scores_answers_and_the_same_answers_in_other_material(tmp_path,
     assert (row["difference"], row["verdict"]) == (1, "higher")
     asked = __import__(judges).asked
     assert judged.attrs["notes"] == [
-        f"the judge {judges}:support scored 64 inputs in 64 calls; equal inputs count once"
+        f"the judge {judges}:support was given 64 inputs in 64 calls; equal ones are asked once"
     ]
     assert asked == [["answer", "contexts", "question", "reference"]] * 64  # no system: it is blind
     again = judge_answers(log, f"{judges}:support", foreign=3)
     assert len(asked) == 64 and again.equals(judged)  # a cell that runs twice asks nothing twice
+    assert again.attrs == judged.attrs
 
 
 def test_what_a_judge_cannot_score_is_undefined_with_the_reason(tmp_path, judges, monkeypatch):

@@ -5,6 +5,7 @@ import inspect
 import numbers
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 
 from casebook.assistant.exports import printable
@@ -30,21 +31,19 @@ class Judge:
             score = instance(name, score, SIGNATURE)
         _check_signature(name, score)
         self.title = name.partition(":")[2]
-        self.calls = 0
         self._score = score
         self._memory = {}
 
     def __call__(self, row):
         """Give scores by name, and why some are missing (None if none is)."""
-        key = (row["question"], row["answer"], tuple(row["contexts"]), row["reference"])
+        key = _key(row)
         if key not in self._memory:
-            self.calls += 1
             self._memory[key] = self._scores(row)
         return self._memory[key]
 
     def _scores(self, row):
         try:
-            value = self._score(dict(row))
+            value = self._score(row | {"contexts": list(row["contexts"])})
         except (Exception, SystemExit) as error:  # whatever the user's judge raises
             return {}, _line(f"raised {type(error).__name__}: {error}")
         if not isinstance(value, dict):
@@ -57,6 +56,10 @@ class Judge:
             else:
                 reason = _line(f"gave {number!r}, which is no number from 0 to 1")
         return scores, reason
+
+
+def _key(row):
+    return (row["question"], row["answer"], tuple(row["contexts"]), row["reference"])
 
 
 def _check_signature(name, score):
@@ -72,7 +75,7 @@ def _check_signature(name, score):
 
 
 def _is_score(value):
-    return isinstance(value, numbers.Real) and 0 <= value <= 1
+    return isinstance(value, numbers.Real | np.bool_) and 0 <= value <= 1
 
 
 def _line(text):
@@ -113,8 +116,7 @@ def judge_answers(log, name, *, foreign=3, seed=0):
     references = {row.id: row.reference for row in log.itertuples() if row.reference is not None}
     foreign_ids = draw_other_questions(log, foreign, seed)
     reasons = Counter()
-    calls = judge.calls
-    asked = 0
+    inputs = []
     rows = []
     for row in track(log.itertuples(), "judge", len(log)):
         if isinstance(getattr(row, "no_answer", None), str) or not row.answer.strip():
@@ -123,12 +125,13 @@ def judge_answers(log, name, *, foreign=3, seed=0):
         own = (row.contexts or contexts.get(row.id), references.get(row.id))
         others = [(contexts.get(key), references.get(key)) for key in foreign_ids[row.id]]
         material = [own, *filter(None, (_alike(own, other) for other in others))]
-        verdicts = [judge(_judged_row(row, *each)) for each in material]
-        asked += len(verdicts)
+        judged_rows = [_judged_row(row, *each) for each in material]
+        inputs += [_key(each) for each in judged_rows]
+        verdicts = [judge(each) for each in judged_rows]
         reasons.update(reason for _, reason in verdicts if reason)
         rows.append(_scores_and_baselines([scores for scores, _ in verdicts]))
     table = pd.DataFrame(rows, index=log.index, dtype=float)
-    table.attrs["notes"] = _notes(name, asked, judge.calls - calls, reasons)
+    table.attrs["notes"] = _notes(name, inputs, reasons)
     return table
 
 
@@ -164,9 +167,12 @@ def _scores_and_baselines(scores):
     return own | baselines.to_dict()
 
 
-def _notes(name, asked, calls, reasons):
+def _notes(name, inputs, reasons):
     """Say how often the judge was called, and why scores are missing."""
-    notes = [f"the judge {name} scored {asked} inputs in {calls} calls; equal inputs count once"]
+    notes = [
+        f"the judge {name} was given {len(inputs)} inputs in {len(set(inputs))} calls; equal ones "
+        "are asked once"
+    ]
     if reasons:
         examples = [f"{count} × {reason}" for reason, count in reasons.most_common(3)]
         more = f" and {len(reasons) - 3} other reasons" if len(reasons) > 3 else ""

@@ -90,6 +90,9 @@ def _paths(column):
 
 
 PATHS = {column: _paths(column) for column in LOG_ALIASES}
+_RANKS = {
+    column: {path: rank for rank, path in enumerate(paths)} for column, paths in PATHS.items()
+}
 _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _MOST_REASONS = 3  # that a note names
@@ -149,6 +152,7 @@ def read_log(paths, collection=None, columns=None, scores=()):
     (['May I cancel?', 'Yes.', 'ragas'], ['You may cancel.'])
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    scores = [scores] if isinstance(scores, str) else list(scores or ())
     texts = None
     if collection:
         documents = documents_of(collection)
@@ -161,7 +165,7 @@ def read_log(paths, collection=None, columns=None, scores=()):
     rows = []
     for path, number, record in records:
         row = _checked_row(path, number, record, texts, paths_of_columns)
-        row["scores"] |= _named_scores(record, scores)
+        row["scores"] |= _named_scores(record, scores, row["scores"])
         rows.append(row)
     notes = _read_numbers(rows, scores)
     contexts = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
@@ -211,11 +215,11 @@ def _near(name, names):
     return f": did you mean {' or '.join(near)}?" if near else ""
 
 
-def _named_scores(record, names):
-    if not names:
-        return {}
-    fields = all_fields(record)
-    return {name: fields.get(spelling(name)) for name in names}
+def _named_scores(record, names, recognised):
+    """Give the scores of a record that are named, but for those that are recognised anyway."""
+    further = [name for name in names if spelling(name) not in map(spelling, recognised)]
+    fields = all_fields(record) if further else {}
+    return {name: fields.get(spelling(name)) for name in further}
 
 
 def _checked_row(path, number, record, texts, columns):
@@ -275,8 +279,9 @@ def _read_numbers(rows, named):
     no_scores = []
     for name in names:
         notes += _read_score(rows, name, no_scores)
-    for name in set(named) & set(no_scores):
-        raise InputError(f"scores: the field {name!r} holds no number in any row")
+    for name in named:
+        if spelling(name) in map(spelling, no_scores):
+            raise InputError(f"scores: the field {name!r} holds no number in any row")
     scores = sorted(name for name in names if name not in no_scores)
     if scores:
         notes.insert(0, f"the log brings scores along: {', '.join(scores)}")
@@ -325,7 +330,6 @@ def not_answered(reasons):
 
 def checked_log(paths, collection=None, columns=None, scores=()):
     """Read a log in which there is something to measure, see `read_log`."""
-    scores = [scores] if isinstance(scores, str) else scores or ()
     log = read_log(paths, collection, columns, scores)
     if log.attrs["unread"]:
         where, text = log.attrs["unread"]
@@ -587,8 +591,9 @@ class _Answer(BaseModel):
 def _values(flat):
     """Give the value of each column of a record, None where it has none."""
     row = {}
-    for column, paths in PATHS.items():
-        values = (flat.get(path) for path in paths)
+    for column, ranks in _RANKS.items():
+        paths = sorted((path for path in flat if path in ranks), key=ranks.get)
+        values = (flat[path] for path in paths)
         row[column] = next((value for value in values if not _missing(value)), None)
     output = flat.get("response.output")
     if not isinstance(output, str | None):  # promptfoo reads the JSON of an answer
@@ -597,7 +602,7 @@ def _values(flat):
     failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
     if failed and not row["answer"]:
         row["no_answer"] = printable(str(failed))
-    is_empty = any(flat.get(path) in ("", []) for path in PATHS["answer"])
+    is_empty = any(flat[path] in ("", []) for path in flat if path in _RANKS["answer"])
     if not row["answer"] and (failed or is_empty):
         row["answer"] = ""  # a run that failed has no answer
     if row["seconds"] is None and flat.get("latencyms") is not None:

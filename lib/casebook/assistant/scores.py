@@ -112,13 +112,17 @@ def against_foreign_contexts(rows, system, *, seed=0):
 # --- agreement
 
 
+AGREEMENT_COLUMNS = ["system", "measure", "against", "statistic", "value", "low", "high", "n"]
+AGREEMENT_COLUMNS += ["groups", "control", "undefined", "reason"]
+
+
 def score_agreement(rows, *, n_resamples=2_000, seed=0):
     """Measure how each score agrees with measures of ours and with people, by system.
 
     Against ratings of two kinds (good or bad) it is the AUROC, the probability that a good answer
     scores above a bad one (control 0.5); else Spearman's correlation (control 0). Our measures are
-    held against people too. Rows: ``system measure against statistic value low high n groups
-    control undefined reason``; ``undefined`` counts answers that one of both cannot judge.
+    held against people too. Columns: `AGREEMENT_COLUMNS`, of which ``undefined`` counts answers
+    that one of both cannot judge.
     """
     scores = [measure for measure in tool_measures(rows) if measure != PEOPLE]
     own = defined_measures(rows, OWN)
@@ -143,7 +147,7 @@ def score_agreement(rows, *, n_resamples=2_000, seed=0):
             row["groups"] = pair["group"].nunique()
             row["undefined"] = len(answers) - len(pair)
             agreement.append(row)
-    return with_reasons(agreement)
+    return with_reasons(agreement, AGREEMENT_COLUMNS)
 
 
 def agreement_with_people(agreement, system):

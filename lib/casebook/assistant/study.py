@@ -540,7 +540,15 @@ GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by 
 
 
 def gate_logs(
-    new, old, measures=None, *, margin=SHARE_MARGIN, common=False, collection=None, seed=0
+    new,
+    old,
+    measures=None,
+    *,
+    margin=SHARE_MARGIN,
+    common=False,
+    collection=None,
+    columns=None,
+    seed=0,
 ):
     """Decide whether a new log is not worse than an old one by more than a margin, by question.
 
@@ -558,6 +566,8 @@ def gate_logs(
         Compare the questions that both have, if they are not the same ones.
     collection : str or path-like, optional
         Where contexts are ids of it.
+    columns : dict, optional
+        Which fields of both logs are which, see `casebook.assistant.log.read_log`.
     seed : int
         Of the sign patterns.
 
@@ -583,8 +593,8 @@ def gate_logs(
     'pass'
     """
     _check_gate(measures, margin)
-    new_log = checked_log(new, collection)
-    old_log = checked_log(old, collection)
+    new_log = checked_log(new, collection, columns)
+    old_log = checked_log(old, collection, columns)
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
