@@ -122,12 +122,13 @@ def judge_answers(log, name, *, foreign=3, seed=0):
         if isinstance(getattr(row, "no_answer", None), str) or not row.answer.strip():
             rows.append({})
             continue
-        own = (row.contexts or contexts.get(row.id), references.get(row.id))
-        others = [(contexts.get(key), references.get(key)) for key in foreign_ids[row.id]]
-        material = [own, *filter(None, (_alike(own, other) for other in others))]
-        judged_rows = [_judged_row(row, *each) for each in material]
-        inputs += [_key(each) for each in judged_rows]
-        verdicts = [judge(each) for each in judged_rows]
+        material = (row.contexts or contexts.get(row.id), references.get(row.id))
+        foreign_material = [
+            _alike(material, contexts.get(key), references.get(key)) for key in foreign_ids[row.id]
+        ]
+        cases = [_case(row, *each) for each in [material, *filter(None, foreign_material)]]
+        inputs += map(_key, cases)
+        verdicts = [judge(case) for case in cases]
         reasons.update(reason for _, reason in verdicts if reason)
         rows.append(_scores_and_baselines([scores for scores, _ in verdicts]))
     table = pd.DataFrame(rows, index=log.index, dtype=float)
@@ -135,21 +136,21 @@ def judge_answers(log, name, *, foreign=3, seed=0):
     return table
 
 
-def _alike(own, other):
-    """Give of another question's contexts and reference what the answer's own question has.
+def _alike(material, contexts, reference):
+    """Give of another question's contexts and reference what the answer's question has.
 
     None if the other question lacks something of it, or there is nothing to exchange.
     """
-    exchanged = [
-        foreign if material else None for material, foreign in zip(own, other, strict=True)
-    ]
-    is_complete = all(
-        bool(material) == bool(each) for material, each in zip(own, exchanged, strict=True)
-    )
-    return tuple(exchanged) if any(own) and is_complete else None
+    has_contexts = bool(material[0])
+    has_reference = material[1] is not None
+    is_complete = (contexts or not has_contexts) and (reference is not None or not has_reference)
+    if not is_complete or not (has_contexts or has_reference):
+        return None
+    return (contexts if has_contexts else None, reference if has_reference else None)
 
 
-def _judged_row(row, contexts, reference):
+def _case(row, contexts, reference):
+    """Give what the judge sees."""
     return {
         "question": row.question,
         "answer": row.answer,
@@ -159,12 +160,12 @@ def _judged_row(row, contexts, reference):
 
 
 def _scores_and_baselines(scores):
-    """Join the scores of an answer with the means of its baselines."""
-    own, *others = (
+    """Join the scores of an answer, the first ones, with the means of its baselines."""
+    answer, *baselines = (
         {f"{JUDGE_SCORE}{name}": number for name, number in each.items()} for each in scores
     )
-    baselines = pd.DataFrame(others, dtype=float).mean().add_suffix(" baseline")
-    return own | baselines.to_dict()
+    means = pd.DataFrame(baselines, dtype=float).mean().add_suffix(" baseline")
+    return answer | means.to_dict()
 
 
 def _notes(name, inputs, reasons):

@@ -200,9 +200,9 @@ def _check_fields(records, columns, scores):
     if not columns and not scores:
         return
     written = {path: name for record in records for path, name in field_names(record).items()}
-    named = [("columns", name) for name in (columns or {}).values()]
-    named += [("scores", name) for name in scores]
-    for parameter, name in named:
+    names = [("columns", name) for name in (columns or {}).values()]
+    names += [("scores", name) for name in scores]
+    for parameter, name in names:
         if spelling(name) not in written:
             raise InputError(
                 f"{parameter}: the log has no field {name!r}{_near(name, written.values())}; "
@@ -262,7 +262,7 @@ def _notes(rows, copies):
     return notes + language_notes([(row["question"], row["answer"]) for row in rows])
 
 
-def _read_numbers(rows, named):
+def _read_numbers(rows, required):
     """Read scores and people's ratings as numbers, in place; say what is left out or no number."""
     notes = []
     ratings = [row["human"] for row in rows if not _missing(row["human"])]
@@ -279,7 +279,7 @@ def _read_numbers(rows, named):
     no_scores = []
     for name in names:
         notes += _read_score(rows, name, no_scores)
-    for name in named:
+    for name in required:
         if spelling(name) in map(spelling, no_scores):
             raise InputError(f"scores: the field {name!r} holds no number in any row")
     scores = sorted(name for name in names if name not in no_scores)

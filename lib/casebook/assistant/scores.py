@@ -30,7 +30,7 @@ from casebook.stats.intervals import (
 )
 from casebook.verdicts import BETTER, INTERVAL_BY_UNIT, WORSE
 
-OWN = ("faithfulness", "mentions", "token F1")
+COMPARED = ("faithfulness", "mentions", "token F1")
 """Measures of ours that scores are compared with."""
 NO_CONTROL = "none: the log has no such score of contexts of other questions"
 FOREIGN = "contexts and references of other questions"
@@ -125,11 +125,11 @@ def score_agreement(rows, *, n_resamples=2_000, seed=0):
     that one of both cannot judge.
     """
     scores = [measure for measure in tool_measures(rows) if measure != PEOPLE]
-    own = defined_measures(rows, OWN)
+    ours = defined_measures(rows, COMPARED)
     people = [PEOPLE] if PEOPLE in rows else []
     judges = [score for score in scores if score.startswith(JUDGE_SCORE)]
-    others = [score for score in scores if score not in judges]
-    pairs = [*product(scores + own, people), *product(scores, own), *product(judges, others)]
+    of_the_log = [score for score in scores if score not in judges]
+    pairs = [*product(scores + ours, people), *product(scores, ours), *product(judges, of_the_log)]
     agreement = []
     for system, answers in rows.groupby("system", sort=False):
         for measure, against in pairs:
@@ -180,7 +180,8 @@ def _agreement(scores, others, clusters, *, n_resamples, seed):
 
 def rank_correlation(x, y, *, clusters=None, level=0.95, n_resamples=2_000, seed=0):
     """Spearman's correlation with its percentile interval over rows, or whole clusters of rows."""
-    x_codes, y_codes = (np.unique(np.asarray(side), return_inverse=True)[1] for side in (x, y))
+    x_codes = np.unique(np.asarray(x), return_inverse=True)[1]
+    y_codes = np.unique(np.asarray(y), return_inverse=True)[1]
     n = len(x_codes)
     resampled, reason = resampled_clusters(clusters, n)
     codes = np.arange(n) if resampled is None else cluster_codes(resampled, n)
