@@ -203,6 +203,7 @@ def test_a_score_of_words_is_a_number_and_what_is_none_is_said(tmp_path):
     log = read_log(write(tmp_path / "b.jsonl", words))
     assert log["scores"].tolist() == [{}, {}] and log["human"][1] == 4
     assert log.attrs["notes"] == [
+        "ratings of people are read from rating",
         "1 of 2 ratings of people are no numbers, such as 'good'",
         "not read as scores, for they hold no numbers: correctness",
     ]

@@ -269,6 +269,9 @@ def _read_numbers(rows, required):
     numbers = [score_number(value) for value in ratings]
     for row in rows:
         row["human"] = score_number(row["human"])
+    fields = sorted({path for row in rows for path in row["human_fields"]} - {"human"})
+    if fields:
+        notes.append(f"ratings of people are read from {', '.join(fields)}")
     unread = [value for value, number in zip(ratings, numbers, strict=True) if number != number]
     if unread:
         notes.append(
@@ -644,6 +647,7 @@ def _row(path, number, record, texts, columns):
             row[name] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
     row["where"] = where
+    row["human_fields"] = [path for path in _RANKS["human"] if not _missing(flat.get(path))][:1]
     row["inner_spans"] = flat.get("innerspans") or 0
     row["several_turns"] = bool(flat.get("severalturns"))
     row["cut_off"] = flat.get("cutoff") is True
