@@ -23,9 +23,16 @@ _FOLD = str.maketrans(
         **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\t\r\f\v", " "),
     }
 )
-_SCRIPTS = r"\u0e00-\u0e7f\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_SCRIPTS = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    r"\U00020000-\U0003134f"
+)
 UNSPACED = re.compile(f"[{_SCRIPTS}]")
-"""A character of Chinese, Japanese or Thai, which put no blanks between words: each is a word."""
+"""A character of a script without blanks between words (Chinese, Japanese, Thai, Lao, Burmese,
+Khmer): each is a token."""
+_UNSPACED_RUN = re.compile(f"[{_SCRIPTS}]+")
+_WORD = re.compile(rf"[{_SCRIPTS}]|[^\s{_SCRIPTS}]+")
 _TOKEN = re.compile(
     r"\d+[A-Za-z]{0,3}(?:\([0-9A-Za-z]{1,5}\))+"  # 26C(3)(a), 482(2)
     r"|\d[\d,]*(?:\.\d+)?[A-Za-z]{0,3}"  # 302, 1,50,000, 3.5, 26C
@@ -102,18 +109,23 @@ def tokens(text):
 
 @lru_cache(maxsize=65_536)
 def content_words(text):
-    """Give the distinct content words of a text."""
-    words = (word for word in tokens(text) if word not in STOP_LIST)
-    return frozenset(
-        word for word in words if len(word) > 1 or word.isdigit() or UNSPACED.match(word)
-    )
+    """Give the distinct content words of a text.
+
+    Where a script has no blanks between words, each two neighbouring characters stand for a word,
+    as in search engines: single characters are shared by any two texts.
+    """
+    words = {word for word in tokens(text) if word not in STOP_LIST and not UNSPACED.match(word)}
+    words = {word for word in words if len(word) > 1 or word.isdigit()}
+    for run in _UNSPACED_RUN.findall(text):
+        words.update(run[i : i + 2] for i in range(max(1, len(run) - 1)))
+    return frozenset(words)
 
 
 def passages(text, max_words):
-    """Cut a text into overlapping windows of words."""
+    """Cut a text into overlapping windows of words; of characters where no blanks part words."""
     if max_words is not None:
         check_count("max_words", max_words)
-    words = [match.span() for match in re.finditer(r"\S+", text)]
+    words = [match.span() for match in _WORD.finditer(text)]
     if not words:
         return ()
     if max_words is None or len(words) <= max_words:

@@ -24,7 +24,9 @@ OURS = {
 }
 # RAGAS: SingleTurnSample.to_dict; Inspect: EvalLog of log format 2; LangSmith:
 # _flatten_experiment_results, the body of upload-experiment; OpenAI: the output item of its API
-# reference.
+# reference; DeepEval 4: TestRun and EvaluationResult; Phoenix: get_spans_dataframe and
+# get_input_output_context of client 3, evaluate_dataframe of evals 3; TruLens 2:
+# get_records_and_feedback.
 EXPORTS = json.loads(Path(__file__).with_name("exports.json").read_text())
 
 
@@ -48,7 +50,11 @@ def write(path, content):
         ("openai.jsonl", EXPORTS["openai"]["data"], "gpt-4o-mini", "5"),
         ("deepeval.json", [EXPORTS["deepeval"]], "deepeval", "May I cancel?"),
         ("run.json", EXPORTS["deepeval run"], "run", "May I cancel?"),
+        ("result.json", EXPORTS["deepeval result"], "result", "May I cancel?"),
         ("promptfoo.json", EXPORTS["promptfoo"], "openai:gpt-4o", "0"),
+        ("spans.json", EXPORTS["phoenix spans"], "gpt-4o", "s1"),
+        ("frame.jsonl", [EXPORTS["phoenix frame"]], "frame", "s1"),
+        ("trulens.jsonl", [EXPORTS["trulens"]], "rag v1", "r1"),
         ("langchain.jsonl", [EXPORTS["langchain"]], "langchain", "May I cancel?"),
         ("chat.jsonl", [EXPORTS["chat"]], "chat", "May I cancel?"),
         ("headings.jsonl", [EXPORTS["headings"]], "headings", "May I cancel?"),
@@ -108,7 +114,7 @@ def test_a_workbook_a_table_and_parquet_say_what_a_csv_says(tmp_path):
 def test_parquet_is_read_where_pyarrow_is(tmp_path, monkeypatch):
     path = tmp_path / "log.parquet"
     try:
-        pd.DataFrame([OURS]).to_parquet(path)
+        pd.DataFrame([OURS]).to_parquet(path, engine="pyarrow")
     except ImportError:
         path.write_bytes(b"PAR1")
     else:
@@ -144,12 +150,141 @@ def test_an_archive_of_inspect_says_what_its_json_says(tmp_path):
             read_log(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "scores"),
+    [
+        (
+            "ragas.jsonl",
+            [EXPORTS["ragas scores"]],
+            {"faithfulness": 0.75, "answer_relevancy": 0.9, "context_precision": 1.0},
+        ),
+        ("inspect.json", EXPORTS["inspect"], {"match": 1.0}),
+        ("langsmith.jsonl", [EXPORTS["langsmith"]], {"correct": 1.0}),
+        ("upload.json", EXPORTS["langsmith upload"], {"correct": 1.0}),
+        ("openai.json", EXPORTS["openai"], {"match": 1.0}),
+        ("run.json", EXPORTS["deepeval run"], {"success": 1.0, "Faithfulness": 1.0}),
+        ("result.json", EXPORTS["deepeval result"], {"success": 0.0, "Faithfulness": 0.8}),
+        ("promptfoo.json", EXPORTS["promptfoo"], {"score": 1.0, "success": 1.0, "grounded": 0.5}),
+        ("spans.json", EXPORTS["phoenix spans"], {"Hallucination": 0.0}),
+        ("frame.jsonl", [EXPORTS["phoenix frame"]], {"hallucination": 0.0}),
+        ("trulens.jsonl", [EXPORTS["trulens"]], {"Groundedness": 1.0, "Context Relevance": 0.7}),
+        ("plain.jsonl", [OURS], {}),
+    ],
+)
+def test_scores_that_a_tool_wrote_are_read_under_its_names(tmp_path, name, content, scores):
+    log = read_log(write(tmp_path / name, content))
+    assert log["scores"][0] == scores
+
+
+def test_of_a_trace_the_first_span_is_the_answer(tmp_path):
+    spans = EXPORTS["phoenix spans"]
+    log = read_log(write(tmp_path / "a.json", spans))
+    assert len(log) == 1 and log["context_ids"][0] == ["d1"]
+    assert log.attrs["notes"][0].endswith("of 1 other spans only documents are read")
+    with pytest.raises(InputError, match=r"b\.json: has no first span of a trace"):
+        read_log(write(tmp_path / "b.json", spans[:1]))
+
+
+def test_a_score_of_words_is_a_number_and_what_is_none_is_said(tmp_path):
+    written = ["C", "P", "I", "pass", "FAIL", "true", " 0.4 ", False, 3, "unsure", None, "inf"]
+    rows = [
+        OURS | {"id": f"q{number}", "score": value, "recall_reason": "because"}
+        for number, value in enumerate(written)
+    ]
+    log = read_log(write(tmp_path / "a.jsonl", rows))
+    scores = [row["score"] for row in log["scores"]]
+    assert scores[:9] == [1, 0.5, 0, 1, 0, 1, 0.4, 0, 3]
+    assert all(score != score for score in scores[9:])  # NaN
+    assert log.attrs["notes"] == [
+        "the log brings scores along: score",
+        "score score: 2 values are no numbers, such as 'unsure'",
+    ]
+    words = [OURS | {"correctness": "good", "rating": "good"}, OURS | {"id": "q2", "rating": "4"}]
+    log = read_log(write(tmp_path / "b.jsonl", words))
+    assert log["scores"].tolist() == [{}, {}] and log["human"][1] == 4
+    assert log.attrs["notes"] == [
+        "ratings of people are read from rating",
+        "1 of 2 ratings of people are no numbers, such as 'good'",
+        "not read as scores, for they hold no numbers: correctness",
+    ]
+
+
+def test_another_field_is_a_score_where_it_is_named(tmp_path):
+    rows = [OURS | {"tone": 4, "judge": {"style": {"mark": 2}}, "notes": "x"}]
+    path = write(tmp_path / "a.jsonl", rows)
+    assert read_log(path)["scores"][0] == {}
+    log = read_log(path, scores=["Tone", "judge.style.mark"])
+    assert log["scores"][0] == {"Tone": 4, "judge.style.mark": 2}
+    known = write(tmp_path / "b.jsonl", [OURS | {"answer_relevancy": 1}])
+    assert read_log(known, scores="Answer Relevancy")["scores"][0] == {"answer_relevancy": 1}
+    with pytest.raises(InputError, match=r"scores: the log has no field 'ton': did you mean tone"):
+        read_log(path, scores=["ton"])
+    with pytest.raises(InputError, match=r"scores: the field 'notes' holds no number in any row"):
+        read_log(path, scores=["notes"])
+
+
+def test_scores_of_another_file_join_the_answers(tmp_path):
+    paths = [
+        write(tmp_path / "a.jsonl", [OURS | {"faithfulness": 1}]),
+        write(tmp_path / "b.jsonl", [OURS | {"recall": 0.5, "faithfulness": None, "human": "yes"}]),
+    ]
+    log = read_log(paths)
+    assert len(log) == 1
+    assert log["scores"][0] == {"faithfulness": 1, "recall": 0.5} and log["human"][0] == 1
+    write(tmp_path / "b.jsonl", [OURS | {"faithfulness": 0.5}])
+    with pytest.raises(
+        InputError, match=r"b\.jsonl:1: score faithfulness of 'q1' is 0\.5, and 1 in"
+    ):
+        read_log(paths)
+
+
+def test_columns_say_which_field_is_which(tmp_path):
+    row = {"Frage": "May I?", "answer": "draft", "outputs": {"final": "Yes."}, "vote": "pass"}
+    path = write(tmp_path / "a.jsonl", [row | {"reference": "You may."}])
+    columns = {"question": "frage", "answer": "outputs.final", "contexts": "reference"}
+    log = read_log(path, columns=columns | {"human": "vote"})
+    assert log.loc[0, ["question", "answer", "human"]].tolist() == ["May I?", "Yes.", 1]
+    # What Phoenix's older frames call a reference is what the answer was given.
+    assert log["contexts"][0] == ["You may."] and log["reference"][0] is None
+    for wrong, message in [
+        ({"anser": "x"}, "'anser' is no column of a log: .* did you mean answer"),
+        (
+            {"answer": "outputs.finale"},
+            "the log has no field 'outputs.finale': did you mean outputs.final",
+        ),
+    ]:
+        with pytest.raises(InputError, match=f"columns: {message}"):
+            read_log(path, columns=wrong)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("May I cancel?", "Yes, you may cancel the contract.", None),
+        ("May I cancel?", "42.", None),
+        ("Darf ich kündigen?", "Der Mieter darf die Wohnung nicht kündigen.", "(German 1)"),
+        ("Puis-je résilier ?", "Le locataire ne peut pas sous-louer.", "(French 1)"),
+        ("Можно?", "Арендатор не может сдавать квартиру.", "(Cyrillic script 1)"),
+        ("可以吗?", "租客可以解除合同。", "(Chinese 1)"),
+        ("いいですか", "借主は解約できます。", "(Japanese 1)"),
+        ("ສາມາດບໍ່", "ຜູ້ເຊົ່າສາມາດຍົກເລີກ", "(Lao 1)"),
+    ],
+)
+def test_a_language_in_which_a_measure_does_not_hold_is_named(tmp_path, question, answer, message):
+    line = {"question": question, "answer": answer, "contexts": [answer, question]}
+    log = checked_log(write(tmp_path / "a.jsonl", [line]))
+    notes = " ".join(log.attrs["notes"])
+    assert log["contexts"][0] == [answer, question]  # no ids, though no blank parts their words
+    assert message in notes if message else not notes
+    assert ("abstentions in" in notes) == (message in ("(Cyrillic script 1)", "(Lao 1)"))
+
+
 def test_what_is_not_read_is_said(tmp_path):
     scored = OURS | {"faithfulness": 0.9, "answer_relevancy": 0.8, "relevant": ["d1"]}
     log = read_log(write(tmp_path / "a.jsonl", [scored, scored]))
     assert log.attrs["notes"] == [
         "1 repeated rows are left out",
-        "the log's own scores are not read: answer_relevancy, faithfulness",
+        "the log brings scores along: answer_relevancy, faithfulness",
     ]
     assert read_log(write(tmp_path / "b.jsonl", [OURS])).attrs["notes"] == []
     chat = read_log(write(tmp_path / "c.jsonl", [EXPORTS["chat"]]))
@@ -168,7 +303,7 @@ def test_texts_of_scripts_without_blanks_are_no_ids(tmp_path):
     line = OURS | {"contexts": ["租客可以解除合同。"], "answer": "可以。"}
     log = checked_log(write(tmp_path / "a.jsonl", [line]))
     assert log["contexts"][0] == line["contexts"]
-    assert "Latin letters only" in log.attrs["notes"][0]
+    assert "Latin letters only" in log.attrs["notes"][-1]
 
 
 def test_epochs_are_rows_of_one_group_and_a_failed_run_has_an_empty_answer(tmp_path):
@@ -331,7 +466,8 @@ VALUES = st.recursive(
 )
 FIELDS = sorted(
     {part for paths in PATHS.values() for path in paths for part in (path, path.split(".")[0])}
-    | {"epoch"}
+    | {"epoch", "scores", "metricsData", "results", "feedback.a", "eval.a.score", "a_calls"}
+    | {"parent_id", "context.trace_id", "attributes.retrieval.documents", "app_name", "app_version"}
 )
 RECORDS = st.dictionaries(st.sampled_from([*FIELDS, "error"]), VALUES, max_size=5)
 RECORDS |= st.dictionaries(

@@ -143,7 +143,7 @@ def test_a_log_is_one_file_or_a_list(tmp_path, notebook):
     ]
     for value in (paths, paths[0]) if "assistant" in notebook else (paths,):
         note = check_cell(Cell("mine", notebook, {"log": value}))
-        assert note == "the log's own scores are not read: score"
+        assert note == "the log brings scores along: score"
 
 
 def test_a_level_of_agreement_gives_the_verdict_that_nothing_else_gives(tmp_path, monkeypatch):
@@ -231,7 +231,7 @@ def test_two_logs_are_given_as_a_list_and_the_report_names_them(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "the log's own scores are not read: faithfulness" in done.stderr
+    assert "the log brings scores along: faithfulness" in done.stderr
     folder = tmp_path / "out" / "results" / "mine"
     first, *_ = headlines_of(folder)
     assert first["question"] == "Are the answers grounded in their contexts?"

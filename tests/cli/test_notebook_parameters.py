@@ -260,6 +260,9 @@ WRONG = {
         | {
             "log": (["nope.jsonl", "3", "[]"], "no such|give text"),
             "collection": (["3", "[a]"], "give text"),
+            "columns": (["3", "[a]", "a", "{answer: 3}", "{}"], "{column: its name}|give text"),
+            "scores": (["3", "[3]"], "give text"),
+            "judge": (["3", "[a]", "nope", "json:nope", "math:pi"], "give text|module:object|call"),
         }
         | {
             "agreement_level": (
@@ -335,6 +338,10 @@ TOGETHER = [
         "decomposition has no effect with",
     ),
     ("assistant", ["collection=smoke"], "collection has no effect without log"),
+    ("assistant", ["columns={{answer: a}}"], "columns has no effect without log"),
+    ("assistant", ["scores=[a]"], "scores has no effect without log"),
+    ("assistant", ["log={log}", "columns={{anser: a}}"], "did you mean answer"),
+    ("assistant", ["log={log}", "scores=ansver"], "did you mean answer"),
     ("assistant", ["log={log}", "focus=nope"], "it has a, b"),
     ("assistant", ["log={log}", "against=nope"], "it has a, b"),
     (

@@ -4,12 +4,14 @@ Read are JSON lines, JSON, CSV and TSV, plain, .gz or .xz; workbooks; parquet, i
 Inspect's ``.eval``. Versions whose columns were looked up: RAGAS 0.1 (``question``, ``answer``,
 ``contexts``, ``ground_truth``) and 0.2 to 0.4 (``user_input`` ...), Inspect AI 0.3 (log format 2),
 LangSmith SDK 0.2 to 0.9 (``to_pandas`` of an experiment, runs, the body of ``upload-experiment``),
-OpenAI Evals API of 2025 (output items), DeepEval 3 (test cases, saved test runs), promptfoo 0.100
-and later (results JSON), LangChain (``query``, ``result``, ``source_documents``), chat
-``messages``.
+OpenAI Evals API of 2025 (output items), DeepEval 3 and 4 (test cases, saved test runs, results),
+promptfoo 0.100 and later (results JSON), LangChain (``query``, ``result``, ``source_documents``),
+chat ``messages``, Phoenix (client 3: spans, ``get_input_output_context``; evals 3), TruLens 1 and
+2 (``get_records_and_feedback``).
 """
 
 import ast
+import difflib
 import io
 import json
 import math
@@ -33,6 +35,19 @@ from pydantic import (
     ValidationError,
 )
 
+from casebook.assistant.exports import (
+    ASSISTANT_WORDS,
+    all_fields,
+    completed,
+    field_names,
+    listed,
+    printable,
+    score_number,
+    scores_of,
+    spelling,
+    without_inner_spans,
+)
+from casebook.assistant.languages import language_notes
 from casebook.data.cards import first_problem
 from casebook.data.folders import read_collection
 from casebook.data.registry import load
@@ -44,26 +59,16 @@ from casebook.readers import (
     parse_json,
     read_json,
     read_records,
-    read_yaml,
     suffix_of,
     unreadable,
 )
 from casebook.text import UNSPACED
 
-ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 LOG_ALIASES = ASSISTANT_WORDS["columns"]
 """Each column and the names under which tools export it, ours first."""
-LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer")
+LOG_COLUMNS = (*LOG_ALIASES, "references", "no_answer", "scores")
 _TEXTS = ("question", "answer", "reference")
 _EXPORTS = ASSISTANT_WORDS["exports"]
-
-
-def spelling(name):
-    """Give a field's name as it is compared.
-
-    ``Ground Truth``, ``groundTruth`` and ``ground_truth`` are one name.
-    """
-    return re.sub(r"[\s_-]", "", str(name)).lower()
 
 
 def _paths(column):
@@ -85,19 +90,18 @@ def _paths(column):
 
 
 PATHS = {column: _paths(column) for column in LOG_ALIASES}
+_RANKS = {
+    column: {path: rank for rank, path in enumerate(paths)} for column, paths in PATHS.items()
+}
 _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
-_SCORES = re.compile(
-    "faithful|relevan|precision|recall|correctness|similarity|grounded|hallucinat|score|feedback"
-    "|metrics"
-)
 _MOST_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*LOG_ALIASES.values())
-TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
-ID_OF = ("id", "doc_id", "_id", "chunk_id")
+TEXT_OF = ("text", "page_content", "content", "document.content")  # of a context that is an object
+ID_OF = ("id", "doc_id", "_id", "chunk_id", "document.id")
 
 
-def read_log(paths, collection=None):
+def read_log(paths, collection=None, columns=None, scores=()):
     """Read the answers of one or several systems to questions.
 
     Parameters
@@ -108,6 +112,11 @@ def read_log(paths, collection=None):
         ``system``, the name of a file is that of its system.
     collection : str or path-like, optional
         Data set or BEIR folder, where the contexts are ids of it instead of texts.
+    columns : dict, optional
+        Column of a log to the field of the file that holds it, ``{"answer": "system_answer"}``;
+        ``outputs.text`` names a field within another one. Such a field goes before the usual names.
+    scores : sequence of str, optional
+        Fields with scores of a tool or a judge, besides those that are recognised.
 
     Returns
     -------
@@ -115,8 +124,10 @@ def read_log(paths, collection=None):
         A row per question and system: ``id``, ``question``, ``answer``, ``contexts`` (list of
         texts, None without retrieval), ``context_ids``, ``reference``, ``relevant`` (list of ids),
         ``system``, ``group`` (the question's id where none is named), ``abstained``, ``seconds``,
-        ``cost``, ``references`` (all, where a question has several), ``no_answer`` (why a run
-        failed that gave none; its ``answer`` is then empty and is not scored).
+        ``cost``, ``human`` (what people say of the answer, a number; NaN where they say nothing),
+        ``references`` (all, where a question has several), ``no_answer`` (why a run failed that
+        gave none; its ``answer`` is then empty and is not scored), ``scores`` (name to number, NaN
+        where undefined: what a tool or a judge wrote, on its own scale).
         ``attrs["copies"]`` lists rows left out because they repeat another one, ``attrs["notes"]``
         says what was not read, ``attrs["named"]`` whether questions have ids, and
         ``attrs["unread"]`` names a context that is an id where no collection was named.
@@ -125,7 +136,7 @@ def read_log(paths, collection=None):
     ------
     InputError
         With file, row and remedy, if a row cannot be read, has no question or answer, or
-        contradicts another.
+        contradicts another; if a field that is named is in no file, or no column has the name.
 
     Examples
     --------
@@ -141,14 +152,22 @@ def read_log(paths, collection=None):
     (['May I cancel?', 'Yes.', 'ragas'], ['You may cancel.'])
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    scores = [scores] if isinstance(scores, str) else list(scores or ())
     texts = None
     if collection:
         documents = documents_of(collection)
         texts = dict(zip(documents["doc_id"], documents["text"], strict=True))
+    paths_of_columns = _checked_columns(columns)
+    records = [
+        (path, number, record) for path in map(Path, paths) for number, record in _records(path)
+    ]
+    _check_fields([record for *_, record in records], columns, scores)
     rows = []
-    for path in map(Path, paths):
-        for number, record in _records(path):
-            rows.append(_checked_row(path, number, record, texts))
+    for path, number, record in records:
+        row = _checked_row(path, number, record, texts, paths_of_columns)
+        row["scores"] |= _named_scores(record, scores, row["scores"])
+        rows.append(row)
+    notes = _read_numbers(rows, scores)
     contexts = [(row["where"], text) for row in rows for text in row["contexts"] or ()]
     unread = None
     if contexts and not collection and _look_like_ids(text for _, text in contexts):
@@ -161,14 +180,52 @@ def read_log(paths, collection=None):
     log.attrs["copies"] = copies
     log.attrs["named"] = all(row["named"] for row in rows)
     log.attrs["unread"] = unread
-    log.attrs["notes"] = _notes(rows, copies)
+    log.attrs["notes"] = _notes(rows, copies) + notes
     return log
 
 
-def _checked_row(path, number, record, texts):
+def _checked_columns(columns):
+    """Refuse what is no column of a log; give paths as they are compared."""
+    for column in columns or {}:
+        if column not in LOG_ALIASES:
+            raise InputError(
+                f"columns: {column!r} is no column of a log: choose from {', '.join(LOG_ALIASES)}"
+                f"{_near(column, LOG_ALIASES)}"
+            )
+    return {column: spelling(name) for column, name in (columns or {}).items()}
+
+
+def _check_fields(records, columns, scores):
+    """Refuse the name of a field that no record has."""
+    if not columns and not scores:
+        return
+    written = {path: name for record in records for path, name in field_names(record).items()}
+    names = [("columns", name) for name in (columns or {}).values()]
+    names += [("scores", name) for name in scores]
+    for parameter, name in names:
+        if spelling(name) not in written:
+            raise InputError(
+                f"{parameter}: the log has no field {name!r}{_near(name, written.values())}; "
+                f"it has {', '.join(list(written.values())[:12])}"
+            )
+
+
+def _near(name, names):
+    near = difflib.get_close_matches(name, list(names), n=2)
+    return f": did you mean {' or '.join(near)}?" if near else ""
+
+
+def _named_scores(record, names, recognised):
+    """Give the scores of a record that are named, but for those that are recognised anyway."""
+    further = [name for name in names if spelling(name) not in map(spelling, recognised)]
+    fields = all_fields(record) if further else {}
+    return {name: fields.get(spelling(name)) for name in further}
+
+
+def _checked_row(path, number, record, texts, columns):
     """Give one record under our names, or refuse it with file, row and remedy."""
     try:
-        return _row(path, number, record, texts)
+        return _row(path, number, record, texts, columns)
     except ValidationError as error:
         raise InputError.at(path, number, first_problem(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -190,21 +247,74 @@ def _notes(rows, copies):
     notes = not_answered(row["no_answer"] for row in rows)
     if copies:
         notes.append(f"{len(copies)} repeated rows are left out")
-    scores = sorted({name for row in rows for name in row["scores"]})
-    if scores:
-        notes.append(f"the log's own scores are not read: {', '.join(scores)}")
+    inner_spans = sum(row["inner_spans"] for row in rows)
+    if inner_spans:
+        notes.append(
+            f"of each trace the first span is an answer; of {inner_spans} other spans only "
+            "documents are read"
+        )
     several_turns = sum(row["several_turns"] for row in rows)
     if several_turns:
         notes.append(f"of {several_turns} conversations the last question and its answer are read")
     cut_off = sum(row["cut_off"] for row in rows)
     if cut_off:
         notes.append(f"{cut_off} answers were cut off at the model's limit")
-    if any(UNSPACED.search(row["answer"]) for row in rows):
+    return notes + language_notes([(row["question"], row["answer"]) for row in rows])
+
+
+def _read_numbers(rows, required):
+    """Read scores and people's ratings as numbers, in place; say what is left out or no number."""
+    notes = []
+    ratings = [row["human"] for row in rows if not _missing(row["human"])]
+    numbers = [score_number(value) for value in ratings]
+    for row in rows:
+        row["human"] = score_number(row["human"])
+    fields = sorted({path for row in rows for path in row["human_fields"]} - {"human"})
+    if fields:
+        notes.append(f"ratings of people are read from {', '.join(fields)}")
+    unread = [value for value, number in zip(ratings, numbers, strict=True) if number != number]
+    if unread:
         notes.append(
-            "COUNTERCASE's definition reads Latin letters only: it counts other sentences as "
-            "grounded"
+            f"{len(unread)} of {len(ratings)} ratings of people are no numbers, such as "
+            f"{printable(str(unread[0]))[:40]!r}"
+        )
+    names = list(dict.fromkeys(name for row in rows for name in row["scores"]))
+    no_scores = []
+    for name in names:
+        notes += _read_score(rows, name, no_scores)
+    for name in required:
+        if spelling(name) in map(spelling, no_scores):
+            raise InputError(f"scores: the field {name!r} holds no number in any row")
+    scores = sorted(name for name in names if name not in no_scores)
+    if scores:
+        notes.insert(0, f"the log brings scores along: {', '.join(scores)}")
+    if no_scores:
+        notes.append(
+            f"not read as scores, for they hold no numbers: {', '.join(sorted(no_scores))}"
         )
     return notes
+
+
+def _read_score(rows, name, no_scores):
+    """Read one score of all rows; a name without numbers is taken out and added to a list."""
+    written = [row["scores"].get(name) for row in rows]
+    numbers = [score_number(value) for value in written]
+    if all(number != number for number in numbers):
+        no_scores.append(name)
+        for row in rows:
+            row["scores"].pop(name, None)
+        return []
+    for row, number in zip(rows, numbers, strict=True):
+        row["scores"][name] = number
+    unread = [
+        value
+        for value, number in zip(written, numbers, strict=True)
+        if number != number and not _missing(value)
+    ]
+    if not unread:
+        return []
+    example = printable(str(unread[0]))[:40]
+    return [f"score {name}: {len(unread)} values are no numbers, such as {example!r}"]
 
 
 def not_answered(reasons):
@@ -221,9 +331,9 @@ def not_answered(reasons):
     return [f"not answered: {counts.total()} ({'; '.join(reasons)})"]
 
 
-def checked_log(paths, collection=None):
+def checked_log(paths, collection=None, columns=None, scores=()):
     """Read a log in which there is something to measure, see `read_log`."""
-    log = read_log(paths, collection)
+    log = read_log(paths, collection, columns, scores)
     if log.attrs["unread"]:
         where, text = log.attrs["unread"]
         raise InputError(
@@ -233,11 +343,13 @@ def checked_log(paths, collection=None):
     if not (
         log["contexts"].map(bool).any()
         or log["reference"].notna().any()
+        or log["scores"].map(bool).any()
         or len(log["system"].unique()) > 1
     ):
         raise InputError(
             f"{paths}: has neither contexts nor references nor a second system, so nothing can be "
-            "measured: add a field 'contexts' or 'reference', or name a second log"
+            "measured: add a field 'contexts' or 'reference', name a second log, or say with "
+            "columns= which of your fields they are"
         )
     return log
 
@@ -246,7 +358,7 @@ def check_log_parameters(values):
     """Read the log that parameters name, check the systems that they name, and give its notes."""
     if "collection" not in values:
         return "; ".join(read_log(values["log"]).attrs["notes"])
-    log = checked_log(values["log"], values["collection"])
+    log = checked_log(values["log"], values["collection"], values["columns"], values["scores"])
     systems = log["system"].unique().tolist()
     for name in ("focus", "against"):
         if values.get(name) and values[name] not in systems:
@@ -271,6 +383,11 @@ def documents_of(name):
 
 def _records(path):
     """Read the records of a file with their lines, rows or positions."""
+    records = without_inner_spans(path, _raw_records(path))
+    return [(number, completed(record)) for number, record in records]
+
+
+def _raw_records(path):
     kind = suffix_of(path)
     if kind == ".xlsx":
         return _workbook_records(path)
@@ -282,7 +399,7 @@ def _records(path):
         return read_records(path)[0]
     content = _inspect_archive(path) if kind == ".eval" else read_json(path)
     if isinstance(content, dict):
-        content = _listed(content)
+        content = listed(content)
     if not isinstance(content, list) or not content:
         raise InputError(
             f"{path}: holds no answers: give a list of objects, or an export that is named in the "
@@ -357,29 +474,6 @@ def _inspect_archive(path):
         raise InputError(
             f"{path}: is no Inspect log: {why}: try 'inspect log convert --to json'"
         ) from error
-
-
-def _listed(content):
-    """Give the records of an export that is one object, with the system that it names."""
-    results = content.get("results")
-    if isinstance(results, dict) and isinstance(results.get("results"), list):
-        results = _with_prompts(results["results"])
-    rows = next((content[name] for name in _EXPORTS["lists"] if name in content), results)
-    evaluation = content.get("eval")
-    if isinstance(evaluation, dict):
-        system = evaluation.get("model")
-    else:
-        system = content.get("experiment_name")
-    if system and isinstance(rows, list):
-        rows = [row | {"system": system} if isinstance(row, dict) else row for row in rows]
-    return rows
-
-
-def _with_prompts(results):
-    """Give the results of promptfoo, numbered by prompt only where there are several."""
-    results = [row for row in results if isinstance(row, dict)]
-    several = len({str(row.get("promptIdx")) for row in results}) > 1
-    return results if several else [row | {"promptIdx": None} for row in results]
 
 
 def _flat(record, part=""):
@@ -500,8 +594,9 @@ class _Answer(BaseModel):
 def _values(flat):
     """Give the value of each column of a record, None where it has none."""
     row = {}
-    for column, paths in PATHS.items():
-        values = (flat.get(path) for path in paths)
+    for column, ranks in _RANKS.items():
+        paths = sorted((path for path in flat if path in ranks), key=ranks.get)
+        values = (flat[path] for path in paths)
         row[column] = next((value for value in values if not _missing(value)), None)
     output = flat.get("response.output")
     if not isinstance(output, str | None):  # promptfoo reads the JSON of an answer
@@ -509,8 +604,8 @@ def _values(flat):
     row["no_answer"] = None
     failed = flat.get("noanswer") or flat.get("error") or flat.get("response.error")
     if failed and not row["answer"]:
-        row["no_answer"] = _printable(str(failed))
-    is_empty = any(flat.get(path) in ("", []) for path in PATHS["answer"])
+        row["no_answer"] = printable(str(failed))
+    is_empty = any(flat[path] in ("", []) for path in flat if path in _RANKS["answer"])
     if not row["answer"] and (failed or is_empty):
         row["answer"] = ""  # a run that failed has no answer
     if row["seconds"] is None and flat.get("latencyms") is not None:
@@ -520,26 +615,25 @@ def _values(flat):
     return row
 
 
-def _printable(text):
-    """Give a server's words as they may reach a terminal."""
-    signs = [sign if sign.isprintable() else " " for sign in text]
-    return " ".join("".join(signs).split())
-
-
-def _row(path, number, record, texts):
+def _row(path, number, record, texts, columns):
     """Give one record under our names: checked, with contexts as texts and as ids."""
-    if not isinstance(record.get("output"), dict):
+    fields = all_fields(record) if columns else {}
+    scores = scores_of(record, _READ.union(columns.values()))
+    if "metadata" in record and not isinstance(record.get("output"), dict):
         # Of all metadata only Inspect's hold contexts and the like.
         record = record | {"metadata": None}
     where = f"{path}:{number}"
-    flat = _flat(record)
+    flat = _renamed(_flat(record), fields, columns)
     flat = _last_turn(flat) | flat
     row = _values(flat)
     _require(where, row, record, "question", "the question's text")
     _require(where, row, record, "answer", '"" where none was given')
     if flat.get("epoch", 1) > 1:  # Inspect asked again: another row of the same group
         row |= {"id": f"{row['id']} (epoch {flat['epoch']})", "group": row["id"]}
+    human = row.pop("human")
     row = _Answer.model_validate(row).model_dump()
+    row["human"] = human
+    row["scores"] = scores
     row["references"] = row["reference"]
     row["reference"] = row["references"][0] if row["references"] else None
     row["named"] = row["id"] is not None
@@ -553,10 +647,23 @@ def _row(path, number, record, texts):
             row[name] = math.nan
     row |= _contexts(where, row["contexts"], row["context_ids"], texts)
     row["where"] = where
-    row["scores"] = [str(name) for name in record if _is_score(spelling(name))]
+    row["human_fields"] = [path for path in _RANKS["human"] if not _missing(flat.get(path))][:1]
+    row["inner_spans"] = flat.get("innerspans") or 0
     row["several_turns"] = bool(flat.get("severalturns"))
     row["cut_off"] = flat.get("cutoff") is True
     return row
+
+
+def _renamed(flat, fields, columns):
+    """Give the fields that columns name under the columns' names, and under no other one."""
+    values = {column: (path, fields[path]) for column, path in columns.items() if path in fields}
+    for path, _ in values.values():
+        flat.pop(path, None)
+    for column, (_, value) in values.items():
+        for path in PATHS[column]:
+            flat.pop(path, None)
+        flat[spelling(column)] = value
+    return flat
 
 
 def _require(where, row, record, column, remedy):
@@ -564,12 +671,9 @@ def _require(where, row, record, column, remedy):
         aliases = ", ".join(LOG_ALIASES[column][:5])
         fields = ", ".join(sorted(map(str, record))[:8]) or "none"
         raise InputError(
-            f"{where}: has no {column}: name a field {aliases}, and write {remedy}; it has {fields}"
+            f"{where}: has no {column}: name a field {aliases}, or say which it is with "
+            f"columns={{{column}: NAME}}, and write {remedy}; it has {fields}"
         )
-
-
-def _is_score(name):
-    return name not in _READ and _SCORES.search(name)
 
 
 def _last_turn(flat):
@@ -636,6 +740,21 @@ def _contexts(where, contexts, ids, texts):
 # --- rows that belong together
 
 
+def _add_scores(row, copy):
+    """Add the scores of a repeated row: another tool may have written them into another file."""
+    for name, number in copy["scores"].items():
+        earlier = row["scores"].get(name, math.nan)
+        if math.isnan(earlier):
+            row["scores"][name] = number
+        elif not math.isnan(number) and number != earlier:
+            raise InputError(
+                f"{copy['where']}: score {name} of {row['id'][:60]!r} is {number:g}, and "
+                f"{earlier:g} in {row['where']}: keep one of them, or name two systems"
+            )
+    if math.isnan(row["human"]):
+        row["human"] = copy["human"]
+
+
 def _last_tries(rows):
     """Leave out the failures of what was asked again later."""
     last = {(row["id"], row["system"]): row for row in rows}
@@ -665,5 +784,6 @@ def _distinct(rows):
                 f"{row['where']}: {row['system']} answered {row['id'][:60]!r} otherwise in "
                 f"{earlier['where']}: keep one of them, or name two systems in the field 'system'"
             )
+        _add_scores(earlier, row)
         copies.append(f"{row['where']}, as in {earlier['where']}")
     return list(distinct.values()), copies

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from casebook.assistant import ANSWERED, TEMPLATES
+from casebook.assistant.languages import language_notes
 from casebook.assistant.log import ASSISTANT_WORDS, checked_log, not_answered, read_log
 from casebook.data.cards import may_show
 from casebook.data.registry import load
@@ -277,12 +278,9 @@ def score_answers(log, *, foreign=3, seed=0):
     if not len(log):
         raise InputError("the log has no answers")
     log = log.reset_index(drop=True)
-    contexts = {}
-    for row in log.itertuples():
-        if row.contexts:
-            contexts.setdefault(row.id, row.contexts)  # of the first system that has them
+    contexts = first_contexts(log)
     references = {row.id: _references(row) for row in log.itertuples() if row.reference is not None}
-    foreign_ids = _draw_other_questions(log, foreign, seed)
+    foreign_ids = draw_other_questions(log, foreign, seed)
     rows = [
         _score_answer(row, contexts, references, foreign_ids[row.id])
         for row in track(log.itertuples(), "answers", len(log))
@@ -299,7 +297,16 @@ for _measure in ANSWER_MEASURES:
         _SCORE_COLUMNS += [_measure, f"{_measure} baseline"]
 
 
-def _draw_other_questions(log, n_questions, seed):
+def first_contexts(log):
+    """Give the contexts of each question: those of the first system that has some."""
+    contexts = {}
+    for row in log.itertuples():
+        if row.contexts:
+            contexts.setdefault(row.id, row.contexts)
+    return contexts
+
+
+def draw_other_questions(log, n_questions, seed):
     """Draw for each question some of other groups; of all others where there is one group."""
     groups = dict(zip(log["id"], log["group"], strict=True))
     generator = np.random.Generator(stream(seed, "other questions"))
@@ -408,17 +415,29 @@ def defined_measures(rows, measures=ANSWER_MEASURES):
     return [measure for measure in measures if rows[measure].notna().any()]
 
 
-def answer_means(rows, *, n_resamples=10_000, seed=0):
+LOG_SCORE = "log: "
+JUDGE_SCORE = "judge: "
+PEOPLE = "people"
+
+
+def tool_measures(rows):
+    """Name the columns with scores of a tool or a judge, and with people's ratings."""
+    prefixes = (LOG_SCORE, JUDGE_SCORE)
+    columns = [name for name in rows if name == PEOPLE or name.startswith(prefixes)]
+    return defined_measures(rows, [name for name in columns if not name.endswith(" baseline")])
+
+
+def answer_means(rows, measures=ANSWER_MEASURES, *, n_resamples=10_000, seed=0):
     """Mean of every system and measure, with its baseline and the number of undefined scores."""
     means = []
-    for measure in defined_measures(rows):
+    for measure in defined_measures(rows, measures):
         for system, answers in rows.groupby("system", sort=False):
             defined = answers.dropna(subset=[measure])
             if defined.empty:
                 continue
             mean = estimates(
                 defined[[measure]],
-                _clusters(defined["group"]),
+                clusters_of(defined["group"]),
                 n_resamples=n_resamples,
                 seed=seed,
             )
@@ -433,15 +452,15 @@ def answer_means(rows, *, n_resamples=10_000, seed=0):
     return with_reasons(means)
 
 
-def _clusters(groups):
+def clusters_of(groups):
     """Give groups as clusters; None where each has one row."""
     return None if groups.is_unique else groups.tolist()
 
 
-def _paired_contrast(scores, groups, *, margin, level=0.95, seed=0):
+def paired_contrast(scores, groups, *, margin, level=0.95, seed=0):
     """Contrast of the first of two columns of scores with the second, and the means of both."""
     system, against = scores.columns
-    clusters = _clusters(groups.loc[scores.index])
+    clusters = clusters_of(groups.loc[scores.index])
     contrast = contrasts(
         scores, [(system, against)], clusters, margin=margin, level=level, seed=seed
     )
@@ -472,7 +491,7 @@ def against_foreign(rows, system, *, seed=0):
         pair = pd.DataFrame({system: answers["faithfulness"], name: scores}).dropna()
         if len(pair):
             comparisons.append(
-                _paired_contrast(pair, answers["group"], margin=SHARE_MARGIN, seed=seed)
+                paired_contrast(pair, answers["group"], margin=SHARE_MARGIN, seed=seed)
             )
     return with_reasons(comparisons)
 
@@ -493,7 +512,7 @@ def system_differences(rows, measures=ANSWER_MEASURES, *, pairs=None, margin=SHA
             pair = scores[[system, against]].dropna()
             if pair.empty:
                 continue
-            contrast = _paired_contrast(
+            contrast = paired_contrast(
                 pair,
                 groups,
                 margin=0.0 if measure == "words" else margin,
@@ -521,7 +540,15 @@ GATED = ("answered", "faithfulness", "token F1")  # answered: nothing passes by 
 
 
 def gate_logs(
-    new, old, measures=None, *, margin=SHARE_MARGIN, common=False, collection=None, seed=0
+    new,
+    old,
+    measures=None,
+    *,
+    margin=SHARE_MARGIN,
+    common=False,
+    collection=None,
+    columns=None,
+    seed=0,
 ):
     """Decide whether a new log is not worse than an old one by more than a margin, by question.
 
@@ -539,6 +566,8 @@ def gate_logs(
         Compare the questions that both have, if they are not the same ones.
     collection : str or path-like, optional
         Where contexts are ids of it.
+    columns : dict, optional
+        Which fields of both logs are which, see `casebook.assistant.log.read_log`.
     seed : int
         Of the sign patterns.
 
@@ -564,11 +593,12 @@ def gate_logs(
     'pass'
     """
     _check_gate(measures, margin)
-    new_log = checked_log(new, collection)
-    old_log = checked_log(old, collection)
+    new_log = checked_log(new, collection, columns)
+    old_log = checked_log(old, collection, columns)
     notes = [f"new: {note}" for note in not_answered(new_log["no_answer"])]
     notes += [f"old: {note}" for note in not_answered(old_log["no_answer"])]
     something_failed = any("not answered" in note for note in notes)
+    notes += language_notes(list(zip(new_log["question"], new_log["answer"], strict=True)))
     if not (new_log.attrs["named"] and old_log.attrs["named"]):
         new_log = new_log.assign(id=new_log["question"])
         old_log = old_log.assign(id=old_log["question"])
@@ -785,7 +815,7 @@ def answer_items(log, rows, *, dataset, card, measure, is_quotation=False):
     the text, where documents may not be shown.
     """
     systems = rows["system"].unique().tolist()
-    measures = defined_measures(rows)
+    measures = defined_measures(rows, [*ANSWER_MEASURES, *tool_measures(rows)])
     visible = may_show(card) if card else frozenset({"items", "documents"})
     hide_answers = is_quotation and "documents" not in visible
     question_ids = _by_disagreement(rows, measure)

@@ -494,6 +494,9 @@ class Assistant(ChapterParameters):
 
     log: Annotated[list[Name], Field(min_length=1)] | Name | None
     collection: Questions | None
+    columns: mapping_to(Name, "a mapping {{column: its name}} of text", 1) | None
+    scores: Files | None
+    judge: Annotated[Name, checked_by("casebook.assistant.judge:check_judge")] | None
     dataset: Questions
     focus: Name | None
     against: Name | None
@@ -508,7 +511,8 @@ class Assistant(ChapterParameters):
 
     @model_validator(mode="after")
     def _consistent(self):
-        self._check_needs("collection", "log")
+        for parameter in ("collection", "columns", "scores"):
+            self._check_needs(parameter, "log")
         if self.focus and self.focus == self.against:
             raise InputError(
                 f"against: choose another system than focus, not {self.focus!r} for both"

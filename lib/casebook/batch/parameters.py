@@ -44,6 +44,7 @@ PLUGINS = {
     "dataset": "casebook.data.registry:load",
     "decomposition": "casebook.factcheck.claims:PluginDecomposer",
     "encoder": "casebook.models.encoders:load_encoder",
+    "judge": "casebook.assistant.judge:check_judge",
     "measures": "casebook.measures.ranking:parse_measure",
     "reranker": "casebook.retrieval.rerank:load_reranker",
     "retriever": "casebook.retrieval.ablation:load_retriever",
