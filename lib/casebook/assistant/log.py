@@ -93,7 +93,7 @@ _SCORES = re.compile(
 )
 _MOST_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*LOG_ALIASES.values())
-TEXT_OF = ("text", "page_content", "content")  # of a context that is an object
+TEXT_OF = ("text", "page_content", "pageContent", "content")  # of a context that is an object
 ID_OF = ("id", "doc_id", "_id", "chunk_id")
 
 
@@ -178,6 +178,11 @@ def _checked_row(path, number, record, texts):
             "has a field of another form than the tool writes: compare it with the table of "
             "columns",
         ) from error
+
+
+def read_row(record):
+    """Give one reply under our names, or refuse it: what passes here `read_log` reads."""
+    return _checked_row(Path("reply"), 1, record, None)
 
 
 def _look_like_ids(texts):

@@ -17,6 +17,7 @@ OLD_NAMES = {
     "--embedder": "--encoder",
     "--metric": "--measure",
     "--output": "--out",
+    "--parallel": "--workers",
     "--runid": "--run",
     "--top-k": "--k",
 }
