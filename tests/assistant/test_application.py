@@ -2,17 +2,25 @@
 may reply, and what becomes of everything else."""
 
 import json
+import shlex
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 from serving import applying, response
 
 from casebook.assistant.answer import ask_application
-from casebook.assistant.application import HttpApplication, load_application, reply_columns
+from casebook.assistant.application import (
+    HttpApplication,
+    load_application,
+    read_request,
+    reply_columns,
+)
 from casebook.assistant.log import checked_log, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.models.language import NoAnswer
+from casebook.paths import ROOT
 
 QUESTIONS = ["What is whisked?", "What bakes at 180 degrees?", "What rests for an hour?"]
 WELL = {"answer": "Four egg whites.", "contexts": ["Whisk four egg whites until stiff."]}
@@ -193,6 +201,24 @@ def test_other_forms_are_named(kitchen):
     assert log["system"].unique().tolist() == ["mine"]
     assert log["contexts"][0] == ["Whisk it.", "Bake it."] and log["cost"][0] == 0.01
     assert rows(kitchen)[0]["answer"] == "Four." and rows(kitchen)[0]["thinking"] == "No."
+
+
+def test_the_request_and_columns_of_the_methods_page_ask_dify(kitchen):
+    """Dify 1, ``/chat-messages`` in blocking mode."""
+    page = (ROOT / "book" / "methods" / "assistant.md").read_text(encoding="utf-8")
+    words = shlex.split(page.partition("```sh\ncasebook answer")[2].partition("```")[0])
+    options = {"--request": [], "--columns": []}
+    for name, value in pairwise(words):
+        options.get(name, []).append(value)
+    usage = {"prompt_tokens": 1033, "completion_tokens": 135, "total_price": "0.0012890"}
+    passage = {"position": 1, "document_id": "d1", "content": "Whisk the whites.", "score": 0.98}
+    metadata = {"usage": usage, "retriever_resources": [passage]}
+    with always({"mode": "chat", "answer": "Whites.", "metadata": metadata}) as (url, asked):
+        columns = dict(column.split("=") for column in options["--columns"])
+        log = ask(kitchen, url, request=read_request(options["--request"][0]), columns=columns)
+    assert asked[0][0]["query"] == QUESTIONS[0] and asked[0][0]["response_mode"] == "blocking"
+    assert log["contexts"][0] == ["Whisk the whites."]
+    assert log["cost"][0] == pytest.approx(0.0012890)
 
 
 def test_what_a_question_holds_is_not_filled_in_again(kitchen):

@@ -272,6 +272,8 @@ def summarise_log(out):
     table["median seconds"] = by_system["seconds"].median()
     for column, title in _SUMMARY.items():
         table[title] = by_system[column].sum(min_count=1)
+        if column.endswith("tokens"):
+            table[title] = table[title].astype("Int64")
     table["with tokens"] = by_system["completion_tokens"].count()
     table["with cost"] = by_system["cost"].count()
     return table.reset_index()
