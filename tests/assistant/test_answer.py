@@ -420,6 +420,29 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     assert "--mode has no effect without --corpus" in casebook(*words, "b.jsonl", "--mode=bm25")[2]
 
 
+def test_the_command_sums_up_time_tokens_and_cost_and_says_of_how_many_answers(
+    kitchen, casebook, monkeypatch
+):
+    monkeypatch.chdir(kitchen)
+    counted = {"prompt_tokens": 1000, "completion_tokens": 500}
+
+    def reply(prompt):
+        yield response(completion(usage=None if ONE in prompt else counted))
+
+    words = ["answer", "questions.txt", "--model", "m", "--out", "a.jsonl"]
+    words += ["--price-in", "1", "--price-out", "4", "--parallel", "3"]  # its earlier name
+    with replying(reply) as (url, _):
+        code, out, err = casebook(*words, "--url", url)
+        (total,) = json.loads(casebook(*words, "--url", url, "--json")[1])["systems"]
+    assert code == 0, err
+    assert "tokens: of 2 of 3 answers; the others do not say" in out
+    assert "cost: of 2 of 3 answers; the others do not say" in out
+    assert (total["answers"], total["with tokens"], total["with cost"]) == (3, 2, 2)
+    assert (total["prompt tokens"], total["answer tokens"]) == (2000, 1000)
+    assert total["cost"] == pytest.approx(2 * (1000 * 1 + 500 * 4) / 1e6)
+    assert total["total seconds"] == pytest.approx(read_log("a.jsonl")["seconds"].sum())
+
+
 # --- replies that are no answers
 
 ONE = QUESTIONS[1]

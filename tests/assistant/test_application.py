@@ -130,8 +130,15 @@ def test_a_key_goes_to_the_application_and_into_no_file(kitchen, monkeypatch):
             ask(kitchen, f"{url}?token=hush-hush", report=said.append)
         said.append(str(error.value))
     assert asked[0][1]["Authorization"] == "Bearer sk-app-secret"
+    error_of_its_own = {"error": "p4ssw0rd of hush-hush, sk-app-secret", "sk-app-secret": 1}
+    for reply in (error_of_its_own, {"hush-hush": 1, "p4ssw0rd": 2}):
+        with always(reply) as (url, _), pytest.raises(BatchFailed, match=r"\*\*\*") as error:
+            url = url.replace("://", "://me:p4ssw0rd@")
+            ask(kitchen, f"{url}?token=hush-hush", system="mine", report=said.append)
+        said.append(str(error.value))
     with always(WELL) as (url, asked):
-        ask(kitchen, url.replace("://", "://me:p4ssw0rd@") + "?token=hush-hush")
+        url = url.replace("://", "://me:p4ssw0rd@")
+        ask(kitchen, f"{url}?token=hush-hush", system="mine", report=said.append)
     written = "".join(p.read_text(encoding="utf-8") for p in kitchen.glob("answers*"))
     for secret in ("sk-app-secret", "hush-hush", "p4ssw0rd"):
         assert secret not in written + str(said)
@@ -175,8 +182,9 @@ REPLIES = {
 @pytest.mark.parametrize("kind", REPLIES)
 def test_replies_of_widely_used_servers_are_read(kind):
     reply, columns = REPLIES[kind]
+    application = HttpApplication("http://127.0.0.1:9/ask")
     question = {"id": "q1", "question": "What is whisked?"}
-    assert reply_columns("a", question, reply) == {"contexts": None} | columns
+    assert reply_columns(application, question, reply) == {"contexts": None} | columns
 
 
 def test_other_forms_are_named(kitchen):

@@ -14,7 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import applying, completion, replying, response
 
-from casebook.assistant.application import COLUMNS, load_application, reply_columns
+from casebook.assistant.application import (
+    COLUMNS,
+    HttpApplication,
+    load_application,
+    reply_columns,
+)
 from casebook.assistant.log import read_log
 from casebook.cli import main
 from casebook.models.language import Endpoint, NoAnswer
@@ -388,7 +393,7 @@ def test_any_transport_of_an_application_is_a_reason(kind, count):
         application = load_application(url, **settings)
         began = time.monotonic()
         with pytest.raises(NoAnswer, match=reason) as error:
-            reply_columns("a", ASKED, application.ask(ASKED))
+            reply_columns(application, ASKED, application.ask(ASKED))
         assert time.monotonic() - began < SLOWEST
     assert all(sign.isprintable() for sign in str(error.value))
     count(COUNTED_APPLICATION)
@@ -402,13 +407,14 @@ replies = st.dictionaries(names, values, max_size=5) | values
 def test_any_reply_of_an_application_can_be_read_again_or_has_a_reason(tmp_path, count):
     """A row that `read_log` refuses would take all other rows with it."""
     path = tmp_path / "answers.jsonl"
+    application = HttpApplication("http://127.0.0.1:9/ask")
     results = {True: 0, False: 0}
 
     @settings(max_examples=500, derandomize=True, database=None)
     @given(replies)
     def check(reply):
         try:
-            row = ASKED | reply_columns("a", ASKED, reply)
+            row = ASKED | reply_columns(application, ASKED, reply)
         except NoAnswer as error:
             assert all(sign.isprintable() for sign in str(error))
             results[False] += 1

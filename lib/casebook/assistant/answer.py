@@ -11,7 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from casebook.assistant.application import check_columns, load_application, reply_columns
+from casebook.assistant.application import (
+    check_columns,
+    field_names,
+    load_application,
+    reply_columns,
+)
 from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
@@ -193,7 +198,7 @@ def ask_application(
     if asker.fields and log["contexts"].isna().all() and log["context_ids"].isna().all():
         report(
             "no reply has contexts, so it cannot be measured whether answers are grounded; "
-            f"a reply has {', '.join(asker.fields)}: --columns contexts=FIELD names them"
+            f"a reply has {asker.fields}: --columns contexts=FIELD names them"
         )
     return log
 
@@ -445,8 +450,8 @@ class _ApplicationAsker:
 
     def __init__(self, application, system, columns, max_bytes):
         self.systems = [system]
-        self.settings = _hash(["app", system, application.request, columns])
-        self.fields = []  # names in a reply
+        self.settings = _hash(["app", system, application.request, columns or {}])
+        self.fields = None  # names in a reply
         self._application = application
         self._columns = columns
         self._max_bytes = max_bytes
@@ -463,12 +468,12 @@ class _ApplicationAsker:
         """Give the columns of a log that the reply has."""
         name = self._application.name
         reply = self._application.ask(question)
-        columns = reply_columns(name, question, reply, self._columns)
+        columns = reply_columns(self._application, question, reply, self._columns)
         if len(json.dumps(columns)) > self._max_bytes:
             message = f"{name}: the reply has more than {self._max_bytes:,} bytes"
             raise NoAnswer("nonsense", message)
         if isinstance(reply, dict):
-            self.fields = list(map(str, reply))
+            self.fields = self._application.line(field_names(reply))
         return columns
 
 
@@ -482,9 +487,10 @@ def _row(asker, prices, question, system):
     except NoAnswer as failure:
         return row | {"no_answer": str(failure)}, failure
     row["seconds"] = round(time.monotonic() - began, 3)
-    row["answer"], thinking = without_thinking(columns.pop("answer"))
-    if thinking := columns.pop("thinking", "") or thinking:
-        row["thinking"] = thinking
+    row["answer"], aloud = without_thinking(columns.pop("answer"))
+    thinking = [text for text in (columns.pop("thinking", ""), aloud) if text]
+    if thinking:
+        row["thinking"] = "\n".join(thinking)
     row |= columns
     tokens = (row.get("prompt_tokens"), row.get("completion_tokens"))
     if prices and "cost" not in row and None not in tokens:

@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 import queue
+import re
 import threading
 from urllib.parse import urlsplit
 
@@ -61,7 +62,9 @@ _NAMES = {
 }
 _WRAPPERS = ("output", "outputs", "response", "result", "data", "json")
 _MOST_FIELDS = 12  # of a reply, that a message names
+_LONGEST_FIELD = 40  # characters of its name
 _LONGEST_REASON = 300
+_POSITION = re.compile(r"-?\d+")  # in a list, as a step of a path
 # Of a request those headers remain that say what it is; what a library adds of its own goes.
 _HEADERS = ("host", "accept", "accept-encoding", "authorization", "connection")
 _CONTENT_HEADERS = ("content-type", "content-length", "user-agent")
@@ -94,7 +97,7 @@ class HttpApplication(Server):
         try:
             return json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            beginning = self._line(text[:_LONGEST_REASON])[:80]
+            beginning = self.line(text[:_LONGEST_REASON])[:80]
             text = f"; it begins {beginning}" if beginning else ": it is empty"
             raise NoAnswer("nonsense", f"{self.name}: no JSON{text}") from error
 
@@ -133,8 +136,12 @@ class PythonApplication:
             ) from None
         if error is not None:
             kind = type(error).__name__
-            raise NoAnswer("broken", f"{self.name}: raised {kind}: {_reason(error)}")
+            raise NoAnswer("broken", f"{self.name}: raised {kind}: {self.line(str(error))}")
         return value
+
+    def line(self, text):
+        """Text of a reason as one printable line without secrets."""
+        return without_secrets(printable_line(text))[:_LONGEST_REASON]
 
     def _work(self, results, text):
         try:
@@ -224,8 +231,9 @@ class _Usage(BaseModel):
     completion_tokens: Tokens
 
 
-def reply_columns(name, question, reply, columns=None):
+def reply_columns(application, question, reply, columns=None):
     """Give the columns of a log that a reply has; `NoAnswer` if it has no answer."""
+    name = application.name
     if isinstance(reply, list) and len(reply) == 1:  # n8n
         reply = reply[0]
     if isinstance(reply, str):
@@ -236,32 +244,26 @@ def reply_columns(name, question, reply, columns=None):
     try:
         values = _values(reply)
         for column, path in (columns or {}).items():
-            values[column] = at(reply, path.split("."))
-        if values["answer"] is None:
-            raise _no_answer(name, reply, values["error"])
-        return _checked_columns(question, values)
-    except NoAnswer:
-        raise
+            values[column] = field_at(reply, path.split("."))
+        if values["answer"] is not None:
+            return _checked_columns(question, values)
     except ValidationError as error:
-        raise NoAnswer("nonsense", f"{name}: {first_problem(error)}") from error
+        problem = application.line(first_problem(error))
+        raise NoAnswer("nonsense", f"{name}: {problem}") from error
     except (InputError, ValueError, RecursionError) as error:
-        reason = _reason(error).removeprefix("reply:1: ")  # no file and no row
-        raise NoAnswer("nonsense", f"{name}: {reason}") from error
+        problem = application.line(str(error)).removeprefix("reply:1: ")  # no file and no row
+        raise NoAnswer("nonsense", f"{name}: {problem}") from error
+    if values["error"]:
+        raise NoAnswer("nonsense", f"{name}: {application.line(str(values['error']))}")
+    fields = application.line(field_names(reply))
+    message = f"{name}: no answer in the reply, which has {fields}: --columns answer=FIELD"
+    raise NoAnswer("refused", message)
 
 
-def _no_answer(name, reply, error):
-    """The reason why a reply has no answer: its own, or that no field is named like one."""
-    if error:
-        return NoAnswer("nonsense", f"{name}: {_reason(error)}")
-    names = [printable_line(str(field))[:40] for field in list(reply)[:_MOST_FIELDS]]
-    fields = ", ".join(names) or "no fields"
-    return NoAnswer(
-        "refused", f"{name}: no answer in the reply, which has {fields}: --columns answer=FIELD"
-    )
-
-
-def _reason(error):
-    return without_secrets(printable_line(str(error)))[:_LONGEST_REASON]
+def field_names(reply):
+    """The first fields of a reply, in words."""
+    names = [printable_line(str(field))[:_LONGEST_FIELD] for field in list(reply)[:_MOST_FIELDS]]
+    return ", ".join(names) or "no fields"
 
 
 def _checked_columns(question, values):
@@ -323,17 +325,17 @@ def _context(value):
     return {"text": text} if name is None else {"text": text, "id": name}
 
 
-def at(value, steps):
+def field_at(value, steps):
     """Give what stands at the end of a path, None if nothing does.
 
     A number is a position in a list; any other step is taken in each of a list's values.
     """
     for position, step in enumerate(steps):
-        if isinstance(value, list) and step.lstrip("-").isdigit():
+        if isinstance(value, list) and _POSITION.fullmatch(step):
             index = int(step)
             value = value[index] if -len(value) <= index < len(value) else None
         elif isinstance(value, list):
-            values = [at(each, steps[position:]) for each in value]
+            values = [field_at(each, steps[position:]) for each in value]
             return [each for each in values if each is not None]
         elif isinstance(value, dict):
             value = value.get(step)

@@ -207,16 +207,16 @@ class Server:
     def _reason(self, error):
         """What a server says of its refusal, in one line and without the key."""
         if target := error.response.headers.get("location"):
-            return f": moved to {self._line(target)}: name that address, if you trust it"
+            return f": moved to {self.line(target)}: name that address, if you trust it"
         message = error.body
         if isinstance(message, dict):
             message = message.get("message") or message.get("detail") or message.get("error")
         if message and not isinstance(message, str):
             message = error.response.text
-        line = self._line(message or "")
+        line = self.line(message or "")
         return f": {line}" if line else ""
 
-    def _line(self, text, limit=_LONGEST_REASON):
+    def line(self, text, limit=_LONGEST_REASON):
         """Text of a server as one printable line, without the key and secrets of the address."""
         line = printable_line(text)
         if self._key:
@@ -306,7 +306,7 @@ class Endpoint(Server):
         text = problem["msg"]
         if field := ".".join(map(str, problem["loc"])):
             text = f"{field}: {text}"
-        beginning = self._line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
+        beginning = self.line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
         if beginning and len(problem["loc"]) < 2:
             text += f"; it begins {beginning}"
         return text
@@ -333,7 +333,7 @@ class Endpoint(Server):
                 refusal = f"Your last answer was refused: {problem[:_LONGEST_PROBLEM]}\n"
                 answer, problem = _checked(self.complete(f"{question}\n{refusal}"), schema)
             if problem:
-                raise NoAnswer("nonsense", f"{self.name}: {self._line(problem, _LONGEST_PROBLEM)}")
+                raise NoAnswer("nonsense", f"{self.name}: {self.line(problem, _LONGEST_PROBLEM)}")
         except NoAnswer as error:
             self.outcomes[error.cause] += 1
             raise
