@@ -174,12 +174,30 @@ def test_what_fails_is_said_and_what_was_answered_is_kept(
     assert len(ask(kitchen, url)) == 6
 
 
-def test_a_server_that_is_down(kitchen):
-    with pytest.raises(
-        BatchFailed, match="6 of 6 answers are missing: endpoint:m: cannot be reached"
-    ):
-        ask(kitchen, "http://127.0.0.1:9/v1", retries=0)
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://127.0.0.1:9/v1", "cannot be reached: start the server, or check the address"),
+        ("http://no-such-host.invalid/v1", "no host of this name: check the address"),
+        ("https://xn--a/v1", "no host of this name: check the address"),
+    ],
+)
+def test_a_server_that_is_not_there_is_said_before_anything_is_retrieved(kitchen, url, reason):
+    """F31: it took 24 s, three questions with four tries more each."""
+    began = time.monotonic()
+    with pytest.raises(InputError, match=f"address '{url}' of a language model: {reason}"):
+        ask(kitchen, url, retries=4)
+    assert time.monotonic() - began < 2
     assert not (kitchen / "answers.jsonl").exists()
+
+
+def test_what_a_proxy_reaches_is_left_to_the_proxy(kitchen, endpoint, monkeypatch):
+    url, asked = endpoint(WELL)
+    monkeypatch.setenv("http_proxy", url.removesuffix("/v1"))
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert len(ask(kitchen, "http://no-such-host.invalid/v1")) == 6
+    assert len(asked) == 6
 
 
 def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, monkeypatch):
@@ -197,6 +215,54 @@ def test_an_address_is_looked_at_before_anything_is_asked(kitchen, endpoint, mon
     assert len(ask(kitchen, None)) == 6
 
 
+@pytest.mark.parametrize(
+    ("path", "n_requests", "said"),
+    [
+        ("/v1", 6, None),
+        ("/v1/", 6, None),
+        ("", 7, "the server answers below /v1: {url}/v1 is asked"),
+        ("/", 7, "the server answers below /v1: {url}/v1 is asked"),
+        ("/v1/chat/completions", 6, "the address is read as {url}/v1, without /chat/completions"),
+        ("/chat/completions", 7, "the server answers below /v1: {url}/v1 is asked"),
+    ],
+)
+def test_an_address_is_mended_and_that_is_said(kitchen, path, n_requests, said):
+    """A server that knows one path, as most do."""
+    paths = []
+
+    class Handler(_Quiet):
+        def do_POST(self):  # noqa: N802
+            paths.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            there = self.path == "/v1/chat/completions"
+            page = response(b"<h1>Web UI", kind="text/html")
+            self.wfile.write(response(completion()) if there else page)
+
+    lines_said = []
+    with answering(Handler) as url:
+        log = ask(kitchen, f"{url}{path}", report=lines_said.append)
+    assert log["answer"].tolist() == ["Four egg whites."] * 6
+    assert len(paths) == n_requests
+    mended = [line for line in lines_said if "address" in line or "below" in line]
+    if said is None:
+        assert mended == []
+    else:
+        assert mended[-1] == said.format(url=url)
+
+
+def test_what_a_mended_address_answers_is_said(kitchen):
+    """The key is wrong at the right path, and nothing is at the one that was named."""
+
+    class Handler(_Quiet):
+        def do_POST(self):  # noqa: N802
+            self.rfile.read(int(self.headers["Content-Length"]))
+            status = "401 No" if self.path.startswith("/v1/") else "404 No"
+            self.wfile.write(response({"error": {"message": "bad key"}}, status=status))
+
+    with answering(Handler) as url, pytest.raises(BatchFailed, match="answers 401: bad key"):
+        ask(kitchen, url, retries=0)
+
+
 def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
     def without_times(path):
         rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
@@ -204,9 +270,9 @@ def test_requests_at_a_time_leave_the_same_log_in_the_same_order(kitchen):
 
     logs, seconds = [], []
     with chatting("Four egg whites.", delay=0.5) as (url, asked):
-        for parallel in (6, 1):
+        for workers in (6, 1):
             began = time.monotonic()
-            ask(kitchen, url, parallel=parallel)
+            ask(kitchen, url, workers=workers)
             seconds.append(time.monotonic() - began)
             logs.append(without_times(kitchen / "answers.jsonl"))
             (kitchen / "answers.jsonl").unlink()
@@ -255,12 +321,51 @@ def test_answers_that_were_cut_off_are_counted(kitchen, endpoint):
         ("Whites?</think>Four egg whites.", "Four egg whites.", "Whites?"),
         ("<think>Whites, or", "", "Whites, or"),
         ("Four egg whites.", "Four egg whites.", None),
+        ("Four <think>or five?</think>egg whites.", "Four egg whites.", "or five?"),
+        ("<think>Four?</think>Four. <think>Five?</think>", "Four.", "Four?\nFive?"),
     ],
 )
 def test_what_a_model_thinks_is_kept_apart_from_its_answer(kitchen, text, answer, thinking):
     with chatting(text) as (url, _):
         assert ask(kitchen, url)["answer"][0] == answer
     assert json.loads(lines(kitchen)[0]).get("thinking") == thinking
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_that_the_server_gives_apart_is_kept_apart(kitchen, field):
+    choice = completion()["choices"][0]
+    choice["message"][field] = "Whites? Four."
+    with replying(lambda prompt: [response(completion(choices=[choice]))]) as (url, _):
+        assert ask(kitchen, url)["answer"][0] == "Four egg whites."
+    assert json.loads(lines(kitchen)[0])["thinking"] == "Whites? Four."
+
+
+def test_the_reason_of_each_kind_is_said_once_with_its_count(kitchen):
+    (kitchen / "questions.txt").write_text("\n".join(f"Question {number}?" for number in range(30)))
+
+    def reply(prompt):
+        number = int(re.search(r"Question (\d+)", prompt)[1])
+        if number % 3 == 0:
+            yield response(completion())
+        elif number % 3 == 1:
+            message = f"{4000 + number} tokens are more than 4096"
+            yield response({"error": {"message": message}}, status="400 Long")
+        else:
+            yield response(b"x")
+
+    said = []
+    with replying(reply) as (url, _), pytest.raises(BatchFailed) as error:
+        ask(kitchen, url, corpus=None, report=said.append)
+    assert str(error.value) == (
+        "20 of 30 answers are missing: 10 × endpoint:m: the server answers 400: 4001 tokens are "
+        "more than 4096; 10 × endpoint:m: no chat completion: Invalid JSON: expected value at "
+        "line 1 column 1; it begins x; the same command asks again"
+    )
+    assert [line[:27] for line in said[:-1]] == [
+        "no answer to 'Question 1?':",
+        "no answer to 'Question 2?':",
+    ]
+    assert said[-1] == "10 of 30 answers"
 
 
 def test_questions_come_with_what_a_log_may_hold(tmp_path):
@@ -313,6 +418,29 @@ def test_the_command(kitchen, endpoint, casebook, monkeypatch):
     (counts,) = json.loads(casebook(*words, "c.jsonl", "--json")[1])["systems"]
     assert (counts["answers"], counts["empty"]) == (3, 1)
     assert "--mode has no effect without --corpus" in casebook(*words, "b.jsonl", "--mode=bm25")[2]
+
+
+def test_the_command_sums_up_time_tokens_and_cost_and_says_of_how_many_answers(
+    kitchen, casebook, monkeypatch
+):
+    monkeypatch.chdir(kitchen)
+    counted = {"prompt_tokens": 1000, "completion_tokens": 500}
+
+    def reply(prompt):
+        yield response(completion(usage=None if ONE in prompt else counted))
+
+    words = ["answer", "questions.txt", "--model", "m", "--out", "a.jsonl"]
+    words += ["--price-in", "1", "--price-out", "4", "--parallel", "3"]  # its earlier name
+    with replying(reply) as (url, _):
+        code, out, err = casebook(*words, "--url", url)
+        (total,) = json.loads(casebook(*words, "--url", url, "--json")[1])["systems"]
+    assert code == 0, err
+    assert "tokens: of 2 of 3 answers; the others do not say" in out
+    assert "cost: of 2 of 3 answers; the others do not say" in out
+    assert (total["answers"], total["with tokens"], total["with cost"]) == (3, 2, 2)
+    assert (total["prompt tokens"], total["answer tokens"]) == (2000, 1000)
+    assert total["cost"] == pytest.approx(2 * (1000 * 1 + 500 * 4) / 1e6)
+    assert total["total seconds"] == pytest.approx(read_log("a.jsonl")["seconds"].sum())
 
 
 # --- replies that are no answers
@@ -438,8 +566,9 @@ def test_a_log_whose_writer_was_killed_between_two_tries_is_read(kitchen):
 
 
 def test_many_reasons_do_not_make_an_endless_line(kitchen):
-    (kitchen / "questions.txt").write_text("\n".join(f"Question {number}?" for number in range(30)))
-    server = replying(lambda prompt: [response(prompt[-30:].encode())])
+    letters = "abcdefghijklmnopqrstuvwxyzäöüß"
+    (kitchen / "questions.txt").write_text("\n".join(letters), encoding="utf-8")
+    server = replying(lambda prompt: [response((prompt[-10:-8] * 9).encode())])
     with (
         server as (url, _),
         pytest.raises(BatchFailed, match="; and 25 other reasons; the same command asks again"),
@@ -514,6 +643,6 @@ def test_what_was_being_asked_when_the_rest_was_given_up_is_kept(kitchen):
         replying(reply) as (url, asked),
         pytest.raises(BatchFailed, match="11 of 12 answers are missing"),
     ):
-        ask(kitchen, url, corpus=None, parallel=4, retries=0)
+        ask(kitchen, url, corpus=None, workers=4, retries=0)
     assert len(asked) < 12
     assert [json.loads(line)["id"] for line in lines(kitchen)] == ["Question 3?"]

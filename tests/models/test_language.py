@@ -178,7 +178,13 @@ def test_tokens_are_counts_or_the_reply_is_no_answer(usage):
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None, "other": math.nan}])
 def test_a_server_need_not_count_tokens(usage):
     with replying(lambda prompt: [response(completion(usage=usage))]) as (url, _):
-        assert Endpoint("m", url).reply("Is it?") == ("Four egg whites.", None, None, False)
+        assert Endpoint("m", url).reply("Is it?") == (
+            "Four egg whites.",
+            None,
+            None,
+            False,
+            "",
+        )
 
 
 def test_a_reply_has_a_largest_size():

@@ -1,4 +1,4 @@
-"""Answers of a language model to a list of questions, with retrieval and without, as a log."""
+"""Answers of a language model, or of one's own application, to a list of questions, as a log."""
 
 import hashlib
 import json
@@ -8,13 +8,25 @@ import re
 import time
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from casebook.assistant.application import (
+    check_columns,
+    field_names,
+    load_application,
+    reply_columns,
+)
 from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
 from casebook.errors import BatchFailed, InputError
 from casebook.files import locked, refuse_overwriting, write_text
-from casebook.models.language import MAX_BYTES, Endpoint, NoAnswer
+from casebook.models.language import (
+    MAX_BYTES,
+    Endpoint,
+    NoAnswer,
+    address_of_model,
+    check_reachable,
+)
 from casebook.progress import track
 from casebook.readers import read_lines, read_records, suffix_of
 
@@ -34,9 +46,18 @@ _PLACEHOLDER = re.compile(r"\{(passages|question)\}")
 MOST_FAILURES = 3  # in a row, after which the rest is not asked
 # Causes that say nothing of the question, so that the log has no row of it.
 NO_SERVER = ("unreachable", "refused")
-_MOST_CAUSES = 5  # that the error names
+_MOST_CAUSES = 5  # that are printed as they come, and that the error names
+_THOUGHT = re.compile(r"<think>(.*?)</think>", re.DOTALL)
+_SHORTEST_QUOTED = 8  # characters: a shorter question may stand in any reason
+_VARYING = re.compile(r"\S*\d\S*")  # words of a reason that differ from question to question
 _HIGHEST_PRICE = 1e12  # of a million tokens, in any currency
 QUESTION_FIELDS = ("reference", "relevant", "group")  # that go into the log
+_SUMMARY = {  # columns of which a summary has the sum, and its title there
+    "seconds": "total seconds",
+    "prompt_tokens": "prompt tokens",
+    "completion_tokens": "answer tokens",
+    "cost": "cost",
+}
 
 
 def read_question_list(path):
@@ -94,7 +115,7 @@ def answer_questions(
     temperature=0.0,
     seed=0,
     prompt=None,
-    parallel=1,
+    workers=1,
     prices=None,
     report=print,
 ):
@@ -104,7 +125,7 @@ def answer_questions(
     answer is a row with the reason as ``no_answer``; a second call asks such questions again, after
     those that were never asked. ``timeout`` limits each reply as a whole, and ``max_bytes`` its
     size. ``prompt`` is a file that replaces the prompt with retrieval, or without a corpus that
-    without: it holds ``{question}``, and ``{passages}`` where there is a corpus. ``parallel`` is
+    without: it holds ``{question}``, and ``{passages}`` where there is a corpus. ``workers`` is
     the number of requests at a time. ``prices`` are those of a million tokens of prompt and of
     answer; the key comes from ``OPENAI_API_KEY`` and is written nowhere. What has no answer is a
     `BatchFailed` at the end.
@@ -113,62 +134,117 @@ def answer_questions(
     question_list = read_question_list(questions)
     refuse_overwriting(out, questions)
     _check_settings(prices, temperature)
-    if out.is_symlink():  # one file has one lock, and is replaced where it is
-        out = Path(os.path.realpath(out))
+    out = _replaced_file(out)
     _refuse_corpus_file(out, corpus)
-    endpoint = Endpoint(model.removeprefix("endpoint:"), url, timeout, retries, max_bytes)
-    documents = None
-    texts = False
-    kinds = ["no retrieval"]
-    if corpus is not None:
-        documents = documents_of(corpus)
-        texts = documents["text"].tolist()
-        kinds = ["retrieval", "no retrieval"]
+    url = address_of_model(url)
+    endpoint = Endpoint(
+        model.removeprefix("endpoint:"), url, timeout, retries, max_bytes, report=report
+    )
+    documents = None if corpus is None else documents_of(corpus)
+    kinds = ["no retrieval"] if corpus is None else ["retrieval", "no retrieval"]
     prompts = dict(PROMPTS)
     if prompt:
         prompts[kinds[0]] = read_prompt(prompt, kinds[0])
-    settings = _hash([model, k, mode, max_tokens, temperature, seed, prompts, texts])
-    sampling = {"max_tokens": max_tokens, "temperature": temperature, "seed": seed}
-    pairs = [(question, kind) for question in question_list for kind in kinds]
-    lock = out.with_name(f".{out.name}.lock")
-    with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
-        try:
-            rows = _rows(out, settings)
-            left = _unanswered(pairs, model, rows)
-            n_answered = sum(row.get("no_answer") is None for row in rows.values())
-            if n_answered:
-                report(f"{out}: {n_answered} answers are there, {len(left)} are left")
-            hits = _retrieve(left, documents, k, mode)
-            asker = _Asker(endpoint, model, prompts, hits, settings, sampling, prices)
-            causes = _ask(left, asker, out, parallel, report)
-            missing = _unanswered(pairs, model, _rows(out, settings))
-        finally:
-            lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
-    if causes:
-        raise BatchFailed(
-            f"{len(missing)} of {len(pairs)} answers are missing: {_listed(causes)}; "
-            "the same command asks again"
-        )
+    texts = False if corpus is None else documents["text"].tolist()
+    asker = _ModelAsker(
+        endpoint,
+        systems={f"{model}, {kind}": kind for kind in kinds},
+        prompts=prompts,
+        settings=_hash([model, k, mode, max_tokens, temperature, seed, prompts, texts]),
+        sampling={"max_tokens": max_tokens, "temperature": temperature, "seed": seed},
+        check=partial(check_reachable, url),
+        retrieve=partial(_retrieve, documents=documents, k=k, mode=mode),
+    )
+    _complete_log(out, question_list, asker, workers, prices, report)
     log = read_log(out)
     _report_cut_off(out, len(log), max_tokens, report)
     return log
 
 
-def _system(model, kind):
-    """Name of a system in the log: a model, with retrieval or without."""
-    return f"{model}, {kind}"
+def ask_application(
+    questions,
+    out,
+    app,
+    *,
+    system=None,
+    request=None,
+    columns=None,
+    timeout=60.0,
+    retries=4,
+    max_bytes=MAX_BYTES,
+    workers=1,
+    prices=None,
+    report=print,
+):
+    """Ask an application of one's own every question; gives the log, as `answer_questions` does.
+
+    ``app`` is an address or ``module:object``, see `casebook.assistant.application` for what it is
+    given and what it replies. ``request`` is the JSON that an address gets, with ``{question}`` and
+    ``{id}``; ``columns`` says where in a reply a column of the log stands, such as
+    ``{"answer": "output.text"}``. ``system`` is its name in the log.
+    """
+    out = Path(out)
+    question_list = read_question_list(questions)
+    refuse_overwriting(out, questions)
+    _check_settings(prices)
+    check_columns(columns)
+    out = _replaced_file(out)
+    application = load_application(
+        app, request, timeout=timeout, retries=retries, max_bytes=max_bytes
+    )
+    asker = _ApplicationAsker(application, system or application.system, columns, max_bytes)
+    _complete_log(out, question_list, asker, workers, prices, report)
+    log = read_log(out)
+    if asker.fields and log["contexts"].isna().all() and log["context_ids"].isna().all():
+        report(
+            "no reply has contexts, so it cannot be measured whether answers are grounded; "
+            f"a reply has {asker.fields}: --columns contexts=FIELD names them"
+        )
+    return log
 
 
-def _unanswered(pairs, model, rows):
+def _replaced_file(out):
+    """Give the file itself for a link: one file has one lock, and is replaced where it is."""
+    return Path(os.path.realpath(out)) if out.is_symlink() else out
+
+
+def _complete_log(out, question_list, asker, workers, prices, report):
+    """Ask what a log lacks; `BatchFailed` if something is missing at the end."""
+    pairs = [(question, system) for question in question_list for system in asker.systems]
+    lock = out.with_name(f".{out.name}.lock")
+    with locked(lock, lambda owner: f"{out}: is being written by {owner}: wait for it"):
+        try:
+            rows = _rows(out, asker.settings)
+            left = _unanswered(pairs, rows)
+            n_answered = sum(row.get("no_answer") is None for row in rows.values())
+            if n_answered:
+                report(f"{out}: {n_answered} answers are there, {len(left)} are left")
+            if left:
+                asker.prepare(left)
+            failures = _Failures(report)
+            n_asked = _ask(left, partial(_row, asker, prices), failures, out, workers, report)
+            missing = _unanswered(pairs, _rows(out, asker.settings))
+        finally:
+            lock.unlink(missing_ok=True)  # while it is held: who waits for it makes a new one
+    if failures.kinds:
+        not_asked = len(left) - n_asked
+        rest = f"; {not_asked} were not asked" if not_asked else ""
+        raise BatchFailed(
+            f"{len(missing)} of {len(pairs)} answers are missing: {failures}{rest}; "
+            "the same command asks again"
+        )
+
+
+def _unanswered(pairs, rows):
     """Give the questions without an answer; those that failed come last: no call ends there."""
     never_asked = []
     failed = []
-    for question, kind in pairs:
-        row = rows.get((question["id"], _system(model, kind)))
+    for question, system in pairs:
+        row = rows.get((question["id"], system))
         if row is None:
-            never_asked.append((question, kind))
+            never_asked.append((question, system))
         elif row.get("no_answer") is not None:
-            failed.append((question, kind))
+            failed.append((question, system))
     return never_asked + failed
 
 
@@ -184,18 +260,61 @@ def _report_cut_off(out, n_answers, max_tokens, report):
         )
 
 
+def summarise_log(out):
+    """Give time, tokens and cost of each system of a log that was made here, with their n.
+
+    Seconds, tokens and cost are totals over the answers that have them; how many these
+    are stands in ``with tokens`` and ``with cost``.
+    """
+    import pandas as pd
+
+    records, _ = read_records(out)
+    rows = pd.DataFrame([row for _, row in records])
+    rows = rows.reindex(columns=[*_SUMMARY, "id", "system", "answer", "no_answer"])
+    rows = rows[rows["no_answer"].isna()].astype(dict.fromkeys(_SUMMARY, float))
+    by_system = rows.assign(empty=rows["answer"] == "").groupby("system", sort=False)
+    table = by_system.agg(answers=("id", "size"), empty=("empty", "sum"))
+    table["median seconds"] = by_system["seconds"].median()
+    for column, title in _SUMMARY.items():
+        table[title] = by_system[column].sum(min_count=1)
+        if column.endswith("tokens"):
+            table[title] = table[title].astype("Int64")
+    table["with tokens"] = by_system["completion_tokens"].count()
+    table["with cost"] = by_system["cost"].count()
+    return table.reset_index()
+
+
 def _hash(settings):
     return hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:12]
 
 
-def _listed(causes):
-    if len(causes) > _MOST_CAUSES:
-        others = f"and {len(causes) - _MOST_CAUSES} other reasons"
-        causes = [*causes[:_MOST_CAUSES], others]
-    return "; ".join(causes)
+class _Failures:
+    """Counts failures by kind, and says the reason of each kind once."""
+
+    def __init__(self, report):
+        self.kinds = {}  # reason without its numbers: the first reason, and how often
+        self._report = report
+
+    def add(self, question, failure):
+        """Count a failure."""
+        text = str(failure)
+        if len(question["question"]) >= _SHORTEST_QUOTED:
+            text = text.replace(question["question"], "#")
+        kind = _VARYING.sub("#", text)
+        reason, count = self.kinds.get(kind, (str(failure), 0))
+        self.kinds[kind] = (reason, count + 1)
+        if count == 0 and len(self.kinds) <= _MOST_CAUSES:
+            self._report(f"no answer to {question['id'][:60]!r}: {failure}")
+
+    def __str__(self):
+        counted = list(self.kinds.values())
+        reasons = [reason if n == 1 else f"{n} × {reason}" for reason, n in counted[:_MOST_CAUSES]]
+        if len(counted) > _MOST_CAUSES:
+            reasons.append(f"and {len(counted) - _MOST_CAUSES} other reasons")
+        return "; ".join(reasons)
 
 
-def _check_settings(prices, temperature):
+def _check_settings(prices, temperature=0.0):
     if not all(0 <= price <= _HIGHEST_PRICE for price in prices or ()):
         raise InputError(f"prices {prices}: give numbers from 0 to {_HIGHEST_PRICE:g}")
     if not math.isfinite(temperature):
@@ -228,9 +347,8 @@ def read_prompt(path, kind):
     return text
 
 
-def _retrieve(left, documents, k, mode):
-    """Retrieve documents for each question that is asked with retrieval."""
-    texts = {question["id"]: question["question"] for question, kind in left if kind == "retrieval"}
+def _retrieve(texts, documents, k, mode):
+    """Retrieve documents for the texts of questions, by id."""
     if not texts:
         return {}
     from casebook.retrieval.pipeline import HybridRetriever
@@ -257,7 +375,8 @@ def _rows(out, settings):
             raise InputError.at(
                 out,
                 number,
-                "was made with another model, corpus, prompt or setting: name another file",
+                "was made with another model, corpus, prompt, application or setting: name "
+                "another file",
             )
     rows = {(row["id"], row["system"]): row for _, row in lines}  # in the order of the first
     if broken or len(rows) < len(lines) or not content.endswith(b"\n"):
@@ -274,96 +393,149 @@ def _line(row):
         ) from error
 
 
-@dataclass(frozen=True)
-class _Asker:
-    """Asks a model one question at a time and makes the row of the log."""
+class _ModelAsker:
+    """Asks a model, with passages of a corpus and without."""
 
-    endpoint: Endpoint
-    model: str
-    prompts: dict  # kind of answer: prompt
-    hits: dict  # id of the question: documents found
-    settings: str  # hash of all settings
-    sampling: dict
-    prices: tuple | None
+    def __init__(self, endpoint, systems, prompts, settings, sampling, check, retrieve):
+        self.systems = systems  # name in the log: kind of answer
+        self.settings = settings  # hash of all settings
+        self._endpoint = endpoint
+        self._prompts = prompts  # kind of answer: prompt
+        self._sampling = sampling
+        self._check = check
+        self._retrieve = retrieve
+        self._hits = {}  # id of a question: documents retrieved for it
 
-    def ask(self, question, kind):
-        """Give the row of the log, and the failure if the model gave no answer."""
-        row = question | {"answer": None, "system": _system(self.model, kind)}
-        hits = []
-        if kind == "retrieval":
-            hits = self.hits.get(question["id"], [])
-            row["contexts"] = [hit.text for hit in hits]
-            row["context_ids"] = [hit.doc_id for hit in hits]
-        row["settings"] = self.settings
-        prompt = self._prompt(question, kind, hits)
-        began = time.monotonic()
-        try:
-            reply = self.endpoint.reply(prompt, **self.sampling)
-        except NoAnswer as failure:
-            return row | {"no_answer": str(failure)}, failure
-        row["seconds"] = round(time.monotonic() - began, 3)
-        row["answer"], thinking = without_thinking(reply.text)
-        if thinking:
-            row["thinking"] = thinking
-        return row | self._usage(reply), None
+    def prepare(self, left):
+        """Refuse an address where nobody listens, and retrieve for what is asked."""
+        self._check()
+        texts = {}
+        for question, system in left:
+            if self.systems[system] == "retrieval":
+                texts[question["id"]] = question["question"]
+        self._hits = self._retrieve(texts)
 
-    def _prompt(self, question, kind, hits):
-        """Fill in a prompt; what passages hold is not filled in again."""
-        passages = [f"[{number}] {hit.text}" for number, hit in enumerate(hits, 1)]
-        texts = {"passages": "\n\n".join(passages), "question": question["question"]}
-        return _PLACEHOLDER.sub(lambda match: texts[match[1]], self.prompts[kind])
+    def contexts(self, question, system):
+        """Give the columns of a log that say what the model is given."""
+        if self.systems[system] != "retrieval":
+            return {}
+        hits = self._hits.get(question["id"], [])
+        return {
+            "contexts": [hit.text for hit in hits],
+            "context_ids": [hit.doc_id for hit in hits],
+        }
 
-    def _usage(self, reply):
-        """Give what the log says of the tokens of a reply."""
-        usage = {
+    def ask(self, question, system):
+        """Give the columns of a log that the reply has."""
+        reply = self._endpoint.reply(self._prompt(question, system), **self._sampling)
+        return {
+            "answer": reply.text,
+            "thinking": reply.thinking,
             "cut_off": reply.cut_off,
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
         }
-        tokens = (reply.prompt_tokens, reply.completion_tokens)
-        if self.prices and None not in tokens:
-            costs = (price * count for price, count in zip(self.prices, tokens, strict=True))
-            usage["cost"] = math.fsum(costs) / 1e6
-        return usage
+
+    def _prompt(self, question, system):
+        """Fill in a prompt; what passages hold is not filled in again."""
+        hits = self._hits.get(question["id"], [])
+        passages = [f"[{number}] {hit.text}" for number, hit in enumerate(hits, 1)]
+        texts = {"passages": "\n\n".join(passages), "question": question["question"]}
+        prompt = self._prompts[self.systems[system]]
+        return _PLACEHOLDER.sub(lambda match: texts[match[1]], prompt)
+
+
+class _ApplicationAsker:
+    """Asks an application, which says itself what it was given."""
+
+    def __init__(self, application, system, columns, max_bytes):
+        self.systems = [system]
+        self.settings = _hash(["app", system, application.request, columns or {}])
+        self.fields = None  # names in a reply
+        self._application = application
+        self._columns = columns
+        self._max_bytes = max_bytes
+
+    def prepare(self, _):
+        """Refuse an address where nobody listens."""
+        self._application.check()
+
+    def contexts(self, *_):
+        """Nothing is known before the reply."""
+        return {}
+
+    def ask(self, question, _):
+        """Give the columns of a log that the reply has."""
+        name = self._application.name
+        reply = self._application.ask(question)
+        columns = reply_columns(self._application, question, reply, self._columns)
+        if len(json.dumps(columns)) > self._max_bytes:
+            message = f"{name}: the reply has more than {self._max_bytes:,} bytes"
+            raise NoAnswer("nonsense", message)
+        if isinstance(reply, dict):
+            self.fields = self._application.line(field_names(reply))
+        return columns
+
+
+def _row(asker, prices, question, system):
+    """Give the row of the log, and the failure if there is no answer."""
+    row = question | {"answer": None, "system": system}
+    row |= asker.contexts(question, system) | {"settings": asker.settings}
+    began = time.monotonic()
+    try:
+        columns = asker.ask(question, system)
+    except NoAnswer as failure:
+        return row | {"no_answer": str(failure)}, failure
+    row["seconds"] = round(time.monotonic() - began, 3)
+    row["answer"], aloud = without_thinking(columns.pop("answer"))
+    thinking = [text for text in (columns.pop("thinking", ""), aloud) if text]
+    if thinking:
+        row["thinking"] = "\n".join(thinking)
+    row |= columns
+    tokens = (row.get("prompt_tokens"), row.get("completion_tokens"))
+    if prices and "cost" not in row and None not in tokens:
+        costs = (price * count for price, count in zip(prices, tokens, strict=True))
+        row["cost"] = math.fsum(costs) / 1e6
+    return row, None
 
 
 def without_thinking(text):
-    """Give an answer, and what a reasoning model thought aloud before it.
+    """Give an answer, and what a reasoning model thought aloud before it or in between.
 
     Of thoughts that broke off nothing is an answer.
     """
-    thinking, end, answer = text.rpartition("</think>")
-    if end:
-        return answer.strip(), thinking.replace("<think>", "", 1).strip()
-    if text.lstrip().startswith("<think>"):
+    if text.lstrip().startswith("<think>") and "</think>" not in text:
         return "", text.replace("<think>", "", 1).strip()
-    return text.strip(), ""
+    if "</think>" in text.partition("<think>")[0]:  # the prompt opened the thought
+        text = f"<think>{text}"
+    thoughts = [thought.strip() for thought in _THOUGHT.findall(text)]
+    return _THOUGHT.sub("", text).strip(), "\n".join(filter(None, thoughts))
 
 
-def _ask(left, asker, out, parallel, report):
-    """Ask what is left, write each row in this order, and give the causes of what has no answer."""
-    causes = []
+def _ask(left, ask, failures, out, workers, report):
+    """Ask what is left, write each row in this order, and give how many were asked."""
     in_a_row = 0
-    answered = 0
+    n_answered = 0
+    n_asked = 0
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(parallel) as pool:
+    with out.open("a", encoding="utf-8") as stream, ThreadPoolExecutor(workers) as pool:
         waiting = deque(left)
         running = deque()
         for question, _ in track(left, "answers"):
-            while waiting and len(running) < parallel:
-                running.append(pool.submit(asker.ask, *waiting.popleft()))
+            while waiting and len(running) < workers:
+                running.append(pool.submit(ask, *waiting.popleft()))
             if not running:
                 break
             row, failure = running.popleft().result()
+            n_asked += 1
             if failure is None or failure.cause not in NO_SERVER:
                 stream.write(_line(row))
                 stream.flush()
             if failure is None:
                 in_a_row = 0
-                answered += 1
+                n_answered += 1
                 continue
-            causes.append(str(failure))
-            report(f"no answer to {question['id'][:60]!r}: {failure}")
+            failures.add(question, failure)
             if failure.cause == "nonsense":  # who talks nonsense is there
                 in_a_row = 0
             else:
@@ -372,7 +544,7 @@ def _ask(left, asker, out, parallel, report):
                 report(f"{MOST_FAILURES} failures in a row: the rest is not asked")
                 waiting.clear()  # what is being asked is waited for
     if left:
-        report(f"{answered} of {len(left)} answers")
+        report(f"{n_answered} of {len(left)} answers")
     if not out.stat().st_size:
         out.unlink()
-    return list(dict.fromkeys(causes))
+    return n_asked

@@ -97,7 +97,8 @@ _READ = frozenset().union(*PATHS.values())
 _NESTED = {path[: dot.start()] for path in _READ for dot in re.finditer(r"\.", path)}
 _MOST_REASONS = 3  # that a note names
 _EXACT = frozenset().union(*LOG_ALIASES.values())
-TEXT_OF = ("text", "page_content", "content", "document.content")  # of a context that is an object
+# Of a context that is an object.
+TEXT_OF = ("text", "page_content", "pageContent", "content", "document.content")
 ID_OF = ("id", "doc_id", "_id", "chunk_id", "document.id")
 
 
@@ -235,6 +236,11 @@ def _checked_row(path, number, record, texts, columns):
             "has a field of another form than the tool writes: compare it with the table of "
             "columns",
         ) from error
+
+
+def read_row(record):
+    """Give one reply under our names, or refuse it: what passes here `read_log` reads."""
+    return _checked_row(Path("reply"), 1, record, None)
 
 
 def _look_like_ids(texts):

@@ -18,6 +18,7 @@ OLD_NAMES = {
     "--embedder": "--encoder",
     "--metric": "--measure",
     "--output": "--out",
+    "--parallel": "--workers",
     "--runid": "--run",
     "--top-k": "--k",
 }

@@ -1,4 +1,4 @@
-"""Language models that answer with JSON of a schema, behind an OpenAI-compatible endpoint.
+"""Servers that are asked over HTTP: language models behind an OpenAI-compatible endpoint.
 
 A model is never asked by default. What it cannot answer is an error with a cause, and never
 a default answer: callers count it apart. A server may send anything: a reply has a limit of time
@@ -9,11 +9,14 @@ import asyncio
 import json
 import math
 import os
+import re
+import socket
 import threading
 from collections import Counter, namedtuple
 from functools import cache
-from typing import Annotated
-from urllib.parse import urlsplit
+from typing import Annotated, Any
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
 
@@ -24,7 +27,11 @@ URL_VARIABLE = "CASEBOOK_LLM_URL"
 OPENAI_URL_VARIABLE = "OPENAI_BASE_URL"  # read where the other is not set, as OpenAI's own tools do
 KEY_VARIABLE = "OPENAI_API_KEY"
 MAX_BYTES = 1_000_000  # of a reply
+LANGUAGE_MODEL = "a language model"
 _ENDPOINT = "endpoint:"
+_COMPLETIONS = "/chat/completions"
+_VERSION = re.compile(r"/v\d+[a-z0-9]*(/|$)")  # in the path of an address: /v1, /v1beta/openai
+_CONNECT = 1.0  # seconds after which an address is left to the first request
 _LONGEST_REASON = 300  # characters of a server's message
 _LONGEST_TEXT = 10_000  # characters of it that are read
 _LONGEST_PROBLEM = 200  # characters on what is wrong with an answer
@@ -47,15 +54,24 @@ class NoAnswer(InputError):
         self.cause = cause
 
 
-# A model's answer, the tokens that it took (None if the server does not say), and whether the
-# limit of tokens cut it off.
-Reply = namedtuple("Reply", "text prompt_tokens completion_tokens cut_off")
+class _Elsewhere(NoAnswer):
+    """What is asked for is not at this address: 404, 405, or a web page."""
+
+    def __init__(self, message):
+        super().__init__("refused", message)
+
+
+# A model's answer, the tokens that it took (None if the server does not say), whether the limit of
+# tokens cut it off, and what the server gives apart as the model's reasoning.
+Reply = namedtuple("Reply", "text prompt_tokens completion_tokens cut_off thinking")
 
 Tokens = Annotated[StrictInt, Field(ge=0, le=2**53)] | None  # beyond it other readers of JSON round
 
 
 class _Message(BaseModel):
     content: StrictStr | None
+    reasoning_content: Any = None  # of DeepSeek, vLLM, SGLang and llama.cpp
+    reasoning: Any = None  # of OpenRouter, Ollama and later vLLM
 
 
 class _Choice(BaseModel):
@@ -82,55 +98,75 @@ def load_language_model(name, url=None):
     raise InputError(f"no language model {name!r}: give '{_ENDPOINT}MODEL'")
 
 
-def check_address(url):
+def check_address(url, of=LANGUAGE_MODEL):
     """Refuse an address that no server can have; what stands before an @ may be a password."""
     if not str(url).startswith(("http://", "https://")):
         address = str(url).rpartition("@")[2]
-        raise InputError(
-            f"address {address!r} of a language model: begin it with http:// or https://"
-        )
+        raise InputError(f"address {address!r} of {of}: begin it with http:// or https://")
     try:
         parts = urlsplit(url)
         complete = parts.hostname and parts.port != 0  # the port is looked at only here
     except ValueError:  # whose text may repeat a part of the password
         complete = False
     if not complete or not url.isprintable() or " " in url:
-        raise _wrong_address(url)
+        raise _wrong_address(url, of)
 
 
-def _wrong_address(url):
+def _wrong_address(url, of):
     address = without_secrets(url, url)
-    return InputError(f"address {address!r} of a language model: write it as http://HOST:PORT/v1")
+    form = "http://HOST:PORT/v1" if of == LANGUAGE_MODEL else "http://HOST:PORT/PATH"
+    return InputError(f"address {address!r} of {of}: write it as {form}")
 
 
-class Endpoint:
-    """A model behind an OpenAI-compatible address; ``outcomes`` counts the questions by outcome.
+def check_reachable(url, of=LANGUAGE_MODEL):
+    """Refuse an address where nobody listens, within a second.
+
+    What takes longer, and what a proxy reaches, is left to the first request.
+    """
+    parts = urlsplit(url)
+    proxies = getproxies()
+    if (parts.scheme in proxies or "all" in proxies) and not proxy_bypass(parts.hostname):
+        return
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    where = f"address {without_secrets(url, url)!r} of {of}"
+    connection = _connect(parts.hostname, port)
+    try:
+        asyncio.run_coroutine_threadsafe(connection, event_loop()).result()
+    except TimeoutError:
+        return
+    except (socket.gaierror, UnicodeError) as error:
+        raise InputError(f"{where}: no host of this name: check the address") from error
+    except OSError as error:
+        raise InputError(
+            f"{where}: cannot be reached: start the server, or check the address"
+        ) from error
+
+
+async def _connect(host, port):
+    async with asyncio.timeout(_CONNECT):
+        _, writer = await asyncio.open_connection(host, port)
+        writer.close()
+
+
+class Server:
+    """An address that is asked over HTTP.
 
     ``timeout`` limits a reply as a whole, from the connection to its last byte, and
     ``max_bytes`` its size. A busy server and a broken connection are asked again ``retries``
     times, each with a time of its own.
     """
 
-    def __init__(self, model, url=None, timeout=30.0, retries=0, max_bytes=MAX_BYTES):
-        url = url or os.environ.get(URL_VARIABLE) or os.environ.get(OPENAI_URL_VARIABLE)
-        if not url:
-            raise InputError(
-                f"no address of a language model: set {URL_VARIABLE}, or name one (--url)"
-            )
-        check_address(url)
-        if not model.strip() or not model.isprintable():
-            raise InputError(
-                f"model {model!r}: give the name of a model at {without_secrets(url, url)}"
-            )
+    expected = "answer"
+    of = LANGUAGE_MODEL
+
+    def __init__(self, name, url, key_variable, timeout, retries, max_bytes):
         if not 0 < timeout < math.inf:
             raise InputError(f"timeout {timeout}: give seconds, above 0")
-        self._key = _key()
+        self.name = name
+        self._key = _key(key_variable)
         self._openai = _openai_package()
-        self.name = f"{_ENDPOINT}{model}"
-        self.outcomes = Counter()
-        self._model = model
         self._url = url
-        self._loop = _loop()
+        self._http = _limited_client(self._openai, name, timeout, max_bytes)
         try:
             self._client = self._openai.AsyncOpenAI(
                 base_url=url,
@@ -139,27 +175,16 @@ class Endpoint:
                 max_retries=retries,
                 # A short reply may unpack to a gigabyte.
                 default_headers={"Accept-Encoding": "identity"},
-                http_client=_limited_client(self._openai, self.name, timeout, max_bytes),
+                http_client=self._http,
             )
         # httpx refuses addresses in words of its own, which may repeat a password.
         except Exception as error:
-            raise _wrong_address(url) from error
+            raise _wrong_address(url, self.of) from error
 
-    def complete(self, prompt):
-        """Answer a prompt with text; `NoAnswer` if that cannot be had."""
-        return self.reply(prompt).text
-
-    def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
-        """Answer a prompt with a `Reply`; a busy server is asked again ``retries`` times."""
-        request = self._client.chat.completions.with_raw_response.create(
-            model=self._model,
-            messages=[{"role": "user", "content": prompt}],
-            temperature=temperature,
-            seed=seed,
-            max_tokens=max_tokens,
-        )
+    def _received(self, request):
+        """Wait for what a request gives; `NoAnswer` if that cannot be had."""
         try:
-            body = asyncio.run_coroutine_threadsafe(request, self._loop).result().content
+            return asyncio.run_coroutine_threadsafe(request, event_loop()).result()
         except self._openai.APIConnectionError as error:
             if type(error.__cause__).__name__ in _BROKEN_OFF:
                 raise NoAnswer(
@@ -168,17 +193,97 @@ class Endpoint:
             raise NoAnswer("unreachable", f"{self.name}: cannot be reached") from error
         except self._openai.APIStatusError as error:
             why = f"{self.name}: the server answers {error.status_code}{self._reason(error)}"
+            if error.status_code in (404, 405):
+                raise _Elsewhere(f"{why}{self._hint()}") from error
             raise NoAnswer("refused", why) from error
         except (self._openai.OpenAIError, TypeError, ValueError) as error:
-            raise NoAnswer("nonsense", f"{self.name}: no chat completion{self._hint()}") from error
-        return self._read(body)
+            raise NoAnswer("nonsense", f"{self.name}: no {self.expected}{self._hint()}") from error
 
-    def _read(self, body):
-        """The reply that a body holds."""
-        if body.lstrip().startswith(b"<"):  # the address is that of something else
-            raise NoAnswer(
-                "refused", f"{self.name}: no chat completion, but a web page{self._hint()}"
+    def _refuse_page(self, body):
+        """Refuse a web page: the address is that of something else."""
+        if body.lstrip()[:1] in (b"<", "<"):
+            raise _Elsewhere(f"{self.name}: no {self.expected}, but a web page{self._hint()}")
+
+    def _reason(self, error):
+        """What a server says of its refusal, in one line and without the key."""
+        if target := error.response.headers.get("location"):
+            return f": moved to {self.line(target)}: name that address, if you trust it"
+        message = error.body
+        if isinstance(message, dict):
+            message = message.get("message") or message.get("detail") or message.get("error")
+        if message and not isinstance(message, str):
+            message = error.response.text
+        line = self.line(message or "")
+        return f": {line}" if line else ""
+
+    def line(self, text, limit=_LONGEST_REASON):
+        """Text of a server as one printable line, without the key and secrets of the address."""
+        line = printable_line(text)
+        if self._key:
+            line = line.replace(self._key, "***")
+        return without_secrets(line, self._url)[:limit]
+
+    def _hint(self):
+        """What may be wrong with an address at which nothing is found."""
+        return ""
+
+
+class Endpoint(Server):
+    """A model behind an OpenAI-compatible address; ``outcomes`` counts the questions by outcome.
+
+    An address that lacks ``/v1``, or names a path below it, is mended where ``report`` can say so.
+    """
+
+    expected = "chat completion"
+
+    def __init__(self, model, url=None, timeout=30.0, retries=0, max_bytes=MAX_BYTES, report=None):
+        url = address_of_model(url)
+        if not model.strip() or not model.isprintable():
+            raise InputError(
+                f"model {model!r}: give the name of a model at {without_secrets(url, url)}"
             )
+        if report and urlsplit(url).path.rstrip("/").endswith(_COMPLETIONS):
+            url = _with_path(url, _base_path(url))
+            report(f"the address is read as {without_secrets(url, url)}, without {_COMPLETIONS}")
+        super().__init__(f"{_ENDPOINT}{model}", url, KEY_VARIABLE, timeout, retries, max_bytes)
+        self.outcomes = Counter()
+        self._model = model
+        self._report = report
+
+    def complete(self, prompt):
+        """Answer a prompt with text; `NoAnswer` if that cannot be had."""
+        return self.reply(prompt).text
+
+    def reply(self, prompt, max_tokens=512, temperature=0, seed=0):
+        """Answer a prompt with a `Reply`; a busy server is asked again ``retries`` times."""
+        request = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": temperature,
+            "seed": seed,
+            "max_tokens": max_tokens,
+        }
+        try:
+            return self._completion(self._client, request)
+        except _Elsewhere as failure:
+            below = _below_v1(self._url)
+            if below == self._url or not self._report:
+                raise
+            client = self._client.with_options(base_url=below)
+            try:
+                reply = self._completion(client, request)
+            except _Elsewhere:
+                raise failure from None
+        if self._url != below:  # one of several requests at a time says it
+            self._url = below
+            self._client = client
+            self._report(f"the server answers below /v1: {without_secrets(below, below)} is asked")
+        return reply
+
+    def _completion(self, client, request):
+        """Ask for a chat completion and read it."""
+        body = self._received(client.chat.completions.with_raw_response.create(**request)).content
+        self._refuse_page(body)
         try:
             completion = _Completion.model_validate_json(body)
         except ValidationError as error:
@@ -186,11 +291,13 @@ class Endpoint:
             raise NoAnswer("nonsense", f"{self.name}: no chat completion: {problem}") from error
         choice = completion.choices[0]
         usage = completion.usage or _Usage()
+        reasoning = choice.message.reasoning_content or choice.message.reasoning
         return Reply(
             text=choice.message.content or "",
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             cut_off=choice.finish_reason == "length",
+            thinking=reasoning.strip() if isinstance(reasoning, str) else "",
         )
 
     def _first_problem(self, error, body):
@@ -199,39 +306,19 @@ class Endpoint:
         text = problem["msg"]
         if field := ".".join(map(str, problem["loc"])):
             text = f"{field}: {text}"
-        beginning = self._line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
+        beginning = self.line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
         if beginning and len(problem["loc"]) < 2:
             text += f"; it begins {beginning}"
         return text
 
-    def _reason(self, error):
-        """What a server says of its refusal, in one line and without the key."""
-        if target := error.response.headers.get("location"):
-            return f": moved to {self._line(target)}: name that address, if you trust it"
-        message = error.body
-        if isinstance(message, dict):
-            message = message.get("message") or message.get("detail") or message.get("error")
-        if message and not isinstance(message, str):
-            message = error.response.text
-        reason = ""
-        if line := self._line(message or ""):
-            reason = f": {line}"
-        if error.status_code in (404, 405):
-            reason += self._hint()
-        return reason
-
-    def _line(self, text, limit=_LONGEST_REASON):
-        """Text of a server as one printable line, without the key and secrets of the address."""
-        characters = [sign if sign.isprintable() else " " for sign in text[:_LONGEST_TEXT]]
-        line = " ".join("".join(characters).split())
-        if self._key:
-            line = line.replace(self._key, "***")
-        return without_secrets(line, self._url)[:limit]
-
     def _hint(self):
         """Where an OpenAI-compatible server usually answers, if the address names another place."""
-        path = without_secrets(self._url, self._url).rstrip("/")
-        return "" if path.endswith("/v1") else f"; most servers answer below /v1: try {path}/v1"
+        below = _below_v1(self._url)
+        if urlsplit(self._url).path.rstrip("/").endswith(_COMPLETIONS):
+            return f"; leave {_COMPLETIONS} out of the address"
+        if below == self._url:
+            return ""
+        return f"; most servers answer below /v1: try {without_secrets(below, below)}"
 
     def complete_json(self, prompt, schema):
         """Answer a prompt with one JSON object of a schema; a wrong answer is refused once."""
@@ -246,7 +333,7 @@ class Endpoint:
                 refusal = f"Your last answer was refused: {problem[:_LONGEST_PROBLEM]}\n"
                 answer, problem = _checked(self.complete(f"{question}\n{refusal}"), schema)
             if problem:
-                raise NoAnswer("nonsense", f"{self.name}: {self._line(problem, _LONGEST_PROBLEM)}")
+                raise NoAnswer("nonsense", f"{self.name}: {self.line(problem, _LONGEST_PROBLEM)}")
         except NoAnswer as error:
             self.outcomes[error.cause] += 1
             raise
@@ -254,13 +341,40 @@ class Endpoint:
         return answer
 
 
-def _key():
+def address_of_model(url=None):
+    """Give an address, or that of the environment, and refuse one that no server can have."""
+    url = url or os.environ.get(URL_VARIABLE) or os.environ.get(OPENAI_URL_VARIABLE)
+    if not url:
+        raise InputError(f"no address of a language model: set {URL_VARIABLE}, or name one (--url)")
+    check_address(url)
+    return url
+
+
+def _base_path(url):
+    return urlsplit(url).path.rstrip("/").removesuffix(_COMPLETIONS)
+
+
+def _with_path(url, path):
+    return urlunsplit(urlsplit(url)._replace(path=path))
+
+
+def _below_v1(url):
+    """The address of a model below /v1, or the same one where its path names a version."""
+    path = _base_path(url)
+    return url if _VERSION.search(path) else _with_path(url, f"{path}/v1")
+
+
+def printable_line(text):
+    """Text of others as one printable line."""
+    characters = [sign if sign.isprintable() else " " for sign in text[:_LONGEST_TEXT]]
+    return " ".join("".join(characters).split())
+
+
+def _key(variable):
     """The key of the environment, or None; one that no server can have given is refused."""
-    key = os.environ.get(KEY_VARIABLE)
+    key = os.environ.get(variable)
     if key and not (key.isascii() and key.isprintable()):
-        raise InputError(
-            f"{KEY_VARIABLE}: holds a line end or a letter that no key has: set it again"
-        )
+        raise InputError(f"{variable}: holds a line end or a letter that no key has: set it again")
     return key
 
 
@@ -319,7 +433,7 @@ async def _body(response, name, max_bytes):
 
 
 @cache
-def _loop():
+def event_loop():
     """Event loop in a thread of its own: it can limit a request as a whole, also in a notebook."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="language models", daemon=True).start()
