@@ -390,13 +390,14 @@ def _refuse_idle(context, where, *options):
 
 def _column_names(options):
     """Read --map: expected column to the column of the files."""
+    from casebook.raters.annotations import ROLES
     from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
     from casebook.raters.read import SIDE_COLUMN
 
     columns = pairs(options, "=", "--map EXPECTED=YOURS")
     paired_columns = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
     for expected, column in columns.items():
-        if expected not in {*paired_columns, *LIKERT.names}:
+        if expected not in {*paired_columns, *LIKERT.names, *ROLES}:
             raise InputError(
                 f"--map {expected}={column}: {expected!r} is none of {', '.join(paired_columns)}"
             )

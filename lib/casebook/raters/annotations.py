@@ -223,10 +223,9 @@ def annotation_files(path):
 
 
 def _read_file(path, columns):
-    records = _records(path)
+    records = records_of(path)
     names = dict.fromkeys(name for _, record in records for name in record)
-    reader = _reader(records, names)
-    if reader:
+    if reader := export_reader(records, names):
         if refused := [name for name in columns if name != "item"]:
             raise InputError(f"{path}: columns: {refused[0]} has no effect on an export")
         try:
@@ -238,7 +237,7 @@ def _read_file(path, columns):
     return _read_long(path, records, roles) if roles else None
 
 
-def _records(path):
+def records_of(path):
     """Read rows, objects or lines with their numbers; cells of tables are text."""
     kind = suffix_of(path)
     if kind == ".parquet":
@@ -273,7 +272,7 @@ def _parquet_records(path):
     return list(enumerate(rows, 1))
 
 
-def _reader(records, names):
+def export_reader(records, names):
     """Find the reader of a tool's export by the names that its records have."""
     if "instance_id_to_label_to_value" in names:
         return _read_potato_states
@@ -284,7 +283,7 @@ def _reader(records, names):
     if "data" in names and ("annotations" in names or "completions" in names):
         return _read_label_studio
     if {"annotator", "annotation_id"} <= names.keys():
-        return _read_label_studio_rows
+        return read_label_studio_rows
     if any(_holds_responses(record) for _, record in records):
         return _read_argilla
     return None
@@ -300,19 +299,13 @@ def plain(name):
 
 def roles_of(path, names, columns, *, may_be_wide):
     """Find the columns of rater, item, rating and criterion; None if a row may hold an item."""
-    roles = {}
     for role, name in columns.items():
         if name not in names:
             raise InputError(
                 f"{path}: no column {name!r}, which is to be read as {role!r}; "
                 f"it has {_listed(names)}"
             )
-        roles[role] = name
-    for role, words in ROLES.items():
-        by_word = {plain(name): name for name in names if name not in roles.values()}
-        matches = [by_word[plain(word)] for word in words if plain(word) in by_word]
-        if role not in roles and matches:
-            roles[role] = matches[0]
+    roles = matching_roles(names, columns)
     missing = [role for role in NEEDED if role not in roles]
     if not missing:
         return roles
@@ -323,6 +316,17 @@ def roles_of(path, names, columns, *, may_be_wide):
             f"none names the {missing[0]} among {_listed(names)}{_suggestion(near, missing[0])}"
         )
     return None
+
+
+def matching_roles(names, columns):
+    """Find the column of each role: the one that ``columns`` names, else by the words of it."""
+    roles = dict(columns)
+    for role, words in ROLES.items():
+        by_word = {plain(name): name for name in names if name not in roles.values()}
+        matches = [by_word[plain(word)] for word in words if plain(word) in by_word]
+        if role not in roles and matches:
+            roles[role] = matches[0]
+    return roles
 
 
 def _near_names(names, roles):
@@ -669,7 +673,7 @@ def _label_studio_answer(values):
     return "", OTHER_KIND
 
 
-def _read_label_studio_rows(path, records, item_field):
+def read_label_studio_rows(path, records, item_field):
     """Read JSON-MIN or CSV of Label Studio, where a row holds the data and one annotation."""
     item_field = item_field or "id"
     rows = []
@@ -691,7 +695,7 @@ def _read_label_studio_rows(path, records, item_field):
         data = {name: value for name, value in record.items() if name not in tags}
         fields.setdefault(item, data)
         for tag in tags:
-            rating, reason = _row_answer(record.get(tag))
+            rating, reason = row_answer(record.get(tag))
             judgements.append(Judgement(path, row, item, rater, tag, rating, reason))
     data_columns = [name for name in fields[rows[0][1]] if name not in _ROW_FIELDS]
     note = "columns in which the annotators of a task never differ, read as its data: "
@@ -712,7 +716,7 @@ def _tags_of(rows, item_field):
     return [name for name in names if name in differing]
 
 
-def _row_answer(value):
+def row_answer(value):
     """Give the rating in a cell: a choice as it is, others as JSON of their values."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:

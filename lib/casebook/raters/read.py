@@ -15,7 +15,9 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.raters.annotations import OBJECTS, ROLES
 from casebook.raters.design import seal, text_hash
+from casebook.raters.exports import holds_several_raters, tables_by_rater
 from casebook.raters.forms import (
     ABOUT_SHEET,
     FORM_SIDES,
@@ -34,8 +36,8 @@ from casebook.raters.forms import (
     SHEET,
     FormLayout,
 )
-from casebook.readers import read_json
-from casebook.sheets import KINDS, Formula, read_book, value_of
+from casebook.readers import read_json, suffix_of
+from casebook.sheets import BOOKS, KINDS, Book, Formula, Sheet, read_book, value_of
 
 # Effects of a defect on the judgement.
 NOTE = "note"
@@ -97,23 +99,51 @@ class ReturnedForm:
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
+    Files that hold the judgements of several raters are read as a form of each: exports of potato,
+    argilla and Label Studio, a row per rating, tables with a column that names raters.
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
-    base name, with its folder where several have one name.
+    base name, or as the file names it, with its folder where several have one name.
     """
     files = form_files(paths)
     # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
             raise InputError(f"{path}: is given twice")
-    n_files_of_name = Counter(path.stem for path in files)
+    forms = [form for path in files for form in read_form_file(path, columns or {})]
+    n_forms_of_name = Counter(form.rater for form in forms)
+    return [_with_folder(form) if n_forms_of_name[form.rater] > 1 else form for form in forms]
+
+
+def _with_folder(form):
+    """Name a form's rater with the folder of its file."""
+    rater = f"{form.path.resolve().parent.name}/{form.rater}"
+    defect = Defect(str(form.path), "", None, None, "same_name", f"called {rater} here")
+    return replace(form, rater=rater, defects=(*form.defects, defect))
+
+
+def read_form_file(path, columns):
+    """Read the form, or the forms of several raters, that one file holds."""
+    if suffix_of(path) in (*OBJECTS, ".tsv"):
+        return _forms_of_raters(path, columns)
+    book = read_book(path)
+    names = list(book.sheets[0].table) if path.suffix.lower() == ".csv" else []
+    if holds_several_raters(path, names, columns):
+        return _forms_of_raters(path, columns)
+    return [_form_of(book, path.stem, columns)]
+
+
+def _forms_of_raters(path, columns):
+    """Read a file that holds the judgements of several raters as a form of each."""
+    form_columns = {name: column for name, column in columns.items() if name not in ROLES}
     forms = []
-    for path in files:
-        form = read_form(path, columns)
-        if n_files_of_name[path.stem] > 1:
-            rater = f"{path.resolve().parent.name}/{path.stem}"
-            defect = Defect(str(path), "", None, None, "same_name", f"called {rater} here")
-            form = replace(form, rater=rater, defects=(*form.defects, defect))
-        forms.append(form)
+    for rater, table, left_out in tables_by_rater(path, columns):
+        book = Book(path, (Sheet(path.name, 1, table),))
+        form = _form_of(book, rater, form_columns)
+        defects = SheetDefects(path, path.name)
+        for judgement in left_out:
+            column = judgement.criterion or None
+            defects.add(judgement.row, column, judgement.reason, judgement.item, LOST)
+        forms.append(replace(form, defects=(*form.defects, *defects)))
     return forms
 
 
@@ -139,8 +169,12 @@ def _is_form(file):
 
 def read_form(path, columns=None):
     """Read one returned form."""
-    book = read_book(path)
-    sheets = rename_columns(book.path, book.sheets, columns or {})
+    return _form_of(read_book(path), Path(path).stem, columns or {})
+
+
+def _form_of(book, rater, columns):
+    """Read the form that a workbook or a table is."""
+    sheets = rename_columns(book.path, book.sheets, columns)
     sheet = _rating_sheet(book.path, sheets)
     layout = _layout_of(sheet)
     defects = [Defect(str(book.path), "", None, None, kind, text) for kind, text in book.remarks]
@@ -150,7 +184,7 @@ def read_form(path, columns=None):
     about = next((table for table in sheets if table.name == ABOUT_SHEET and table.head), None)
     return ReturnedForm(
         path=book.path,
-        rater=book.path.stem,
+        rater=rater,
         layout=layout,
         sheet=sheet.name,
         rows=rows,
@@ -224,7 +258,7 @@ def _layout_of(sheet):
 def _sheet_defects(path, sheets, rating_sheet):
     """Name what sheets there are besides the one with the ratings, and whether that is hidden."""
     defects = []
-    if rating_sheet.name != SHEET and path.suffix.lower() != ".csv":
+    if rating_sheet.name != SHEET and path.suffix.lower() in BOOKS:
         text = f"{rating_sheet.name} read instead"
         defects.append(Defect(str(path), SHEET, None, None, "missing_sheet", text))
     for sheet in sheets:
