@@ -20,6 +20,7 @@ from casebook.raters.design import seal, text_hash
 from casebook.raters.exports import holds_several_raters, tables_by_rater
 from casebook.raters.forms import (
     ABOUT_SHEET,
+    EVIDENCE,
     FORM_SIDES,
     GUESS,
     KEY,
@@ -28,13 +29,13 @@ from casebook.raters.forms import (
     LIKERT,
     PAIRED,
     PAIRED_SCALES,
-    PAIRED_WITH_GUESS,
     PLAN_SCHEMA,
     PREREGISTRATION,
     RUBRIC_SHEET,
     SEALED,
     SHEET,
     FormLayout,
+    paired_layout,
 )
 from casebook.readers import read_json, suffix_of
 from casebook.sheets import BOOKS, KINDS, Book, Formula, Sheet, read_book, value_of
@@ -252,7 +253,7 @@ def _rating_sheet(path, sheets):
 def _layout_of(sheet):
     if "preferred" not in sheet.table:
         return LIKERT
-    return PAIRED_WITH_GUESS if GUESS.name in sheet.table else PAIRED
+    return paired_layout(guess=GUESS.name in sheet.table, evidence=EVIDENCE.name in sheet.table)
 
 
 def _sheet_defects(path, sheets, rating_sheet):
@@ -384,7 +385,7 @@ class _Sealed(BaseModel, strict=True):
 
 
 class _Pair(_Sealed):
-    texts: dict[Literal[*PAIRED.texts], str]
+    texts: dict[Literal[*PAIRED.texts, EVIDENCE.name], str]
     left: str
     right: str
 
@@ -630,8 +631,13 @@ def _differences_from_key(form, form_rows, key_rows, rows):
         defects.add(None, name, "missing_row", f"{identity}, row {position + 2}", LOST)
     if rows[name].tolist() != key_rows.loc[~is_missing, name].tolist():
         defects.add(None, name, "reordered", "rows are joined by their ids")
+    sent = {column for texts in key_rows["texts"] for column in texts}
+    for column in sorted(sent - {*form_rows}):
+        defects.add(None, column, "missing_column", "was sent out")
     for row in rows.to_dict("records"):
         for column, digest in row["texts"].items():
+            if column not in form_rows:
+                continue
             if text_hash(row[column].replace("\r\n", "\n").replace("\r", "\n")) != digest:
                 defects.add(row["row"], column, "edited_text", "not as sent out")
     return defects
