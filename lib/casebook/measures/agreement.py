@@ -56,6 +56,8 @@ LANDIS_KOCH = {
 }
 """Landis and Koch's words, each from this value on."""
 
+ROUNDING = 1e-12  # standard errors below it are the rounding of 0
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -331,8 +333,8 @@ def benchmark(estimate, se):
     def share_above(bound):
         if bound == -1:
             return 1.0
-        if se == 0:
-            return float(estimate >= bound)
+        if se < ROUNDING:
+            return float(estimate >= bound - ROUNDING)
         top = special.ndtr((estimate - 1) / se)
         bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
