@@ -69,7 +69,9 @@ LIKERT_FORMS = "on Likert forms"
 WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
-ReturnedForms = argument(list[Path], "Forms, or folders of forms.")
+ReturnedForms = argument(
+    list[Path], "Forms, folders of forms, or exports of potato, argilla or Label Studio."
+)
 ColumnNames = option(
     list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B"
 )
@@ -287,6 +289,7 @@ def audit(
     """
     from casebook.raters import analysis, blinding
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
+    from casebook.sheets import KINDS
 
     exclusive(context, "key", "side_column", "last_column")
     column_names = _column_names(columns)
@@ -319,7 +322,13 @@ def audit(
             say("note: to audit the judgements too, give the sealed key with --key")
         elif key:
             system_names += read_key(key)["systems"]
-    paths = [form.path for form in returned]
+    paths = list(dict.fromkeys(form.path for form in returned))
+    for path in paths:
+        if path.suffix.lower() not in KINDS:
+            raise InputError(
+                f"{path}: is an export: audit the forms that were sent out; "
+                "'casebook raters analyse' checks the judgements in it"
+            )
     leaks = blinding.scan_forms(paths, system_names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
     besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]

@@ -210,16 +210,22 @@ def annotation_files(path):
     path = Path(path)
     if not path.is_dir():
         return [path]
-    for pattern in (
-        "annotated_instances.*",
-        "*/user_state.json",
-        "*/annotated_instances.jsonl",
-    ):
-        if files := sorted(path.glob(pattern)):
+    files = potato_files(path)
+    if not files:
+        raise InputError(
+            f"{path}: is a folder without potato's annotated_instances or user_state.json: "
+            "name a file"
+        )
+    return files
+
+
+def potato_files(folder):
+    """List the files with answers in potato's output folder: of all raters, else of each."""
+    patterns = ("annotated_instances.*", "*/user_state.json", "*/annotated_instances.jsonl")
+    for pattern in patterns:
+        if files := sorted(folder.glob(pattern)):
             return files
-    raise InputError(
-        f"{path}: is a folder without potato's annotated_instances or user_state.json: name a file"
-    )
+    return []
 
 
 def _read_file(path, columns):

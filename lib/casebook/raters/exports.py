@@ -8,7 +8,6 @@ from casebook.errors import InputError
 from casebook.raters.annotations import (
     BLANK,
     NEEDED,
-    OBJECTS,
     ROLES,
     distinct_ratings,
     export_reader,
@@ -21,7 +20,7 @@ from casebook.raters.annotations import (
     text_of,
 )
 from casebook.raters.forms import LIKERT
-from casebook.readers import suffix_of
+from casebook.sheets import read_book
 
 ITEM = "prompt_id"  # as forms call the column that names their rows
 
@@ -34,11 +33,12 @@ class RaterTable(NamedTuple):
     left_out: list
 
 
-def holds_several_raters(path, names, columns):
-    """Say whether a file is an export or names its raters in a column, by the names in it."""
-    if suffix_of(path) in OBJECTS or "annotation_id" in names:
-        return True
-    if "instance_id" in names and any(potato_label(name) for name in names):
+def holds_several_raters(path, columns):
+    """Say whether a table is an export or names its raters in a column, by the names in it."""
+    if path.suffix.lower() != ".csv":
+        return "rater" in columns
+    names = list(read_book(path).sheets[0].table)
+    if "annotation_id" in names or ("instance_id" in names and any(map(potato_label, names))):
         return True
     return _rater_column(names, columns) not in (None, *LIKERT.names)
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file
-from casebook.raters.annotations import OBJECTS, ROLES
+from casebook.raters.annotations import OBJECTS, ROLES, potato_files
 from casebook.raters.design import seal, text_hash
 from casebook.raters.exports import holds_several_raters, tables_by_rater
 from casebook.raters.forms import (
@@ -44,7 +44,7 @@ from casebook.sheets import BOOKS, KINDS, Book, Formula, Sheet, read_book, value
 NOTE = "note"
 REPAIRED = "repaired"
 LOST = "lost"
-OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
+FURTHER_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 SIDE_COLUMN = "_rag_side_for_analysis"
 # Systems of the documented layout.
 RAG = "RAG"
@@ -105,12 +105,18 @@ def read_forms(paths, columns=None):
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
     base name, or as the file names it, with its folder where several have one name.
     """
+    columns = columns or {}
     files = form_files(paths)
     # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
             raise InputError(f"{path}: is given twice")
-    forms = [form for path in files for form in read_form_file(path, columns or {})]
+    forms = []
+    for path in files:
+        if suffix_of(path) in (*OBJECTS, ".tsv") or holds_several_raters(path, columns):
+            forms += _forms_of_raters(path, columns)
+        else:
+            forms.append(form_of(read_book(path), path.stem, columns))
     n_forms_of_name = Counter(form.rater for form in forms)
     return [_with_folder(form) if n_forms_of_name[form.rater] > 1 else form for form in forms]
 
@@ -122,24 +128,13 @@ def _with_folder(form):
     return replace(form, rater=rater, defects=(*form.defects, defect))
 
 
-def read_form_file(path, columns):
-    """Read the form, or the forms of several raters, that one file holds."""
-    if suffix_of(path) in (*OBJECTS, ".tsv"):
-        return _forms_of_raters(path, columns)
-    book = read_book(path)
-    names = list(book.sheets[0].table) if path.suffix.lower() == ".csv" else []
-    if holds_several_raters(path, names, columns):
-        return _forms_of_raters(path, columns)
-    return [_form_of(book, path.stem, columns)]
-
-
 def _forms_of_raters(path, columns):
     """Read a file that holds the judgements of several raters as a form of each."""
     form_columns = {name: column for name, column in columns.items() if name not in ROLES}
     forms = []
     for rater, table, left_out in tables_by_rater(path, columns):
         book = Book(path, (Sheet(path.name, 1, table),))
-        form = _form_of(book, rater, form_columns)
+        form = form_of(book, rater, form_columns)
         defects = SheetDefects(path, path.name)
         for judgement in left_out:
             column = judgement.criterion or None
@@ -154,7 +149,8 @@ def form_files(paths):
     files = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += [file for file in sorted(path.iterdir()) if _is_form(file)]
+            forms = [file for file in sorted(path.iterdir()) if _is_form(file)]
+            files += forms or potato_files(path)
         else:
             files.append(path)
     if not files:
@@ -170,12 +166,12 @@ def _is_form(file):
 
 def read_form(path, columns=None):
     """Read one returned form."""
-    return _form_of(read_book(path), Path(path).stem, columns or {})
+    return form_of(read_book(path), Path(path).stem, columns or {})
 
 
-def _form_of(book, rater, columns):
+def form_of(book, rater, columns):
     """Read the form that a workbook or a table is."""
-    sheets = rename_columns(book.path, book.sheets, columns)
+    sheets = rename_columns(book.path, book.sheets, columns) if columns else book.sheets
     sheet = _rating_sheet(book.path, sheets)
     layout = _layout_of(sheet)
     defects = [Defect(str(book.path), "", None, None, kind, text) for kind, text in book.remarks]
@@ -231,7 +227,7 @@ def _columns(sheets):
     """Say which columns there are."""
     texts = []
     for sheet in sheets:
-        if sheet.name not in OWN_SHEETS:
+        if sheet.name not in FURTHER_SHEETS:
             names = ", ".join(name for name in sheet.table if name) or "none"
             texts.append(f"sheet {sheet.name!r} has {names}")
     return "; ".join(texts) or "there is no other sheet"
@@ -263,7 +259,7 @@ def _sheet_defects(path, sheets, rating_sheet):
         text = f"{rating_sheet.name} read instead"
         defects.append(Defect(str(path), SHEET, None, None, "missing_sheet", text))
     for sheet in sheets:
-        if sheet is not rating_sheet and sheet.name not in OWN_SHEETS:
+        if sheet is not rating_sheet and sheet.name not in FURTHER_SHEETS:
             n_rows = len(sheet.table) + bool(sheet.head)
             text = f"hidden, {n_rows} rows" if sheet.hidden else f"{n_rows} rows"
             defects.append(Defect(str(path), sheet.name, None, None, "extra_sheet", text))
@@ -316,16 +312,17 @@ def _add_formulas(defects, sheet):
         for position, cell in enumerate(cells):
             if isinstance(cell, Formula):
                 name = sheet.table.columns[position] or f"number {position + 1}"
-                defects.add(number, name, "formula", cell_text(cell.text))
+                defects.add(number, name, "formula", quoted(cell.text))
 
 
 def _read_column(path, column, cells, defects):
     """Read the cells of one column of a form."""
     values = []
     for number, cell in cells.items():
-        if isinstance(cell, Formula) and column.kind == "note":
-            cell = cell.text if cell.value is None else cell.value
-        cell = value_of(path, defects.sheet, number, column.name, cell)
+        if isinstance(cell, Formula) and cell.value is None and column.kind == "note":
+            cell = cell.text
+        elif isinstance(cell, Formula):
+            cell = value_of(path, defects.sheet, number, column.name, cell)
         if column.choices:
             values.append(_read_choice(column, number, cell, defects))
         else:
@@ -344,14 +341,14 @@ def _read_choice(column, number, cell, defects):
     for choice in column.choices:
         if str(choice).casefold() == spelling:
             if isinstance(cell, str) and cell != str(choice):
-                defects.add(number, column.name, "spelling", cell_text(cell), REPAIRED)
+                defects.add(number, column.name, "spelling", quoted(cell), REPAIRED)
             return choice
-    defects.add(number, column.name, "not_a_choice", cell_text(cell), LOST)
+    defects.add(number, column.name, "not_a_choice", quoted(cell), LOST)
     return None
 
 
-def cell_text(value):
-    """Show a cell's content in a message."""
+def quoted(value):
+    """Quote the content of a cell in a message, shortened."""
     text = repr(value)
     return text if len(text) <= LONGEST_CONTENT else f"{text[: LONGEST_CONTENT - 1]}…"
 
@@ -742,10 +739,10 @@ def _rows_with_key(form, column):
     rows["right"] = stripped.map({"S1": BASE, "S2": RAG})
     is_repeated = rows["item_id"].duplicated()
     for number, item in rows.loc[is_repeated, ["row", "item_id"]].itertuples(index=False):
-        defects.add(number, item_column, "duplicate", cell_text(item), LOST)
+        defects.add(number, item_column, "duplicate", quoted(item), LOST)
     is_unknown = ~stripped.isin(["S1", "S2"]) & ~is_repeated
     for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True):
-        defects.add(number, column, "no_key", cell_text(side), LOST)
+        defects.add(number, column, "no_key", quoted(side), LOST)
     return rows[~is_repeated], defects
 
 
