@@ -346,10 +346,24 @@ def test_columns_are_mapped_and_near_names_are_suggested(tmp_path):
 
 def test_several_criteria_have_to_be_chosen_from(tmp_path):
     path = argilla_2(tmp_path)
-    with pytest.raises(InputError, match="of several criteria: quality, tone: choose a criterion"):
+    with pytest.raises(InputError, match="of several criteria: quality, tone: choose one"):
         read_ratings(path)
     with pytest.raises(InputError, match="no criterion 'x': it has quality, tone"):
         read_ratings(path, criterion="x")
+
+
+def test_numbers_are_asked_of_the_chosen_criterion_only(tmp_path):
+    path = argilla_2(tmp_path)
+    assert read_ratings(path, criterion="quality", numbers=True).notna().to_numpy().sum() == 11
+    with pytest.raises(
+        InputError, match=r"argilla2.jsonl:1: column 'tone': 'warm' is not a number"
+    ):
+        read_ratings(path, criterion="tone", numbers=True)
+    wide = written(tmp_path / "wide.csv", "item,ann,bob\nq1,4,5\n")
+    with pytest.raises(InputError, match="so there is no criterion 'tone'"):
+        read_ratings(wide, criterion="tone")
+    with pytest.raises(InputError, match="columns has no effect where a row holds an item"):
+        read_ratings(wide, id_column="item", columns={"rater": "ann"})
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ Label Studio (JSON, JSON-MIN and CSV of label-studio-sdk 2.1).
 
 import difflib
 import json
+import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -104,35 +105,51 @@ def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=
     >>> read_ratings(path).attrs["notes"]
     ['a row per rating: 3 ratings taken of 3 judgements']
     """
-    tables = read_criteria(path, numbers=numbers, id_column=id_column, columns=columns)
-    if criterion is None and len(tables) > 1:
-        names = ", ".join(tables)
-        raise InputError(f"{path}: holds ratings of several criteria: {names}: choose a criterion")
-    if criterion is None:
-        return next(iter(tables.values()))
-    if criterion not in tables:
-        raise InputError(f"{path}: has no criterion {criterion!r}: it has {', '.join(tables)}")
-    return tables[criterion]
-
-
-def read_criteria(path, *, numbers=None, id_column=None, columns=None):
-    """Read the ratings of each criterion, as `read_ratings` does: a dict of frames."""
-    annotations = None
-    if id_column is None:
-        annotations = read_annotations(path, columns)
-    elif columns:
-        raise InputError(f"{path}: columns has no effect where a row holds an item: leave it out")
+    if id_column is not None and (columns or criterion):
+        name = "columns" if columns else "criterion"
+        raise InputError(f"{path}: {name} has no effect where a row holds an item: leave it out")
+    annotations = None if id_column is not None else read_annotations(path, columns)
+    if annotations is None and criterion:
+        raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
     if annotations is None:
-        ratings = wide_ratings(path, numbers=numbers, id_column=id_column)
-        ratings.attrs["notes"] = []
-        return {"ratings": ratings}
+        return _as_wide(path, numbers, id_column)
+    by_criterion, notes = _by_criterion(path, annotations)
+    names = ", ".join(by_criterion)
+    if criterion is None and len(by_criterion) > 1:
+        raise InputError(
+            f"{path}: holds ratings of several criteria: {names}: choose one (--criterion)"
+        )
+    criterion = criterion or names
+    if criterion not in by_criterion:
+        raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
+    return _items_by_raters(by_criterion[criterion], notes, numbers)
+
+
+def read_criteria(path, columns=None):
+    """Read the ratings of each criterion, numbers or labels: a dict of frames."""
+    annotations = read_annotations(path, columns)
+    if annotations is None:
+        return {"ratings": _as_wide(path, None, None)}
+    by_criterion, notes = _by_criterion(path, annotations)
+    return {
+        criterion: _items_by_raters(ratings, notes, None)
+        for criterion, ratings in by_criterion.items()
+    }
+
+
+def _as_wide(path, numbers, id_column):
+    ratings = wide_ratings(path, numbers=numbers, id_column=id_column)
+    ratings.attrs["notes"] = []
+    return ratings
+
+
+def _by_criterion(path, annotations):
+    """Part the ratings by criterion; also give the notes on all of them."""
     ratings, notes = distinct_ratings(path, annotations)
-    tables = {}
-    for criterion in dict.fromkeys(judgement.criterion for judgement in ratings):
-        part = [judgement for judgement in ratings if judgement.criterion == criterion]
-        tables[criterion] = _items_by_raters(part, numbers)
-        tables[criterion].attrs["notes"] = notes
-    return tables
+    by_criterion = defaultdict(list)
+    for judgement in ratings:
+        by_criterion[judgement.criterion].append(judgement)
+    return by_criterion, notes
 
 
 def distinct_ratings(path, annotations):
@@ -169,7 +186,7 @@ def distinct_ratings(path, annotations):
     return list(ratings.values()), [*notes, *annotations.notes]
 
 
-def _items_by_raters(judgements, numbers):
+def _items_by_raters(judgements, notes, numbers):
     """Arrange the ratings of one criterion as items x raters."""
     frame = pd.DataFrame(judgements)
     ratings = frame.set_index("row")[["rating"]].set_axis([judgements[0].criterion], axis=1)
@@ -178,6 +195,7 @@ def _items_by_raters(judgements, numbers):
     wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
     if wide.to_numpy().dtype.kind != "f":
         wide = wide.astype(object).where(wide.notna(), None)
+    wide.attrs["notes"] = notes
     return wide.rename_axis(index="item", columns=None)
 
 
@@ -193,12 +211,14 @@ def read_annotations(path, columns=None):
         )
     annotations = [_read_file(file, columns) for file in annotation_files(path)]
     first = annotations[0]
-    if first is None or len(annotations) == 1:
+    if len(annotations) == 1:
         return first
     judgements = []
     fields = {}
     notes = {}
     for part in annotations:
+        if part is None:
+            raise InputError(f"{path}: holds a file that is no export of potato: name one file")
         judgements += part.judgements
         fields |= part.fields
         notes |= dict.fromkeys(part.notes)
@@ -384,6 +404,8 @@ def text_of(value):
         return str(value).lower()
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and math.isnan(value):  # how parquet may say that there is none
+        return ""
     return cell_text(value)
 
 
