@@ -1,6 +1,7 @@
 """Ratings with a row per rating, and exports of potato, argilla and Label Studio."""
 
 import json
+import random
 
 import krippendorff
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
 from casebook.raters.annotations import read_criteria, read_ratings
+from casebook.raters.read import read_forms
 
 # Four items, three raters: the same ratings in every layout below.
 RATINGS = {
@@ -405,3 +407,47 @@ def test_parquet_is_read_like_lines(tmp_path):
     expected = read_ratings(path, criterion="quality")
     found = read_ratings(tmp_path / "a.parquet", criterion="quality")
     assert np.array_equal(found.to_numpy(), expected.to_numpy(), equal_nan=True)
+
+
+JUNK = [None, 3, "x", [], {}, [1], {"a": 1}, True, 1e308, "", [[1, 2]], [None]]
+
+
+def altered(content, chance):
+    """Exchange or remove one value anywhere in a copy of nested lists and objects."""
+    content = json.loads(json.dumps(content))
+    places = [(content, key) for key in range(len(content))]
+    for inside, key in places:  # grows while it is walked
+        value = inside[key]
+        if isinstance(value, dict | list):
+            keys = value if isinstance(value, dict) else range(len(value))
+            places += [(value, name) for name in keys]
+    inside, key = chance.choice(places)
+    if isinstance(inside, dict) and chance.random() < 0.3:
+        del inside[key]
+    else:
+        inside[key] = chance.choice(JUNK)
+    return content
+
+
+@pytest.mark.parametrize(
+    "export",
+    [argilla_1, argilla_2, argilla_2_json, label_studio, label_studio_min, potato_2_folder],
+)
+def test_an_altered_export_is_read_or_refused_in_one_line(tmp_path, export):
+    path = export(tmp_path)
+    if path.is_dir():
+        path = path / "ann" / "user_state.json"
+    text = path.read_text()
+    content = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else None
+    content = content or json.loads(text)
+    content = content if isinstance(content, list) else [content]
+    chance = random.Random(export.__name__)
+    mutant = tmp_path / f"mutant{path.suffix}"
+    for _ in range(60):
+        records = altered(content, chance)
+        mutant.write_text(lines(records) if path.suffix == ".jsonl" else json.dumps(records))
+        for read in (read_criteria, read_forms):
+            try:
+                read(mutant)
+            except InputError as error:
+                assert "\n" not in str(error)

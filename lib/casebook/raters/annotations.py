@@ -435,7 +435,7 @@ def _read_potato_states(path, records, item_field):
             if isinstance(stored, list):
                 labels = defaultdict(dict)
                 for label, value in stored:
-                    labels[label["schema"]][label["name"]] = value
+                    labels[text_of(label["schema"])][text_of(label["name"])] = value
             judgements += _potato_judgements(path, row, item, rater, labels)
     return Annotations("potato", judgements, {})
 
@@ -675,7 +675,7 @@ def _annotation_judgements(path, row, item, rater, annotation):
     values = defaultdict(list)
     for result in annotation.get("result") or []:
         if isinstance(result, dict) and "from_name" in result:  # others are relations
-            values[result["from_name"]].append(result.get("value"))
+            values[text_of(result["from_name"])].append(result.get("value"))
     if not values:
         return [Judgement(path, row, item, rater, "", reason=BLANK)]
     judgements = []

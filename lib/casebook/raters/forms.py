@@ -662,7 +662,7 @@ def read_answers(files, fields=None, *, common=False):
 
 
 def _value(record, field):
-    """Find a field of a record, where dots lead into objects; an empty object if it is not there."""
+    """Find a field of a record, where dots lead into objects; if absent an empty object."""
     value = record
     for part in [field] if field in record else field.split("."):
         value = value.get(part, {}) if isinstance(value, dict) else {}
