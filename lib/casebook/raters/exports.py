@@ -5,19 +5,21 @@ from typing import NamedTuple
 import pandas as pd
 
 from casebook.errors import InputError
-from casebook.raters.annotations import (
+from casebook.raters.annotation_tools import (
     BLANK,
+    export_reader,
+    potato_label,
+    read_label_studio_rows,
+    row_answer,
+    text_of,
+)
+from casebook.raters.annotations import (
     NEEDED,
     ROLES,
     distinct_ratings,
-    export_reader,
     matching_roles,
-    potato_label,
     read_annotations,
-    read_label_studio_rows,
     records_of,
-    row_answer,
-    text_of,
 )
 from casebook.raters.forms import LIKERT
 from casebook.sheets import read_book

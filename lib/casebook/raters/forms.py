@@ -239,13 +239,13 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         per_item=plan.per_item,
         pairs_per_item=plan.pairs_per_item,
     )
-    drawn = answers.set_index(answers["item_id"].rename("item")).loc[items]
+    items_drawn = answers.set_index(answers["item_id"].rename("item")).loc[items]
     columns = ["prompt", *systems]
     cuts = []
-    if "evidence" in drawn:
-        drawn["evidence"], cuts = evidence_texts(drawn["evidence"], secret)
+    if "evidence" in items_drawn:
+        items_drawn["evidence"], cuts = evidence_texts(items_drawn["evidence"], secret)
         columns.append("evidence")
-    texts, changes = _cleaned(drawn[columns])
+    texts, changes = _cleaned(items_drawn[columns])
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
