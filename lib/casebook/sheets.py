@@ -238,50 +238,25 @@ _ID_NAMES = {
     "#",
 }
 
-# Columns of a table with a row per rating.
-_LONG = {
-    "rater": ("rater", "rater_id", "annotator", "annotator_id", "coder", "judge", "worker"),
-    "item": ("item", "item_id", "unit", "question", "id"),
-    "rating": ("rating", "label", "score", "vote", "value", "code"),
-}
 
-
-def read_ratings(path, *, numbers=None, id_column=None):
-    r"""Read ratings, items x raters, from a CSV or workbook; blank cells are missing.
-
-    Parameters
-    ----------
-    path : path-like
-        CSV (comma, semicolon or tab; UTF-8), ``.xlsx`` or ``.xlsm``; the first row names
-        the raters. A file of three columns, rater, item and rating, has a row per rating.
-    numbers : bool, optional
-        Whether ratings must be numbers (True) or may be labels (False); by default most
-        of the cells tell.
-    id_column : str, optional
-        Column that names the items, ``""`` if there is none; by default the first column,
-        if it is not a rater's.
-
-    Returns
-    -------
-    pandas.DataFrame, shape [items, raters]
-        Numbers (float, NaN missing) or labels (object, None missing).
-
-    Raises
-    ------
-    InputError
-        If the table is damaged, names no raters, repeats an item, holds text among
-        numbers, or a column that is not the first looks like names of the items.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
-    >>> _ = path.write_text("item,ann,bob\nq1,4,5\nq2,2,\n")
-    >>> read_ratings(path).to_dict("index")
-    {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
-    """
+def wide_ratings(path, *, numbers=None, id_column=None):
+    """Read a table with a row per item and a column per rater, see `casebook.read_ratings`."""
     path = Path(path)
-    table = _rating_table(path)
+    table = rating_table(path)
+    column = _id_column(path, table, id_column)
+    if column is None:
+        return as_ratings(path, table, numbers).rename_axis("row")
+    ids = table.pop(column)
+    for line in ids.index[(ids == "") | ids.duplicated()]:
+        raise InputError.at(
+            path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already"
+        )
+    return as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
+
+
+def rating_table(path):
+    """Read cells as text, by number of the row, of a CSV or of the first sheet of a workbook."""
+    table = _text_table(path)
     header = list(table)
     if len(header) < 2 or "" in header[1:] or len({*header}) < len(header):
         raise InputError(
@@ -290,44 +265,10 @@ def read_ratings(path, *, numbers=None, id_column=None):
         )
     if not len(table):
         raise InputError(f"{path}: has a header but no items")
-    long = _long_columns(table) if id_column is None else None
-    if long:
-        return _from_long(path, table, long, numbers)
-    column = _id_column(path, table, id_column)
-    if column is None:
-        return _as_ratings(path, table, numbers).rename_axis("row")
-    ids = table.pop(column)
-    for line in ids.index[(ids == "") | ids.duplicated()]:
-        raise InputError.at(
-            path, line, f"{column} {ids[line]!r} is blank, or stands in an earlier row already"
-        )
-    return _as_ratings(path, table, numbers).set_axis(pd.Index(ids.to_list(), name=column))
+    return table
 
 
-def _long_columns(table):
-    """Columns of rater, item and rating of a table with a row per rating; None of another."""
-    roles = {role: name for name in table for role, words in _LONG.items() if name.lower() in words}
-    return roles if len(roles) == table.shape[1] == len(_LONG) else None
-
-
-def _from_long(path, table, columns, numbers):
-    """Ratings of items x raters from a row per rating."""
-    rater, item, rating = (table[columns[role]] for role in _LONG)
-    nameless = (rater == "") | (item == "")
-    for line in table.index[nameless]:
-        raise InputError.at(path, line, "names no rater or no item")
-    for line in table.index[pd.DataFrame({"rater": rater, "item": item}).duplicated()]:
-        raise InputError.at(
-            path, line, f"{rater[line]} rates {item[line]} a second time: keep one row"
-        )
-    values = _as_ratings(path, rating.to_frame(), numbers).iloc[:, 0]
-    wide = values.set_axis(pd.MultiIndex.from_arrays([item, rater])).unstack()  # noqa: PD010
-    wide = wide.reindex(index=item.unique(), columns=rater.unique())
-    return wide.rename_axis(index=columns["item"], columns=None)
-
-
-def _rating_table(path):
-    """Cells as text, by number of the row, of a CSV or of the first sheet of a workbook."""
+def _text_table(path):
     if path.suffix.lower() in (*BOOKS, ".xls"):
         sheet = read_book(path).sheets[0]
         if not sheet.head:
@@ -373,7 +314,7 @@ def _id_column(path, table, wanted):
             raise InputError(
                 f"{path}: column {name!r} looks like names of the items, not ratings: "
                 f"say --id {name!r}, leave it out, or say --no-id if it is a rater; "
-                "a file with a row per rating has three columns: rater, item, rating"
+                "a file with a row per rating has columns of rater, item and rating"
             )
     return column
 
@@ -414,7 +355,7 @@ def names_items(name, values=None, others=(), least=5):
     return repeated and (~numbers.between(rated.min(), rated.max())).sum() > len(numbers) / 2
 
 
-def _as_ratings(path, table, numbers):
+def as_ratings(path, table, numbers):
     """Turn text into numbers or labels."""
     filled = table != ""
     ratings = table.apply(_as_numbers)
@@ -425,12 +366,12 @@ def _as_ratings(path, table, numbers):
         numbers = no_number.to_numpy().sum() <= filled.to_numpy().sum() / 2
     if not numbers:
         return table.where(filled, None)
-    line = no_number.index[no_number.any(axis=1)][0]
-    rater = no_number.columns[no_number.loc[line]][0]
+    position = no_number.any(axis=1).to_numpy().argmax()
+    rater = no_number.columns[no_number.iloc[position]][0]
     raise InputError.at(
         path,
-        line,
-        f"column {rater!r}: {table.loc[line, rater][:40]!r} is not a number; "
+        table.index[position],
+        f"column {rater!r}: {table[rater].iloc[position][:40]!r} is not a number; "
         "leave a missing rating blank, or treat the ratings as nominal",
     )
 

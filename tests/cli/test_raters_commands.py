@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import krippendorff
 import nbformat
 import pandas as pd
 import pytest
@@ -403,6 +404,60 @@ def test_the_chapter_says_whether_anything_was_registered(study, monkeypatch, re
         permutations=19,
     )
     assert chapter["description"]["registered before the votes"] == registered
+
+
+def test_the_chapter_answers_on_ratings_alone(tmp_path, monkeypatch):
+    """Each criterion has its answer, and no stranger's preference stands beside it."""
+    monkeypatch.setattr("casebook.paths.RESULTS", tmp_path / "results")
+    rows = ["who,item,dimension,label"]
+    for item in range(8):
+        rows += [f"{rater},q{item},quality,{1 + item % 5}" for rater in ("ann", "bob", "cy")]
+    tones = {"ann": "abababab", "bob": "ababaabb"}
+    rows += [f"{rater},q{n},tone,{tone}" for rater in tones for n, tone in enumerate(tones[rater])]
+    path = tmp_path / "tickets.csv"
+    path.write_text("\n".join(rows))
+    values = executed_until(
+        "points",
+        "06_rater_agreement.ipynb",
+        run="t",
+        ratings=str(path),
+        columns={"rater": "who"},
+        n_resamples=100,
+        permutations=19,
+    )
+    answers = {answer.question: answer for answer in values["chapter"].headlines}
+    questions = [
+        "Do the 3 raters agree on quality beyond chance?",
+        "Do the 2 raters agree on tone beyond chance?",
+    ]
+    assert list(answers) == questions
+    expected = krippendorff.alpha(
+        [list(tone) for tone in tones.values()], level_of_measurement="nominal"
+    )
+    assert answers[questions[0]].value == pytest.approx(1.0)
+    assert answers[questions[1]].value == pytest.approx(expected)
+    assert {(answer.n, answer.dataset) for answer in answers.values()} == {(8, "tickets")}
+    assert "is an example" in values["banner"].replace("\n", " ")
+
+
+def test_agreement_says_what_it_read_of_an_export(casebook, tmp_path):
+    task = {"id": 1, "data": {"text": "x"}, "predictions": [{"result": []}], "annotations": []}
+    for name, choice in (("ann", "yes"), ("bob", "no")):
+        result = {"from_name": "ok", "type": "choices", "value": {"choices": [choice]}}
+        task["annotations"].append({"completed_by": {"email": name}, "result": [result]})
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([task, task | {"id": 2}]))
+    code, out, _ = casebook.func("agreement", path, "--resamples=0")
+    assert code == 0 and out.startswith(
+        "Label Studio: 4 ratings taken of 6 judgements\n"
+        "left out: 2 prediction of a model\n2 items x 2 raters"
+    )
+    code, out, err = casebook.func("agreement", path, "--resamples=0", "--json")
+    assert code == 0 and json.loads(out) and "left out: 2 prediction of a model" in err
+    code, _, err = casebook.func("agreement", path, "--map=rater=x")
+    assert code == 1 and "columns: rater has no effect on an export" in err
+    code, _, err = casebook.func("agreement", path, "--form=counts", "--criterion=ok")
+    assert code == 1 and "--criterion has no effect on --form counts" in err
 
 
 def test_documented_forms(casebook, tmp_path):

@@ -17,6 +17,7 @@ from casebook.data.folders import load_beir
 from casebook.errors import CasebookError
 from casebook.factcheck.score import read_verdict_labels
 from casebook.paths import CARDS, DATA, NOTEBOOKS, run_dir
+from casebook.raters.annotations import read_ratings
 from casebook.raters.read import read_form
 from casebook.readers import read_records, read_yaml
 from casebook.runs.decide import read_gate
@@ -24,7 +25,7 @@ from casebook.runs.promotions import LOG_FOLDER, read_promotions
 from casebook.runs.record import read_per_query, read_record
 from casebook.runs.repeat import read_matrix
 from casebook.sensitivity.cases import read_cases
-from casebook.sheets import read_book, read_ratings
+from casebook.sheets import read_book
 from casebook.shift.segments import read_segments
 from casebook.trec import read_beir_qrels, read_qrels, read_run
 

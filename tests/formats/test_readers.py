@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures import ranking
+from casebook.raters.annotations import read_ratings
 from casebook.readers import (
     LARGEST,
     parse_json,
@@ -22,7 +23,6 @@ from casebook.readers import (
     read_records,
     read_yaml,
 )
-from casebook.sheets import read_ratings
 from casebook.trec import read_beir_qrels, read_qrels, read_run
 
 BROKEN = ["", "{", "[" * 100_000, "9" * 5000, '{"a": 1}}', b"\xff\xfe"]

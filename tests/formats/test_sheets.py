@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from casebook.errors import InputError
 from casebook.measures.agreement import krippendorff_alpha
+from casebook.raters.annotations import read_ratings
 from casebook.sheets import (
     for_csv,
     from_csv,
     names_items,
-    read_ratings,
     table_for_csv,
     table_from_csv,
 )
@@ -220,10 +220,7 @@ def test_a_row_per_rating_is_read_as_items_by_raters(tmp_path):
     [
         ("rater,item,rating\nann,q1,4\nann,q1,5\n", ":3: ann rates q1 a second time"),
         ("rater,item,rating\nann,,4\n", ":2: names no rater or no item"),
-        (
-            "rater,item,rating,seconds\nann,q1,4,9\nbob,q1,3,8\n",
-            "a row per rating has three columns",
-        ),
+        ("rater,item,rating\nann,q1,4\nann,q2,5\nbob,q1,x\n", ":4: column 'rating': 'x' is not"),
     ],
 )
 def test_defects_of_a_row_per_rating_are_named(tmp_path, text, problem):

@@ -87,6 +87,21 @@ def test_wrong_use_raises(ratings, options, problem):
         agreement.krippendorff_alpha(ratings, **options)
 
 
+@pytest.mark.parametrize(
+    ("coefficient", "option"),
+    [("gwet_ac1", "weights"), ("cohen_kappa", "n_boot"), ("kendall_w", "level")],
+)
+def test_an_option_that_a_coefficient_has_not_is_named(coefficient, option):
+    with pytest.raises(InputError, match=f"{coefficient} has no option {option}"):
+        getattr(agreement, coefficient)([[1, 1], [2, 2], [1, 2]], **{option: 1})
+
+
+def test_complete_agreement_is_almost_perfect_whatever_its_rounding():
+    ratings = [[1 + n % 5] * 3 for n in range(8)]
+    table = agreement.agreement_table(ratings, n_resamples=0).set_index("coefficient")
+    assert table.loc["krippendorff_alpha", "label"] == "almost perfect"
+
+
 def test_measurements_are_not_categories():
     rng = np.random.default_rng(0)
     ratings = rng.normal(size=(750, 1)) + rng.normal(size=(750, 3))

@@ -28,7 +28,8 @@ from casebook.raters.forms import (
     one_sided_words,
     read_answers,
 )
-from casebook.raters.read import read_form, read_forms, read_key, unblind_likert
+from casebook.raters.read import open_forms, read_form, read_forms, read_key, unblind_likert
+from casebook.raters.simulate import fill_forms
 
 DOCUMENTED = [
     *("prompt_id", "prompt_text", "system1_output", "system2_output", "preferred"),
@@ -261,6 +262,89 @@ def explanations():
         ],
         columns=["case_id", "chunk_id", "system", "explanation_text", "source_chunk_text"],
     )
+
+
+def with_evidence(count=6):
+    answers = toy_answers(count)
+    answers["evidence"] = [[f"Clause {n} says so.", "Another text."] for n in range(count)]
+    return answers
+
+
+def test_evidence_is_the_same_for_both_answers_and_tells_no_system(tmp_path):
+    """Whose passages they are would tell the system, above all if one retrieves nothing."""
+    answers = with_evidence()
+    plan = Plan("pilot", {"r1": "lay", "r2": "expert"}, formats=("xlsx", "csv"))
+    make_forms(answers, tmp_path / "study", plan, secret=SECRET)
+    swapped = answers.rename(columns={"grounded": "plain", "plain": "grounded"})
+    make_forms(swapped, tmp_path / "swapped", plan, secret=SECRET)
+    texts = {}
+    for folder in ("study", "swapped"):
+        rows = read_form(tmp_path / folder / "for_raters" / "pilot_r1.csv").rows
+        assert list(rows)[1:5] == ["prompt_id", "prompt_text", "evidence", "system1_output"]
+        texts[folder] = dict(zip(rows["prompt_text"], rows["evidence"], strict=True))
+    assert texts["study"] == texts["swapped"]  # though other systems stand behind the passages
+    first = [text.partition("\n")[0] for text in texts["study"].values()]
+    assert 0 < first.count("Another text.") < 6  # in the order of the secret, not of the systems
+    sheet = load_workbook(tmp_path / "study" / "for_raters" / "pilot_r1.xlsx")["rubric"]
+    assert any("the same for both answers" in str(row[0]) for row in sheet.values)
+
+
+def test_forms_with_evidence_come_back_and_an_edited_or_lost_passage_is_named(tmp_path):
+    make_forms(with_evidence(12), tmp_path / "s", Plan("pilot", {"r1": "lay", "r2": "lay"}))
+    paths = fill_forms(tmp_path / "s", tmp_path / "back")
+    votes = open_forms(read_forms(paths), tmp_path / "s")
+    assert votes.defects == () and len(votes.frame) == 24
+    book = load_workbook(paths[0])
+    book["ratings"]["C3"] = "Clause 3 says no."
+    book.save(paths[0])
+    (defect,) = open_forms(read_forms(paths), tmp_path / "s").defects
+    assert (defect.row, defect.column, defect.kind) == (3, "evidence", "edited_text")
+    book["ratings"].delete_cols(3)
+    book.save(paths[0])
+    (defect,) = open_forms(read_forms(paths), tmp_path / "s").defects
+    assert (defect.row, defect.column, defect.kind) == (None, "evidence", "missing_column")
+
+
+def test_long_evidence_is_cut_visibly_and_counted(tmp_path):
+    answers = with_evidence(8)
+    answers["evidence"] = [["x" * 5_000, "y" * 30], *[[]] * 7]
+    report = make_forms(answers, tmp_path / "s", Plan("pilot", {"r1": "lay"}, formats=("csv",)))
+    assert report["evidence_cut"] == [{"item": "q0", "characters": 1_000}]
+    rows = read_form(tmp_path / "s" / "for_raters" / "pilot_r1.csv").rows.set_index("prompt_text")
+    evidence = rows["evidence"]
+    passages = evidence["May clause 0 be waived?"].split("\n\n* * *\n\n")
+    assert {*passages} == {"x" * 4_000 + " [cut here: 1,000 more characters]", "y" * 30}
+    assert (evidence.drop("May clause 0 be waived?") == "(no passages)").all()
+    answers["evidence"] = [[f"{n}" * 4_000 for n in range(8)]] * 8
+    report = make_forms(answers, tmp_path / "t", Plan("pilot", {"r1": "lay"}, formats=("csv",)))
+    assert {cut["characters"] for cut in report["evidence_cut"]} == {8_000}
+    answers["evidence"] = "a text"
+    with pytest.raises(InputError, match="evidence of item 'q0' is no list of texts"):
+        make_forms(answers, tmp_path / "u", Plan("pilot", {"r1": "lay"}))
+
+
+def test_passages_are_read_with_the_answers_each_once(tmp_path):
+    def write(name, *records):
+        (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
+        return tmp_path / name
+
+    question = {"item_id": "q1", "prompt": "May I?"}
+    with_texts = {**question, "answer": "Yes.", "contexts": ["You may.", {"text": "See s. 2."}]}
+    rag = write("rag.jsonl", with_texts)
+    base = write("base.jsonl", {**question, "answer": "No.", "contexts": "You may. "})
+    answers, _ = read_answers({"rag": rag, "base": base})
+    assert answers["evidence"].tolist() == [["You may.", "See s. 2."]]
+    table = pd.DataFrame([with_texts | {"contexts": json.dumps(["You may."])}])
+    table.to_csv(tmp_path / "rag.csv", index=False)
+    from_csv, _ = read_answers({"rag": tmp_path / "rag.csv", "base": base})
+    assert from_csv["evidence"].tolist() == [["You may."]]
+    plain = write("plain.jsonl", {**question, "answer": "No."})
+    without, _ = read_answers({"one": plain, "two": plain})
+    assert "evidence" not in without
+    with pytest.raises(InputError, match=r"bad.jsonl:1: has passages without text"):
+        read_answers({"rag": write("bad.jsonl", with_texts | {"contexts": [3]}), "base": base})
+    with pytest.raises(InputError, match="a system cannot be called 'prompt'"):
+        read_answers({"prompt": plain, "two": plain})
 
 
 def test_likert_forms_are_blind_and_come_back(tmp_path):

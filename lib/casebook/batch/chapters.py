@@ -417,6 +417,7 @@ class RaterAgreement(ChapterParameters):
     key: Name | None
     side_column: Name | None
     columns: mapping_to(Name, "a mapping {{column: its name}} of text")
+    ratings: Name | None
     log: Annotated[list[Name], Field(min_length=1)] | Name | None
     systems: list_of(Name, "of two systems or more, such as [new, old]", 2) | None
     questions: Name | None

@@ -58,6 +58,8 @@ COMPARISON_OPTIONS = (
     "id_field",
     "prompt_field",
     "answer_field",
+    "contexts_field",
+    "no_evidence",
     "common",
     "seed",
 )
@@ -67,7 +69,9 @@ LIKERT_FORMS = "on Likert forms"
 WORDS_IN_TEXTS = ("word_in_text", "word_of_one_side")
 
 # Of the commands that read forms: how they are unblinded, and how they are analysed
-ReturnedForms = argument(list[Path], "Forms, or folders of forms.")
+ReturnedForms = argument(
+    list[Path], "Forms, folders of forms, or exports of potato, argilla or Label Studio."
+)
 ColumnNames = option(
     list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B"
 )
@@ -101,6 +105,10 @@ def forms(
     id_field: option(str, "Field with the item's id; dots lead into objects.") = "item_id",
     prompt_field: option(str, "Field with the question.") = "prompt",
     answer_field: option(str, "Field with the answer.") = "answer",
+    contexts_field: option(str, "Field with the passages of an answer.") = "contexts",
+    no_evidence: option(
+        bool, "Leave the passages that the systems found out of the forms.", "--no-evidence"
+    ) = False,
     stratify: option(str | None, "Field to stratify the draw by; of a log: group.") = None,
     common: option(bool, "Use only items that all systems answered.", "--common") = False,
     seed: Seed = 0,
@@ -110,10 +118,11 @@ def forms(
 
     Example: casebook raters forms pilot --log answers.jsonl --rater r1:lay --rater r2:expert
     """
-    from casebook.raters.forms import Plan, make_forms
+    from casebook.raters.forms import Fields, Plan, make_forms, read_answers
 
     exclusive(context, "explanations", *COMPARISON_OPTIONS)
-    exclusive(context, "log", "id_field", "prompt_field", "answer_field")
+    exclusive(context, "log", "id_field", "prompt_field", "answer_field", "contexts_field")
+    exclusive(context, "no_evidence", "contexts_field")
     raters = pairs(rater, ":", "LABEL:KIND")
     if not raters:
         raise InputError("name the raters: --rater r1:lay --rater r2:expert")
@@ -125,9 +134,10 @@ def forms(
         if log:
             answers, account = _answers_of_log(log, system, common, stratify)
         else:
-            answers, account = _answers_of_files(
-                system, common, id_field, prompt_field, answer_field, stratify
-            )
+            fields = Fields(id_field, prompt_field, answer_field, stratify, contexts_field)
+            answers, account = read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
+        if no_evidence:
+            answers = answers.drop(columns="evidence", errors="ignore")
         plan = Plan(
             name,
             raters,
@@ -177,13 +187,6 @@ def _answers_of_log(log, system, common, stratify):
     return answers_of_log(read_log(log), system, common=common, stratum=stratify)
 
 
-def _answers_of_files(system, common, id_field, prompt_field, answer_field, stratify):
-    from casebook.raters.forms import Fields, read_answers
-
-    fields = Fields(id_field, prompt_field, answer_field, stratify)
-    return read_answers(pairs(system, "=", "NAME=FILE"), fields, common=common)
-
-
 def _forms_lines(folder, report):
     registered = report["preregistration"]
     design = dict(registered["design"])
@@ -211,10 +214,17 @@ def _warnings(report):
     alike = report.get("identical_answers", [])
     for column in dict.fromkeys(text["column"] for text in recognisable):
         texts = [text for text in recognisable if text["column"] == column]
-        what = "questions name" if column == "prompt" else f"answers of {column} name"
+        names = {"prompt": "questions name", "evidence": "passages of questions name"}
+        what = names.get(column, f"answers of {column} name")
         yield f"{len(texts)} {what} a system ({_some(texts)}): raters may recognise it"
     if words := list(dict.fromkeys(row["word"] for row in report.get("words_of_one_system", []))):
         yield f"words that nearly always stand in one of two answers only: {', '.join(words[:10])}"
+    if cuts := report.get("evidence_cut"):
+        n_characters = sum(cut["characters"] for cut in cuts)
+        yield (
+            f"passages of {len(cuts)} questions are cut, by {n_characters:,} characters in all "
+            f"({_some(cuts)}); each cut says how many"
+        )
     if alike:
         yield f"{len(alike)} pairs of answers are the same ({_some(alike)}), which no vote can tell"
     for name, count in report.get("account", {}).get("no_answer", {}).items():
@@ -279,6 +289,7 @@ def audit(
     """
     from casebook.raters import analysis, blinding
     from casebook.raters.read import SIDE_COLUMN, key_beside, open_forms, read_forms, read_key
+    from casebook.sheets import KINDS
 
     exclusive(context, "key", "side_column", "last_column")
     column_names = _column_names(columns)
@@ -311,7 +322,13 @@ def audit(
             say("note: to audit the judgements too, give the sealed key with --key")
         elif key:
             system_names += read_key(key)["systems"]
-    paths = [form.path for form in returned]
+    paths = list(dict.fromkeys(form.path for form in returned))
+    for path in paths:
+        if path.suffix.lower() not in KINDS:
+            raise InputError(
+                f"{path}: is an export: audit the forms that were sent out; "
+                "'casebook raters analyse' checks the judgements in it"
+            )
     leaks = blinding.scan_forms(paths, system_names, column_names)
     show_tables({"leaks": leaks} | tables, as_json)
     besides_texts = leaks[~leaks["kind"].isin(WORDS_IN_TEXTS)]
@@ -390,13 +407,14 @@ def _refuse_idle(context, where, *options):
 
 def _column_names(options):
     """Read --map: expected column to the column of the files."""
-    from casebook.raters.forms import LIKERT, PAIRED_WITH_GUESS
+    from casebook.raters.annotations import ROLES
+    from casebook.raters.forms import LIKERT, paired_layout
     from casebook.raters.read import SIDE_COLUMN
 
     columns = pairs(options, "=", "--map EXPECTED=YOURS")
-    paired_columns = [*PAIRED_WITH_GUESS.names, SIDE_COLUMN]
+    paired_columns = [*paired_layout(guess=True).names, SIDE_COLUMN]
     for expected, column in columns.items():
-        if expected not in {*paired_columns, *LIKERT.names}:
+        if expected not in {*paired_columns, *LIKERT.names, *ROLES}:
             raise InputError(
                 f"--map {expected}={column}: {expected!r} is none of {', '.join(paired_columns)}"
             )

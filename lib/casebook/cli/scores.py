@@ -14,8 +14,10 @@ from casebook.cli.common import (
     echo,
     exclusive,
     option,
+    pairs,
     print_frame,
     print_json,
+    say,
     show,
 )
 from casebook.errors import InputError
@@ -130,7 +132,11 @@ def compare(
 
 
 def agreement(
-    ratings: argument(Path, "CSV or xlsx: a row per item, a column per rater; blank: missing."),
+    ratings: argument(
+        Path,
+        "CSV or xlsx: a row per item, a column per rater; or a row per rating; or an export of "
+        "potato, argilla or Label Studio.",
+    ),
     form: option(
         str, "ratings; counts (items x categories); table (of two raters, category x category)."
     ) = "ratings",
@@ -141,6 +147,13 @@ def agreement(
     ) = None,
     weights: option(str, "Weights of Gwet's AC2: quadratic, linear, ordinal, ...") = "quadratic",
     scale: option(str | None, "The rating scale in order, as 1,2,3,4,5 or low,mid,high.") = None,
+    criterion: option(str | None, "Which ratings, if there are several criteria.") = None,
+    columns: option(
+        list[str] | None,
+        "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
+        "--map",
+        metavar="A=B",
+    ) = None,
     id_column: option(str | None, "Column that names the items.", "--id") = None,
     no_id: option(bool, "The first column is a rater, not an id.", "--no-id") = False,
     wide: option(bool, "Accept more raters than items.", "--wide") = False,
@@ -166,11 +179,22 @@ def agreement(
     check_choice("form", form, ("ratings", "counts", "table"))
     if no_id:
         id_column = ""
+    notes = []
     if form == "ratings":
-        panel, level, heading = _panel_of_ratings(
-            ratings, level=level, scale=scale, id_column=id_column, wide=wide
+        frame = _read_ratings(
+            ratings,
+            level=level,
+            scale=scale,
+            id_column=id_column,
+            columns=pairs(columns, "=", "--map ROLE=YOURS"),
+            criterion=criterion,
         )
+        notes = frame.attrs["notes"]
+        panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
     else:
+        if columns or criterion:
+            option_name = "--map" if columns else "--criterion"
+            raise InputError(f"{option_name} has no effect on --form {form}: leave it out")
         panel, level, heading = _panel_of_counts(
             ratings, form, level=level, scale=scale, id_column=id_column
         )
@@ -179,14 +203,16 @@ def agreement(
     values = {}
     for name, result in results.items():
         values[name] = {field: getattr(result, field) for field in fields}
-    lines = [heading, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
+    lines = [*notes, heading, f"level of krippendorff_alpha: {level}", *_agreement_lines(results)]
+    if as_json:
+        for note in notes:
+            say(note)
     show(values, as_json, lines)
 
 
-def _panel_of_ratings(path, *, level, scale, id_column, wide):
-    """Read a file of ratings; gives the panel, the level of measurement and what was read."""
-    from casebook.measures.agreement import as_panel
-    from casebook.sheets import read_ratings
+def _read_ratings(path, *, level, scale, id_column, columns, criterion):
+    """Read a file of ratings as items x raters: numbers where the level wants them."""
+    from casebook.raters.annotations import read_ratings
 
     if level == "nominal" or scale is not None:
         numbers = False
@@ -194,7 +220,15 @@ def _panel_of_ratings(path, *, level, scale, id_column, wide):
         numbers = None  # whatever the file holds
     else:
         numbers = True
-    frame = read_ratings(path, numbers=numbers, id_column=id_column)
+    return read_ratings(
+        path, numbers=numbers, id_column=id_column, columns=columns, criterion=criterion
+    )
+
+
+def _panel_of_ratings(frame, *, level, scale, wide):
+    """Give the panel of ratings, the level of measurement and what was read."""
+    from casebook.measures.agreement import as_panel
+
     is_numeric = frame.to_numpy().dtype.kind == "f"
     if level is None:
         level = "ordinal" if is_numeric or scale else "nominal"
@@ -210,9 +244,9 @@ def _panel_of_ratings(path, *, level, scale, id_column, wide):
 def _panel_of_counts(path, form, *, level, scale, id_column):
     """Read a file of counts or a table of two raters; gives the same as `_panel_of_ratings`."""
     from casebook.measures.agreement import from_counts, from_table
-    from casebook.sheets import read_ratings
+    from casebook.sheets import wide_ratings
 
-    frame = read_ratings(path, numbers=True, id_column=id_column)
+    frame = wide_ratings(path, numbers=True, id_column=id_column)
     if level is None:
         level = "ordinal" if scale else "nominal"
     categories = list(frame.columns) if level == "nominal" else None

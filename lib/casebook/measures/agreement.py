@@ -56,6 +56,8 @@ LANDIS_KOCH = {
 }
 """Landis and Koch's words, each from this value on."""
 
+ROUNDING = 1e-12  # standard errors below it are the rounding of 0
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -144,7 +146,8 @@ def krippendorff_alpha(
     return measure_coefficient(
         "krippendorff_alpha",
         ratings,
-        {"level": level, "weights": weights},
+        level=level,
+        weights=weights,
         n_resamples=n_resamples,
         seed=seed,
         confidence=confidence,
@@ -158,58 +161,58 @@ def krippendorff_alpha(
 
 def percent_agreement(ratings, weights="identity", **options):
     """Share of agreeing pairs of ratings of one item, averaged over items."""
-    return measure_coefficient("percent_agreement", ratings, {"weights": weights}, **options)
+    return measure_coefficient("percent_agreement", ratings, weights=weights, **options)
 
 
 def cohen_kappa(ratings, weights="identity", **options):
     """Cohen's kappa of two raters, on the items that both rated."""
-    return measure_coefficient("cohen_kappa", ratings, {"weights": weights}, **options)
+    return measure_coefficient("cohen_kappa", ratings, weights=weights, **options)
 
 
 def scott_pi(ratings, weights="identity", **options):
     """Scott's pi of two raters, on the items that both rated."""
-    return measure_coefficient("scott_pi", ratings, {"weights": weights}, **options)
+    return measure_coefficient("scott_pi", ratings, weights=weights, **options)
 
 
 def fleiss_kappa(ratings, weights="identity", **options):
     """Fleiss' kappa: chance is the pooled distribution of categories."""
-    return measure_coefficient("fleiss_kappa", ratings, {"weights": weights}, **options)
+    return measure_coefficient("fleiss_kappa", ratings, weights=weights, **options)
 
 
 def conger_kappa(ratings, weights="identity", **options):
     """Conger's kappa: every rater has a distribution of categories of his own."""
-    return measure_coefficient("conger_kappa", ratings, {"weights": weights}, **options)
+    return measure_coefficient("conger_kappa", ratings, weights=weights, **options)
 
 
 def light_kappa(ratings, weights="identity", **options):
     """Light's kappa: the mean of Cohen's kappa over all pairs of raters."""
-    return measure_coefficient("light_kappa", ratings, {"weights": weights}, **options)
+    return measure_coefficient("light_kappa", ratings, weights=weights, **options)
 
 
 def brennan_prediger(ratings, weights="identity", **options):
     """Brennan and Prediger's coefficient: chance is even over the scale."""
-    return measure_coefficient("brennan_prediger", ratings, {"weights": weights}, **options)
+    return measure_coefficient("brennan_prediger", ratings, weights=weights, **options)
 
 
 def gwet_ac1(ratings, **options):
     """Gwet's AC1, which skewed categories do not pull down."""
-    return measure_coefficient("gwet_ac1", ratings, {}, **options)
+    return measure_coefficient("gwet_ac1", ratings, **options)
 
 
 def gwet_ac2(ratings, weights="quadratic", **options):
     """Gwet's AC2: AC1 with partial credit."""
-    return measure_coefficient("gwet_ac2", ratings, {"weights": weights}, **options)
+    return measure_coefficient("gwet_ac2", ratings, weights=weights, **options)
 
 
 def intraclass_correlation(ratings, form="2,1", **options):
     """Intraclass correlation in one of the six forms of Shrout and Fleiss (1979)."""
     check_choice("form", form, ICC_FORMS)
-    return measure_coefficient(f"icc_{form.replace(',', '_')}", ratings, {}, **options)
+    return measure_coefficient(f"icc_{form.replace(',', '_')}", ratings, **options)
 
 
 def kendall_w(ratings, **options):
     """Kendall's W: how far the raters rank the items alike, corrected for ties."""
-    return measure_coefficient("kendall_w", ratings, {}, **options)
+    return measure_coefficient("kendall_w", ratings, **options)
 
 
 def agreement_results(
@@ -330,8 +333,8 @@ def benchmark(estimate, se):
     def share_above(bound):
         if bound == -1:
             return 1.0
-        if se == 0:
-            return float(estimate >= bound)
+        if se < ROUNDING:
+            return float(estimate >= bound - ROUNDING)
         top = special.ndtr((estimate - 1) / se)
         bottom = special.ndtr((estimate + 1) / se)
         return float((special.ndtr((estimate - bound) / se) - top) / (bottom - top))
@@ -466,15 +469,18 @@ def coefficient_build(name, settings):
 def measure_coefficient(
     name,
     ratings,
-    settings,
     *,
     n_resamples=1000,
     seed=0,
     confidence=0.95,
     categories=None,
     wide=False,
+    **settings,
 ):
-    """Measure one coefficient on a table of ratings; options as of `krippendorff_alpha`."""
+    """Measure one coefficient on a table of ratings; options as of `krippendorff_alpha`.
+
+    What else is named are settings of the coefficient, such as its weights; others are refused.
+    """
     panel = as_panel(ratings, categories, wide)
     builds = {name: coefficient_build(name, settings)}
     return _measure(builds, panel, n_resamples, seed, confidence)[name]

@@ -10,9 +10,15 @@ from scipy import stats
 from casebook.assistant.answer import read_question_list
 from casebook.assistant.log import read_log
 from casebook.errors import InputError, renamed
-from casebook.measures.agreement import agreement_results, agreement_table, leave_one_rater_out
+from casebook.measures.agreement import (
+    agreement_results,
+    agreement_table,
+    as_panel,
+    leave_one_rater_out,
+)
 from casebook.models.language import Endpoint
 from casebook.raters import preference, ratings
+from casebook.raters.annotations import read_criteria
 from casebook.raters.blinding import content_audit, guesses
 from casebook.raters.documented import votes_of
 from casebook.raters.forms import PAIRED_SCALES, Plan, answers_of_log, check_plan, systems_of
@@ -135,7 +141,6 @@ def check_rater_agreement(values):
     needs = {
         "key": "forms",
         "side_column": "forms",
-        "columns": "forms",
         "corpus": "questions",
         "model": "questions",
         "url": "questions",
@@ -145,6 +150,16 @@ def check_rater_agreement(values):
             raise InputError(
                 f"{name} has no effect without {needed}: give {needed} too, or leave it out"
             )
+    if values.get("columns") and not (values.get("forms") or values.get("ratings")):
+        raise InputError(
+            "columns has no effect without forms or ratings: give one too, or leave it out"
+        )
+    if values.get("ratings"):
+        for name in ("forms", "log", "questions"):
+            if values.get(name):
+                raise InputError(f"ratings has no effect beside {name}: run a chapter for each")
+        for frame in read_criteria(values["ratings"], columns=values.get("columns")).values():
+            as_panel(frame, wide=True, ids_allowed=True)
     if values.get("systems") and not (values.get("log") or values.get("questions")):
         raise InputError("systems has no effect without log: give log too, or leave it out")
     if values.get("forms"):

@@ -12,7 +12,7 @@ from scipy import special
 
 from casebook.models.logistic import logistic_regression
 from casebook.raters.forms import GUESS, SHEET, one_sided_words
-from casebook.raters.read import OWN_SHEETS, read_form
+from casebook.raters.read import FURTHER_SHEETS, read_form
 from casebook.sheets import read_book
 from casebook.stats.intervals import Interval, bounded, wilson
 from casebook.stats.samples import stream
@@ -48,7 +48,7 @@ def _scan_sheet(form, sheet, anywhere):
     size = f"{len(sheet.table) + bool(sheet.head)} rows"
     if sheet.hidden:
         yield f"sheet {sheet.name}", "hidden_sheet", size
-    if sheet.name not in {form.sheet, *OWN_SHEETS}:
+    if sheet.name not in {form.sheet, *FURTHER_SHEETS}:
         yield f"sheet {sheet.name}", "extra_sheet", size
     if sheet.name not in {SHEET, form.path.name}:
         if _SUSPECT.search(sheet.name):

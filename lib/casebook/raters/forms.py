@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +15,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from pydantic import Field, TypeAdapter, ValidationError
 
 from casebook import sheets
+from casebook.assistant.log import TEXT_OF
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import new_folder, replacing, sha256_file, write_json, write_text
@@ -30,7 +31,7 @@ from casebook.raters.design import (
     text_hash,
 )
 from casebook.raters.power import PRIMARY_TEST, simulated_power
-from casebook.readers import read_records, read_yaml
+from casebook.readers import parse_json, read_records, read_yaml
 
 FORMS = "for_raters"
 SEALED = "sealed"
@@ -44,6 +45,7 @@ SHEET = "ratings"
 RUBRIC_SHEET = "rubric"
 ABOUT_SHEET = "about"
 RATING_POINTS = (1, 2, 3, 4, 5)
+BESIDES_ANSWERS = ("item_id", "prompt", "stratum", "evidence")  # columns of answers to compare
 EXPLANATIONS = ("case_id", "chunk_id", "explanation_text", "source_chunk_text")
 STUDIES = 400  # simulated, for the power that is registered
 ROW_HEIGHT = 180
@@ -52,6 +54,11 @@ TELLING = 0.9
 FEWEST_PAIRS = 5
 _WORD = re.compile(r"\w+")
 NO_ANSWER = "(no answer)"  # what raters read where a system said nothing
+NO_EVIDENCE = "(no passages)"  # where none of the systems had any
+# Characters of a passage, and of all passages of a question, that a form shows.
+LONGEST_PASSAGE = 4_000
+LONGEST_EVIDENCE = 24_000
+BETWEEN_PASSAGES = "\n\n* * *\n\n"
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ RUBRIC = read_yaml(Path(__file__).with_name("rubric.yml"))
 PAIRED_SCALES = tuple(RUBRIC["paired"]["scales"])
 
 
-def _layout(name, *more):
+def _layout(name):
     """Read a layout; `ratings` among its columns stands for one column per side and scale."""
     rubric = RUBRIC[name]
     columns = []
@@ -129,13 +136,25 @@ def _layout(name, *more):
         else:
             columns.append(Column(**column))
     task = tuple(line.replace("SCALES", " and ".join(rubric["scales"])) for line in rubric["task"])
-    return FormLayout(name, rubric["key"], (*columns, *more), task, rubric["scales"])
+    return FormLayout(name, rubric["key"], tuple(columns), task, rubric["scales"])
 
 
 GUESS = Column("guess", "choice", 10, ("S1", "S2", "DK"), required=False)
+EVIDENCE = Column("evidence", "text", 60)
 PAIRED = _layout("paired")
-PAIRED_WITH_GUESS = _layout("paired", GUESS)
 LIKERT = _layout("likert")
+
+
+def paired_layout(*, guess=False, evidence=False):
+    """Give the layout of comparisons, with the evidence of both answers and a guess if wanted."""
+    columns = list(PAIRED.columns)
+    task = PAIRED.task
+    if evidence:
+        columns.insert(PAIRED.names.index("prompt_text") + 1, EVIDENCE)
+        task = (*task, RUBRIC["paired"]["evidence"])
+    if guess:
+        columns.append(GUESS)
+    return replace(PAIRED, columns=tuple(columns), task=task)
 
 
 @dataclass(frozen=True)
@@ -163,8 +182,9 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
     Parameters
     ----------
     answers : pandas.DataFrame
-        One row per item: ``item_id``, ``prompt``, ``stratum``, and a column of answers per system,
-        as `read_answers` gives them.
+        One row per item: ``item_id``, ``prompt``, ``stratum``, a column of answers per system, as
+        `read_answers` gives them, and perhaps ``evidence``: the passages that the systems were
+        given, a list of texts. Forms show them without saying whose they were.
     folder : path-like
         New folder. ``for_raters`` goes to the raters, ``sealed`` is kept back.
     plan : Plan
@@ -219,14 +239,19 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         per_item=plan.per_item,
         pairs_per_item=plan.pairs_per_item,
     )
-    texts, changes = _cleaned(
-        answers.set_index(answers["item_id"].rename("item")).loc[items, ["prompt", *systems]]
-    )
+    items_drawn = answers.set_index(answers["item_id"].rename("item")).loc[items]
+    columns = ["prompt", *systems]
+    cuts = []
+    if "evidence" in items_drawn:
+        items_drawn["evidence"], cuts = evidence_texts(items_drawn["evidence"], secret)
+        columns.append("evidence")
+    texts, changes = _cleaned(items_drawn[columns])
     report = {
         "account": account or {},
         "draw": draw.to_dict("records"),
         "balance": balance(design, systems).to_dict("records"),
         "text_changes": changes,
+        "evidence_cut": cuts,
         "texts_with_a_system_name": _texts_with_a_system_name(texts, systems),
         "words_of_one_system": _words_of_one_system(texts, systems),
         "identical_answers": _identical(texts, systems),
@@ -238,7 +263,7 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
         "seed": plan.seed,
         "draw": report["draw"],
     }
-    layout = PAIRED_WITH_GUESS if plan.guess else PAIRED
+    layout = paired_layout(guess=bool(plan.guess), evidence="evidence" in texts)
     forms = _paired_rows(design, texts, secret)
     registered = _write(folder, plan, layout, forms, key, planned(plan, design), report)
     return report | {"preregistration": registered}
@@ -246,7 +271,32 @@ def make_forms(answers, folder, plan, *, secret=None, account=None):
 
 def systems_of(answers):
     """List the systems of a frame of answers."""
-    return [name for name in answers if name not in {"item_id", "prompt", "stratum"}]
+    return [name for name in answers if name not in BESIDES_ANSWERS]
+
+
+def evidence_texts(passages, secret):
+    """Make the text of each item's evidence, in an order that tells no system, and what was cut."""
+    texts = []
+    cuts = []
+    for item, of_item in passages.items():
+        if not isinstance(of_item, list) or not all(isinstance(text, str) for text in of_item):
+            raise InputError(f"evidence of item {item!r} is no list of texts")
+        order = hidden_chance(secret, f"evidence of {item}").permutation(len(of_item))
+        shortened = []
+        room = LONGEST_EVIDENCE
+        cut = 0
+        for position in order:
+            passage = of_item[position]
+            excerpt = passage[: min(LONGEST_PASSAGE, room)]
+            room -= len(excerpt)
+            missing = len(passage) - len(excerpt)
+            cut += missing
+            note = f" [cut here: {missing:,} more characters]" if missing else ""
+            shortened.append(excerpt + note)
+        texts.append(BETWEEN_PASSAGES.join(shortened) or NO_EVIDENCE)
+        if cut:
+            cuts.append({"item": item, "characters": cut})
+    return texts, cuts
 
 
 def _paired_rows(design, texts, secret):
@@ -259,12 +309,15 @@ def _paired_rows(design, texts, secret):
         ids.append(opaque_id(secret, "row", row.item, *sorted((row.left, row.right)), row.rater))
         left_texts.append(texts.loc[row.item, row.left])
         right_texts.append(texts.loc[row.item, row.right])
-    return rows.assign(
+    rows = rows.assign(
         prompt_id=ids,
         prompt_text=rows["item"].map(texts["prompt"]),
         system1_output=left_texts,
         system2_output=right_texts,
     )
+    if "evidence" in texts:
+        rows["evidence"] = rows["item"].map(texts["evidence"])
+    return rows
 
 
 def _texts_with_a_system_name(texts, systems):
@@ -584,6 +637,7 @@ class Fields:
     prompt: str = "prompt"
     answer: str = "answer"
     stratum: str | None = None
+    contexts: str = "contexts"  # passages; a record may have none
 
 
 def read_answers(files, fields=None, *, common=False):
@@ -596,8 +650,9 @@ def read_answers(files, fields=None, *, common=False):
             row = {
                 part: _text(path, line, record, field)
                 for part, field in vars(fields).items()
-                if field
+                if field and part != "contexts"
             }
+            row["contexts"] = _passages(path, line, record, fields.contexts)
             if not row["item"].strip() or lines.setdefault(row["item"], line) != line:
                 raise InputError.at(
                     path, line, f"item {row['item']!r} is blank, or occurs a second time"
@@ -606,10 +661,36 @@ def read_answers(files, fields=None, *, common=False):
     return _joined_answers(pd.DataFrame(rows), files, common)
 
 
-def _text(path, line, record, field):
+def _value(record, field):
+    """Find a field of a record, where dots lead into objects; if absent an empty object."""
     value = record
     for part in [field] if field in record else field.split("."):
         value = value.get(part, {}) if isinstance(value, dict) else {}
+    return value
+
+
+def _passages(path, line, record, field):
+    """Read the passages of a record: texts, objects with a text, or a list in the cell of a CSV."""
+    value = _value(record, field) or []
+    if isinstance(value, str):
+        try:
+            value = parse_json(value) if value.startswith("[") else [value]
+        except ValueError:
+            value = [value]
+    if isinstance(value, dict) or not isinstance(value, list):
+        value = [value]
+    passages = []
+    for passage in value:
+        if isinstance(passage, dict):
+            passage = next((passage[name] for name in TEXT_OF if name in passage), None)
+        if not isinstance(passage, str):
+            raise InputError.at(path, line, f"has passages without text in its field {field!r}")
+        passages.append(passage)
+    return passages
+
+
+def _text(path, line, record, field):
+    value = _value(record, field)
     if isinstance(value, dict | list):
         raise InputError.at(
             path, line, f"has no text in a field {field!r}; it has {', '.join(map(str, record))}"
@@ -650,6 +731,9 @@ def answers_of_log(log, systems=None, *, common=False, stratum=None):
 def _joined_answers(table, files, common):
     """Join answers by item; ``files`` says where those of each system stand."""
     systems = list(files)
+    for name in systems:
+        if name in BESIDES_ANSWERS:
+            raise InputError(f"a system cannot be called {name!r}, as a column of the answers is")
     if len(systems) < 2:
         remedy = (
             "give the answers of two systems or more: --system NAME=FILE, repeated, or --log FILE"
@@ -681,4 +765,14 @@ def _joined_answers(table, files, common):
             "answers to different questions cannot be compared"
         )
     joined = questions.join(wide, how="inner").rename_axis("item_id").reset_index()
+    evidence = table.groupby("item")["contexts"].agg(_distinct_passages)
+    joined["evidence"] = joined["item_id"].map(evidence)
+    if not joined["evidence"].map(len).any():
+        joined = joined.drop(columns="evidence")
     return joined, {"items": len(joined), "left_out": missing}
+
+
+def _distinct_passages(contexts):
+    """Give the passages of all systems, each once."""
+    passages = [passage for of_system in contexts if of_system is not None for passage in of_system]
+    return list(dict.fromkeys(passage.strip() for passage in passages if passage.strip()))

@@ -15,9 +15,12 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.files import sha256_file
+from casebook.raters.annotations import OBJECTS, ROLES, potato_files
 from casebook.raters.design import seal, text_hash
+from casebook.raters.exports import holds_several_raters, tables_by_rater
 from casebook.raters.forms import (
     ABOUT_SHEET,
+    EVIDENCE,
     FORM_SIDES,
     GUESS,
     KEY,
@@ -26,22 +29,22 @@ from casebook.raters.forms import (
     LIKERT,
     PAIRED,
     PAIRED_SCALES,
-    PAIRED_WITH_GUESS,
     PLAN_SCHEMA,
     PREREGISTRATION,
     RUBRIC_SHEET,
     SEALED,
     SHEET,
     FormLayout,
+    paired_layout,
 )
-from casebook.readers import read_json
-from casebook.sheets import KINDS, Formula, read_book, value_of
+from casebook.readers import read_json, suffix_of
+from casebook.sheets import BOOKS, KINDS, Book, Formula, Sheet, read_book, value_of
 
 # Effects of a defect on the judgement.
 NOTE = "note"
 REPAIRED = "repaired"
 LOST = "lost"
-OWN_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
+FURTHER_SHEETS = {RUBRIC_SHEET, ABOUT_SHEET}
 SIDE_COLUMN = "_rag_side_for_analysis"
 # Systems of the documented layout.
 RAG = "RAG"
@@ -97,23 +100,46 @@ class ReturnedForm:
 def read_forms(paths, columns=None):
     """Read returned forms (.xlsx, .xlsm, .csv, folders), ours or in the documented layout.
 
+    Files that hold the judgements of several raters are read as a form of each: exports of potato,
+    argilla and Label Studio, a row per rating, tables with a column that names raters.
     ``columns`` maps documented columns to their names in the files. A form's rater is its file's
-    base name, with its folder where several have one name.
+    base name, or as the file names it, with its folder where several have one name.
     """
+    columns = columns or {}
     files = form_files(paths)
     # Unlike Path.resolve, realpath leaves a link to itself to whoever opens it.
     for path, count in Counter(map(os.path.realpath, files)).items():
         if count > 1:
             raise InputError(f"{path}: is given twice")
-    n_files_of_name = Counter(path.stem for path in files)
     forms = []
     for path in files:
-        form = read_form(path, columns)
-        if n_files_of_name[path.stem] > 1:
-            rater = f"{path.resolve().parent.name}/{path.stem}"
-            defect = Defect(str(path), "", None, None, "same_name", f"called {rater} here")
-            form = replace(form, rater=rater, defects=(*form.defects, defect))
-        forms.append(form)
+        if suffix_of(path) in (*OBJECTS, ".tsv") or holds_several_raters(path, columns):
+            forms += _forms_of_raters(path, columns)
+        else:
+            forms.append(form_of(read_book(path), path.stem, columns))
+    n_forms_of_name = Counter(form.rater for form in forms)
+    return [_with_folder(form) if n_forms_of_name[form.rater] > 1 else form for form in forms]
+
+
+def _with_folder(form):
+    """Name a form's rater with the folder of its file."""
+    rater = f"{form.path.resolve().parent.name}/{form.rater}"
+    defect = Defect(str(form.path), "", None, None, "same_name", f"called {rater} here")
+    return replace(form, rater=rater, defects=(*form.defects, defect))
+
+
+def _forms_of_raters(path, columns):
+    """Read a file that holds the judgements of several raters as a form of each."""
+    form_columns = {name: column for name, column in columns.items() if name not in ROLES}
+    forms = []
+    for rater, table, left_out in tables_by_rater(path, columns):
+        book = Book(path, (Sheet(path.name, 1, table),))
+        form = form_of(book, rater, form_columns)
+        defects = SheetDefects(path, path.name)
+        for judgement in left_out:
+            column = judgement.criterion or None
+            defects.add(judgement.row, column, judgement.reason, judgement.item, LOST)
+        forms.append(replace(form, defects=(*form.defects, *defects)))
     return forms
 
 
@@ -123,7 +149,8 @@ def form_files(paths):
     files = []
     for path in map(Path, paths):
         if path.is_dir():
-            files += [file for file in sorted(path.iterdir()) if _is_form(file)]
+            forms = [file for file in sorted(path.iterdir()) if _is_form(file)]
+            files += forms or potato_files(path)
         else:
             files.append(path)
     if not files:
@@ -139,8 +166,12 @@ def _is_form(file):
 
 def read_form(path, columns=None):
     """Read one returned form."""
-    book = read_book(path)
-    sheets = rename_columns(book.path, book.sheets, columns or {})
+    return form_of(read_book(path), Path(path).stem, columns or {})
+
+
+def form_of(book, rater, columns):
+    """Read the form that a workbook or a table is."""
+    sheets = rename_columns(book.path, book.sheets, columns) if columns else book.sheets
     sheet = _rating_sheet(book.path, sheets)
     layout = _layout_of(sheet)
     defects = [Defect(str(book.path), "", None, None, kind, text) for kind, text in book.remarks]
@@ -150,7 +181,7 @@ def read_form(path, columns=None):
     about = next((table for table in sheets if table.name == ABOUT_SHEET and table.head), None)
     return ReturnedForm(
         path=book.path,
-        rater=book.path.stem,
+        rater=rater,
         layout=layout,
         sheet=sheet.name,
         rows=rows,
@@ -196,7 +227,7 @@ def _columns(sheets):
     """Say which columns there are."""
     texts = []
     for sheet in sheets:
-        if sheet.name not in OWN_SHEETS:
+        if sheet.name not in FURTHER_SHEETS:
             names = ", ".join(name for name in sheet.table if name) or "none"
             texts.append(f"sheet {sheet.name!r} has {names}")
     return "; ".join(texts) or "there is no other sheet"
@@ -218,17 +249,17 @@ def _rating_sheet(path, sheets):
 def _layout_of(sheet):
     if "preferred" not in sheet.table:
         return LIKERT
-    return PAIRED_WITH_GUESS if GUESS.name in sheet.table else PAIRED
+    return paired_layout(guess=GUESS.name in sheet.table, evidence=EVIDENCE.name in sheet.table)
 
 
 def _sheet_defects(path, sheets, rating_sheet):
     """Name what sheets there are besides the one with the ratings, and whether that is hidden."""
     defects = []
-    if rating_sheet.name != SHEET and path.suffix.lower() != ".csv":
+    if rating_sheet.name != SHEET and path.suffix.lower() in BOOKS:
         text = f"{rating_sheet.name} read instead"
         defects.append(Defect(str(path), SHEET, None, None, "missing_sheet", text))
     for sheet in sheets:
-        if sheet is not rating_sheet and sheet.name not in OWN_SHEETS:
+        if sheet is not rating_sheet and sheet.name not in FURTHER_SHEETS:
             n_rows = len(sheet.table) + bool(sheet.head)
             text = f"hidden, {n_rows} rows" if sheet.hidden else f"{n_rows} rows"
             defects.append(Defect(str(path), sheet.name, None, None, "extra_sheet", text))
@@ -281,16 +312,17 @@ def _add_formulas(defects, sheet):
         for position, cell in enumerate(cells):
             if isinstance(cell, Formula):
                 name = sheet.table.columns[position] or f"number {position + 1}"
-                defects.add(number, name, "formula", cell_text(cell.text))
+                defects.add(number, name, "formula", quoted(cell.text))
 
 
 def _read_column(path, column, cells, defects):
     """Read the cells of one column of a form."""
     values = []
     for number, cell in cells.items():
-        if isinstance(cell, Formula) and column.kind == "note":
-            cell = cell.text if cell.value is None else cell.value
-        cell = value_of(path, defects.sheet, number, column.name, cell)
+        if isinstance(cell, Formula) and cell.value is None and column.kind == "note":
+            cell = cell.text
+        elif isinstance(cell, Formula):
+            cell = value_of(path, defects.sheet, number, column.name, cell)
         if column.choices:
             values.append(_read_choice(column, number, cell, defects))
         else:
@@ -309,14 +341,14 @@ def _read_choice(column, number, cell, defects):
     for choice in column.choices:
         if str(choice).casefold() == spelling:
             if isinstance(cell, str) and cell != str(choice):
-                defects.add(number, column.name, "spelling", cell_text(cell), REPAIRED)
+                defects.add(number, column.name, "spelling", quoted(cell), REPAIRED)
             return choice
-    defects.add(number, column.name, "not_a_choice", cell_text(cell), LOST)
+    defects.add(number, column.name, "not_a_choice", quoted(cell), LOST)
     return None
 
 
-def cell_text(value):
-    """Show a cell's content in a message."""
+def quoted(value):
+    """Quote the content of a cell in a message, shortened."""
     text = repr(value)
     return text if len(text) <= LONGEST_CONTENT else f"{text[: LONGEST_CONTENT - 1]}…"
 
@@ -350,7 +382,7 @@ class _Sealed(BaseModel, strict=True):
 
 
 class _Pair(_Sealed):
-    texts: dict[Literal[*PAIRED.texts], str]
+    texts: dict[Literal[*PAIRED.texts, EVIDENCE.name], str]
     left: str
     right: str
 
@@ -596,8 +628,13 @@ def _differences_from_key(form, form_rows, key_rows, rows):
         defects.add(None, name, "missing_row", f"{identity}, row {position + 2}", LOST)
     if rows[name].tolist() != key_rows.loc[~is_missing, name].tolist():
         defects.add(None, name, "reordered", "rows are joined by their ids")
+    sent = {column for texts in key_rows["texts"] for column in texts}
+    for column in sorted(sent - {*form_rows}):
+        defects.add(None, column, "missing_column", "was sent out")
     for row in rows.to_dict("records"):
         for column, digest in row["texts"].items():
+            if column not in form_rows:
+                continue
             if text_hash(row[column].replace("\r\n", "\n").replace("\r", "\n")) != digest:
                 defects.add(row["row"], column, "edited_text", "not as sent out")
     return defects
@@ -702,10 +739,10 @@ def _rows_with_key(form, column):
     rows["right"] = stripped.map({"S1": BASE, "S2": RAG})
     is_repeated = rows["item_id"].duplicated()
     for number, item in rows.loc[is_repeated, ["row", "item_id"]].itertuples(index=False):
-        defects.add(number, item_column, "duplicate", cell_text(item), LOST)
+        defects.add(number, item_column, "duplicate", quoted(item), LOST)
     is_unknown = ~stripped.isin(["S1", "S2"]) & ~is_repeated
     for number, side in zip(rows.loc[is_unknown, "row"], sides[is_unknown], strict=True):
-        defects.add(number, column, "no_key", cell_text(side), LOST)
+        defects.add(number, column, "no_key", quoted(side), LOST)
     return rows[~is_repeated], defects
 
 

@@ -1,0 +1,340 @@
+"""Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
+
+import difflib
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pandas as pd
+
+from casebook.errors import InputError
+from casebook.raters.annotation_tools import (
+    BLANK,
+    Annotations,
+    Judgement,
+    export_reader,
+    listed,
+    text_of,
+)
+from casebook.readers import read_json, read_records, read_yaml, suffix_of
+from casebook.sheets import as_ratings, rating_table, wide_ratings
+
+ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
+OBJECTS = (".json", ".jsonl", ".parquet")  # files of objects; others are tables
+NEEDED = ("rater", "item", "rating")
+LIKELY = 0.75  # similarity from which on another name may be a slip of a known one
+
+
+def read_ratings(path, *, numbers=None, id_column=None, columns=None, criterion=None):
+    r"""Read ratings, items x raters; blank cells are missing.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV (comma, semicolon or tab; UTF-8), ``.xlsx`` or ``.xlsm`` with a row per item, whose
+        first row names the raters; or with a row per rating, with columns such as rater, item,
+        rating and perhaps criterion, in any letter case; JSON or JSON lines of such rows; or an
+        export of potato (its folder too), argilla or Label Studio.
+    numbers : bool, optional
+        Whether ratings must be numbers (True) or may be labels (False); by default most
+        of the cells tell.
+    id_column : str, optional
+        Column that names the items of a file with a row per item, ``""`` if there is none; by
+        default the first column, if it is not a rater's.
+    columns : dict, optional
+        ``rater``, ``item``, ``rating`` or ``criterion`` to the name of that column in the file; of
+        an export, ``item`` to the field that names the items.
+    criterion : str, optional
+        Which ratings to read, if there are those of several criteria.
+
+    Returns
+    -------
+    pandas.DataFrame, shape [items, raters]
+        Numbers (float, NaN missing) or labels (object, None missing). ``attrs["notes"]`` says
+        what was read of a file with a row per rating or of an export, and what was left out.
+
+    Raises
+    ------
+    InputError
+        If the table is damaged, names no raters, repeats an item, holds text among
+        numbers, or a column that is not the first looks like names of the items; if a rater
+        rates an item twice and differently, or there are several criteria and none is chosen.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "ratings.csv")
+    >>> _ = path.write_text("item,ann,bob\nq1,4,5\nq2,2,\n")
+    >>> read_ratings(path).to_dict("index")
+    {'q1': {'ann': 4.0, 'bob': 5.0}, 'q2': {'ann': 2.0, 'bob': nan}}
+    >>> _ = path.write_text("Rater,Item,Score\nann,q1,4\nbob,q1,5\nann,q2,2\n")
+    >>> read_ratings(path).attrs["notes"]
+    ['a row per rating: 3 ratings taken of 3 judgements']
+    """
+    if id_column is not None and (columns or criterion):
+        name = "columns" if columns else "criterion"
+        raise InputError(f"{path}: {name} has no effect where a row holds an item: leave it out")
+    annotations = None if id_column is not None else read_annotations(path, columns)
+    if annotations is None and criterion:
+        raise InputError(f"{path}: a row holds an item, so there is no criterion {criterion!r}")
+    if annotations is None:
+        return _as_wide(path, numbers, id_column)
+    by_criterion, notes = _by_criterion(path, annotations)
+    names = ", ".join(by_criterion)
+    if criterion is None and len(by_criterion) > 1:
+        raise InputError(
+            f"{path}: holds ratings of several criteria: {names}: choose one (--criterion)"
+        )
+    criterion = criterion or names
+    if criterion not in by_criterion:
+        raise InputError(f"{path}: has no criterion {criterion!r}: it has {names}")
+    return _items_by_raters(by_criterion[criterion], notes, numbers)
+
+
+def read_criteria(path, columns=None):
+    """Read the ratings of each criterion, numbers or labels: a dict of frames."""
+    annotations = read_annotations(path, columns)
+    if annotations is None:
+        return {"ratings": _as_wide(path, None, None)}
+    by_criterion, notes = _by_criterion(path, annotations)
+    return {
+        criterion: _items_by_raters(ratings, notes, None)
+        for criterion, ratings in by_criterion.items()
+    }
+
+
+def _as_wide(path, numbers, id_column):
+    ratings = wide_ratings(path, numbers=numbers, id_column=id_column)
+    ratings.attrs["notes"] = []
+    return ratings
+
+
+def _by_criterion(path, annotations):
+    """Part the ratings by criterion; also give the notes on all of them."""
+    ratings, notes = distinct_ratings(path, annotations)
+    by_criterion = defaultdict(list)
+    for judgement in ratings:
+        by_criterion[judgement.criterion].append(judgement)
+    return by_criterion, notes
+
+
+def distinct_ratings(path, annotations):
+    """Give the judgements that are ratings, each once, and notes on what was left out."""
+    ratings = {}
+    repeated = 0
+    left_out = Counter()
+    for judgement in annotations.judgements:
+        if judgement.reason:
+            left_out[judgement.reason] += 1
+            continue
+        key = (judgement.item, judgement.rater, judgement.criterion)
+        earlier = ratings.setdefault(key, judgement)
+        if earlier is judgement:
+            continue
+        if earlier.rating != judgement.rating:
+            raise InputError.at(
+                judgement.path,
+                judgement.row,
+                f"{judgement.rater} rates {judgement.item} a second time ({judgement.criterion}: "
+                f"{judgement.rating!r}, in row {earlier.row} {earlier.rating!r}): keep one row",
+            )
+        repeated += 1
+    if not ratings:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
+        raise InputError(
+            f"{path}: read as {annotations.layout}, holds no ratings: {reasons or 'no judgements'}"
+        )
+    n_judgements = len(annotations.judgements)
+    notes = [f"{annotations.layout}: {len(ratings)} ratings taken of {n_judgements} judgements"]
+    if repeated:
+        notes.append(f"{repeated} repeated judgements counted once")
+    notes += [f"left out: {count} {reason}" for reason, count in left_out.items()]
+    return list(ratings.values()), [*notes, *annotations.notes]
+
+
+def _items_by_raters(judgements, notes, numbers):
+    """Arrange the ratings of one criterion as items x raters."""
+    frame = pd.DataFrame(judgements)
+    ratings = frame.set_index("row")[["rating"]].set_axis([judgements[0].criterion], axis=1)
+    frame["value"] = as_ratings(judgements[0].path, ratings, numbers).iloc[:, 0].to_numpy()
+    wide = frame.pivot(index="item", columns="rater", values="value")  # noqa: PD010
+    wide = wide.reindex(index=frame["item"].unique(), columns=frame["rater"].unique())
+    if wide.to_numpy().dtype.kind != "f":
+        wide = wide.astype(object).where(wide.notna(), None)
+    wide.attrs["notes"] = notes
+    return wide.rename_axis(index="item", columns=None)
+
+
+# --- files and their layouts
+
+
+def read_annotations(path, columns=None):
+    """Read a row per rating or an export; None of a table with a row per item."""
+    columns = columns or {}
+    if unknown := columns.keys() - ROLES.keys():
+        raise InputError(
+            f"columns: {min(unknown)!r} is none of {', '.join(ROLES)}, the columns of a rating"
+        )
+    annotations = [_read_file(file, columns) for file in annotation_files(path)]
+    if len(annotations) == 1:
+        return annotations[0]
+    judgements = []
+    fields = {}
+    notes = {}
+    for part in annotations:
+        if part is None:
+            raise InputError(f"{path}: holds a file that is no export of potato: name one file")
+        judgements += part.judgements
+        fields |= part.fields
+        notes |= dict.fromkeys(part.notes)
+    return Annotations(annotations[0].layout, judgements, fields, tuple(notes))
+
+
+def annotation_files(path):
+    """List the files of an export: one, or of potato's output folder all that hold answers."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    files = potato_files(path)
+    if not files:
+        raise InputError(
+            f"{path}: is a folder without potato's annotated_instances or user_state.json: "
+            "name a file"
+        )
+    return files
+
+
+def potato_files(folder):
+    """List the files with answers in potato's output folder: of all raters, else of each."""
+    patterns = ("annotated_instances.*", "*/user_state.json", "*/annotated_instances.jsonl")
+    for pattern in patterns:
+        if files := sorted(folder.glob(pattern)):
+            return files
+    return []
+
+
+def _read_file(path, columns):
+    records = records_of(path)
+    names = dict.fromkeys(name for _, record in records for name in record)
+    if reader := export_reader(records, names):
+        if refused := [name for name in columns if name != "item"]:
+            raise InputError(f"{path}: columns: {refused[0]} has no effect on an export")
+        try:
+            return reader(path, records, columns.get("item"))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: is not as the tool exports it: {error!r:.100}") from error
+    is_table = suffix_of(path) not in OBJECTS
+    roles = roles_of(path, names, columns, may_be_wide=is_table)
+    return _read_long(path, records, roles) if roles else None
+
+
+def records_of(path):
+    """Read rows, objects or lines with their numbers; cells of tables are text."""
+    kind = suffix_of(path)
+    if kind == ".parquet":
+        return _parquet_records(path)
+    if kind == ".jsonl":
+        return read_records(path)[0]
+    if kind != ".json":
+        table = rating_table(path)
+        return list(zip(map(int, table.index), table.to_dict("records"), strict=True))
+    content = read_json(path)
+    content = content if isinstance(content, list) else [content]
+    for number, record in enumerate(content, 1):
+        if not isinstance(record, dict):
+            raise InputError.at(path, number, "is not an object")
+    if not content:
+        raise InputError(f"{path}: holds no records")
+    return list(enumerate(content, 1))
+
+
+def _parquet_records(path):
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: parquet needs the package pyarrow: install it, or write JSON lines"
+        ) from None
+    try:
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is no parquet file, or is damaged: {problem}") from error
+    return list(enumerate(rows, 1))
+
+
+# --- a row per rating
+
+
+def plain(name):
+    """Give a name as it is compared: ``Item ID``, ``itemId`` and ``item_id`` are one."""
+    return re.sub(r"[\W_]+", "", str(name)).casefold()
+
+
+def roles_of(path, names, columns, *, may_be_wide):
+    """Find the columns of rater, item, rating and criterion; None if a row may hold an item."""
+    for role, name in columns.items():
+        if name not in names:
+            raise InputError(
+                f"{path}: no column {name!r}, which is to be read as {role!r}; "
+                f"it has {listed(names)}"
+            )
+    roles = matching_roles(names, columns)
+    missing = [role for role in NEEDED if role not in roles]
+    if not missing:
+        return roles
+    near = _near_names([name for name in names if name not in roles.values()], missing)
+    if columns or not may_be_wide or (len(missing) == 1 and near):
+        raise InputError(
+            f"{path}: a row per rating needs columns of rater, item and rating; "
+            f"none names the {missing[0]} among {listed(names)}{_suggestion(near, missing[0])}"
+        )
+    return None
+
+
+def matching_roles(names, columns):
+    """Find the column of each role: the one that ``columns`` names, else by the words of it."""
+    roles = dict(columns)
+    for role, words in ROLES.items():
+        by_word = {plain(name): name for name in names if name not in roles.values()}
+        matches = [by_word[plain(word)] for word in words if plain(word) in by_word]
+        if role not in roles and matches:
+            roles[role] = matches[0]
+    return roles
+
+
+def _near_names(names, roles):
+    """Find, for each role, the name that is most likely a slip of one of its words."""
+    near = {}
+    for role in roles:
+        words = [plain(word) for word in ROLES[role]]
+        for name in names:
+            if difflib.get_close_matches(plain(name), words, 1, LIKELY):
+                near.setdefault(role, name)
+    return near
+
+
+def _suggestion(near, role):
+    if role in near:
+        return f": is it {near[role]!r}? Say columns {role}={near[role]}"
+    return f": say columns {role}=COLUMN"
+
+
+def _read_long(path, records, roles):
+    """Read a row per rating."""
+    judgements = []
+    fields = {}
+    for row, record in records:
+        names = {role: text_of(record.get(column)) for role, column in roles.items()}
+        if not names["rater"] or not names["item"]:
+            raise InputError.at(path, row, "names no rater or no item")
+        criterion = names.get("criterion", roles["rating"])
+        reason = None if names["rating"] else BLANK
+        judgements.append(
+            Judgement(path, row, names["item"], names["rater"], criterion, names["rating"], reason)
+        )
+        data = {name: cell for name, cell in record.items() if name not in roles.values()}
+        fields.setdefault(names["item"], data)
+    unread = [name for name in records[0][1] if name not in roles.values()]
+    notes = [f"columns not read: {listed(unread)}"] if unread else []
+    return Annotations("a row per rating", judgements, fields, tuple(notes))
