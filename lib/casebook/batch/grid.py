@@ -14,6 +14,7 @@ from casebook.batch.parameters import (
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
 from casebook.readers import read_yaml
+from casebook.runs.locations import in_project
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
@@ -145,15 +146,20 @@ def _cells_named(name, cells, tag, overrides):
     if exact:
         return exact
     if _other_data(overrides):  # with which the other parameters of a configuration mean nothing
-        return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
+        return [Cell(f"{name}-{_digits(overrides)}", group[0].notebook)]
     return [cell for cell in group if tag in cell.tags]
 
 
 def _cell_of_notebook(path, overrides):
     source = home_path(path).resolve()
     declarations(source)
-    name = f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem
+    name = f"{source.stem}-{_digits(overrides)}" if overrides else source.stem
     return Cell(valid_name(name), str(source))
+
+
+def _digits(overrides):
+    """Tell cells of one experiment apart, in the same way wherever the project is."""
+    return digest({name: in_project(value) for name, value in overrides.items()})[:8]
 
 
 def _other_data(overrides):

@@ -225,7 +225,7 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
     for path_or_name in paths.values():
         for name, may_be_name in path_or_name.items():
             all_paths[name] = may_be_name or all_paths.get(name, False)
-    overrides = with_absolute_paths(overrides, folders, all_paths)
+    overrides = with_absolute_paths(_as_in_run(overrides, run), folders, all_paths)
     cells = []
     for cell in select(grid_cells, names, tag, overrides):
         parameters = with_absolute_paths(cell.parameters, folders, paths[cell.notebook])
@@ -236,6 +236,21 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
         if item.note:
             say(f"note: {item.note}")
     return planned
+
+
+def _as_in_run(overrides, run):
+    """Find again, from any folder, the files that the records of a run name from the project."""
+    from casebook.paths import run_dir
+    from casebook.runs.locations import paths_in, read_private, restored
+
+    private = read_private(run_dir(run))
+    values = {}
+    for name, value in overrides.items():
+        before = restored(value, private)
+        is_here = isinstance(value, str) and Path(value.rpartition("=")[2]).exists()
+        is_there = all(Path(path).exists() for path in paths_in(before))
+        values[name] = before if is_there and not is_here else value
+    return values
 
 
 def _execute(planned, run, *, workers, scheduler, timeout, retries):
