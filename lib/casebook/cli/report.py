@@ -118,10 +118,14 @@ def _print_answers(run, planned):
 
 
 def init(
+    context: typer.Context,
     folder: argument(Path, "Folder to make; it must not be there, or be empty."),
     title: option(str, "Title of the book.") = "Evidence",
     author: option(str, "Author of the book.") = "The authors",
     licence: option(str | None, "Licence of the report, as SPDX names it: CC-BY-4.0.") = None,
+    update: option(
+        bool, "Bring the notebooks of a project up to date; changed ones stay.", "--update"
+    ) = False,
 ):
     """Start a book of your own: notebooks, grid, example data, settings.
 
@@ -129,8 +133,25 @@ def init(
     """
     from casebook.project import start_project
 
+    exclusive(context, "update", "title", "author", "licence")
+    if update:
+        return _update(folder)
     start_project(folder, title, author, licence)
     echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+
+
+def _update(folder):
+    """Bring the notebooks of a project up to date, and say what became of them."""
+    from casebook.project import comparison, update_project
+
+    outcomes = update_project(folder)
+    for name, outcome in outcomes.items():
+        if outcome == "kept":
+            echo(f"kept      {name}, which you changed: {comparison(folder, name)}")
+        else:
+            echo(f"{outcome:9} {name}")
+    n_kept = list(outcomes.values()).count("kept")
+    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
 def build(run: RunName = "report", compare: Compare = None):
@@ -209,6 +230,7 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
     from casebook.batch.run import check_order
     from casebook.batch.run_folder import check_writable, data_folders
     from casebook.paths import home_path, notebook_file
+    from casebook.project import version_note
 
     overrides = overrides or {}
     refuse_secrets(overrides)
@@ -232,6 +254,9 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
         cells.append(replace(cell, parameters=parameters))
     planned = plan(cells, run, force)
     check_order(planned)
+    note = version_note()
+    if note:
+        say(f"note: {note}")
     for item in planned:
         if item.note:
             say(f"note: {item.note}")

@@ -112,7 +112,7 @@ def write_private(folder, values):
         if name != value and restored(name, {}) != value:
             private[name] = value
     if private:
-        write_json(Path(folder) / PRIVATE, private)
+        write_json(Path(folder) / PRIVATE, private, private=True)
 
 
 # --- texts
