@@ -30,7 +30,7 @@ LAYERS = [
     {"sensitivity"},
     {"explain"},
     {"factcheck", "raters", "shift", "audits", "assistant"},
-    {"batch", "book", "project"},
+    {"batch", "book", "project", "starter"},
     {"cli", "__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
