@@ -139,7 +139,8 @@ def _cells_named(name, cells, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
         return [_cell_of_notebook(name, overrides)]
     exact = [cell for cell in cells if cell.name == name]
-    group = [cell for cell in cells if cell.experiment == name]
+    without_row = [Cell(name, notebook) for notebook in notebooks_of(name)]
+    group = [cell for cell in cells if cell.experiment == name] or without_row
     if not exact and not group:
         names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(sorted(names))}")
@@ -147,6 +148,8 @@ def _cells_named(name, cells, tag, overrides):
         return exact
     if _other_data(overrides):  # with which the other parameters of a configuration mean nothing
         return [Cell(f"{name}-{_digits(overrides)}", group[0].notebook)]
+    if group == without_row:
+        return without_row
     return [cell for cell in group if tag in cell.tags]
 
 
@@ -155,6 +158,13 @@ def _cell_of_notebook(path, overrides):
     declarations(source)
     name = f"{source.stem}-{_digits(overrides)}" if overrides else source.stem
     return Cell(valid_name(name), str(source))
+
+
+def notebooks_of(experiment):
+    """Give the notebook of an experiment in a list, which no row of the grid has to name."""
+    ending = f"_{experiment}.ipynb"
+    names = paths.notebook_files()
+    return [name for name in names if name.lstrip("0123456789") == ending]
 
 
 def _digits(overrides):

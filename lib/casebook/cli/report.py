@@ -224,7 +224,7 @@ def _pull(grid, tag):
 
 def _plan(run, *, names=(), overrides=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, notebooks_of, select
     from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
@@ -239,6 +239,7 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
     grid_cells = load_grid(grid or DEFAULT_GRID)
     notebooks = [cell.notebook for cell in grid_cells]
     notebooks += [str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")]
+    notebooks += [notebook for name in names for notebook in notebooks_of(name)]
     paths = {
         notebook: path_parameters(notebook_file(notebook)) for notebook in dict.fromkeys(notebooks)
     }
