@@ -1,6 +1,11 @@
 """The folder of a run: who may write it, and what a batch keeps there about its cells."""
 
-from casebook.batch.parameters import DATA_PARAMETERS, as_list, portable_parameters
+from casebook.batch.parameters import (
+    DATA_PARAMETERS,
+    MODEL_PARAMETERS,
+    as_list,
+    portable_parameters,
+)
 from casebook.errors import InputError
 from casebook.files import locked, writable, write_json
 from casebook.paths import data_folder, run_dir
@@ -109,19 +114,16 @@ def write_planned(run, planned):
         cell = item.cell
         parameters = portable_parameters(cell.parameters, cell.source)
         cells[cell.name] = {"experiment": cell.experiment, "parameters": parameters}
-        for name, value in parameters.items():
-            values = zip(as_list(value), as_list(cell.parameters[name]), strict=True)
+        for name in parameters.keys() & {*DATA_PARAMETERS, *MODEL_PARAMETERS}:
+            values = zip(as_list(parameters[name]), as_list(cell.parameters[name]), strict=True)
             outside += [pair for pair in values if isinstance(pair[0], str)]
     write_private(run_dir(run), outside)
     write_json(run_dir(run) / "planned.json", cells)
 
 
-def _files_outside(run):
-    return paths_in(list(read_private(run_dir(run)).values()))
-
-
-def write_outcomes(run, outcomes):
+def write_outcomes(run, outcomes, planned=()):
     """Keep durations and failures apart from what is compared between runs."""
+    files = paths_in([value for item in planned for value in item.cell.parameters.values()])
     timings = read_timings(run)
     failures = read_failures(run)
     for outcome in outcomes:
@@ -130,7 +132,7 @@ def write_outcomes(run, outcomes):
         if outcome.failure:
             failures[outcome.cell] = {
                 "cause": outcome.cause,
-                "why": without_folders(outcome.failure, _files_outside(run)),
+                "why": without_folders(outcome.failure, files),
                 "seconds": seconds,
                 "attempts": outcome.tries,
             }

@@ -1,7 +1,7 @@
 """Where a user's files are: a record names them from the project, and shows no folder of hers.
 
-A file of the project is ``./data/answers.jsonl``; one outside goes by its name. Where those are
-stands in a hidden file of the run, which is not published.
+A file of the project is ``./data/answers.jsonl``; one outside goes by its name. Where folders of
+data and models outside are stands in a hidden file of the run, which is not published.
 """
 
 import functools
