@@ -91,6 +91,6 @@ def test_a_failure_names_no_folder_of_its_author(run):
     why = f"/a/b c/own/queries.jsonl: row 3; {Path.home()}/x.csv"
     write_planned("mine", [item])
     write_outcomes("mine", [Outcome("lost", why, 1.0, cause="failed")], [item])
-    assert "./own/queries.jsonl: row 3; ~/x.csv" in row(grid_page("mine", DONE), "lost")
+    assert "own/queries.jsonl: row 3; ~/x.csv" in row(grid_page("mine", DONE), "lost")
     for path in run_dir("mine").glob("*.json"):
         assert "/a/b c" not in path.read_text()
