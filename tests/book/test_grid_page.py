@@ -92,5 +92,5 @@ def test_a_failure_names_no_folder_of_its_author(run):
     write_planned("mine", [item])
     write_outcomes("mine", [Outcome("lost", why, 1.0, cause="failed")], [item])
     assert "own/queries.jsonl: row 3; ~/x.csv" in row(grid_page("mine", DONE), "lost")
-    for path in run_dir("mine").glob("*.json"):
+    for path in run_dir("mine").glob("[!.]*.json"):
         assert "/a/b c" not in path.read_text()
