@@ -34,6 +34,7 @@ def project(tmp_path, monkeypatch):
         ("cross-encoder:{project}/models/mine", "cross-encoder:./models/mine"),
         ("query={project}/q,context={project}/c", "query=./q,context=./c"),
         (["{project}/data/contracts", "smoke"], ["./data/contracts", "smoke"]),
+        ({"a": ["{project}/x"]}, {"a": ["./x"]}),
         ("BAAI/bge-small-en-v1.5", "BAAI/bge-small-en-v1.5"),
         ("https://host/data", "https://host/data"),
         ("my.module:search", "my.module:search"),
@@ -46,6 +47,8 @@ def test_paths_of_the_project_are_portable_and_come_back(project, value, portabl
     def filled(value):
         if isinstance(value, list):
             return [filled(member) for member in value]
+        if isinstance(value, dict):
+            return {name: filled(member) for name, member in value.items()}
         return value.replace("{project}", str(project)) if isinstance(value, str) else value
 
     value = filled(value)

@@ -51,6 +51,8 @@ def _with_paths(value, change):
     """Change the paths of a parameter: its own, or those behind ``NAME=`` and the like."""
     if isinstance(value, list):
         return [_with_paths(member, change) for member in value]
+    if isinstance(value, dict):
+        return {name: _with_paths(member, change) for name, member in value.items()}
     if not isinstance(value, str) or "://" in value:
         return value
     parts = value.split(",") if value.startswith(_PAIR) else [value]
@@ -60,6 +62,8 @@ def _with_paths(value, change):
 
 def paths_in(value):
     """Give the absolute paths in the value of a parameter."""
+    if isinstance(value, dict):
+        return paths_in(list(value.values()))
     if isinstance(value, list):
         return [path for member in value for path in paths_in(member)]
     if not isinstance(value, str) or "://" in value:
