@@ -103,6 +103,10 @@ def test_a_folder_that_is_a_project_names_the_way_and_no_other_is_updated(casebo
     assert code == 1 and f"casebook init '{mine.parent}' --update" in err
     code, _, err = casebook("init", tmp_path / "none", "--update")
     assert code == 1 and "is no project" in err and not (tmp_path / "none").exists()
+    shipped = mine.parent.with_name("shipped")
+    (shipped / "notebooks" / "experiments.yml").touch()
+    code, _, err = casebook("init", shipped, "--update")
+    assert code == 1 and "is Casebook itself" in err and not list(shipped.glob(".*"))
     code, _, err = casebook("init", mine.parent, "--update", "--title", "x")
     assert code == 1 and "--title has no effect with --update" in err
 

@@ -128,6 +128,8 @@ def update_project(folder):
         raise InputError(
             f"{folder}: is no project: it has no {GRID}; leave --update out to make it"
         )
+    if folder.resolve() == SHIPPED.resolve():
+        raise InputError(f"{folder}: is Casebook itself, whose notebooks are the present ones")
     digests = _made_with(folder).get("notebooks", {})
     outcomes = {}
     for path in _shipped_notebooks():
