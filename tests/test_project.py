@@ -93,6 +93,7 @@ def test_damaged_files_are_kept_or_refused(casebook, shipped, mine):
 def test_a_project_of_before_has_no_record_and_loses_nothing(casebook, shipped, mine):
     (mine.parent / project.MADE_WITH).unlink()
     edit(shipped / NAMES[0], "of the new version")
+    (mine / NAMES[1]).write_text("{")
     before = texts(mine)
     assert "kept      01_" in casebook("init", mine.parent, "--update")[1]
     assert texts(mine) == before

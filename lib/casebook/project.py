@@ -154,7 +154,7 @@ def _outcome(copy, path, digests):
     shipped = _notebook_digest(path)
     if present == shipped:
         return "same"
-    if present == before:
+    if before is not None and present == before:
         return "replaced"
     return "own" if shipped == before else "kept"
 
