@@ -45,6 +45,17 @@ def test_conda_environment_installs_the_lock():
     assert pip[0] == "-r requirements.lock"
 
 
+def test_the_image_gets_all_that_the_wheel_is_built_from():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[0] == "*"
+    sent = {line[1:] for line in ignored if line.startswith("!")}
+    metadata = {project["project"]["readme"], *project["project"]["license-files"]}
+    assert sent == {"lib", "pyproject.toml", *metadata, *shipped}
+    assert all((ROOT / name).exists() for name in sent)
+
+
 def test_readme_names_every_make_target():
     targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.M)
     readme = (ROOT / "README.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()

@@ -37,6 +37,13 @@ def test_an_experiment_or_a_cell_can_be_named(cells):
     assert names(select(cells, ["b"])) == ["b"]
 
 
+def test_an_experiment_without_a_row_is_its_notebook(cells):
+    (cell,) = select(cells, ["query_length"])
+    assert (cell.name, cell.notebook) == ("query_length", "09_query_length.ipynb")
+    (cell,) = select(cells, ["query_length"], overrides={"dataset": "planted"})
+    assert re.fullmatch("query_length-[0-9a-f]{8}", cell.name)
+
+
 def test_overriding_an_experiment_makes_one_cell_of_its_own(cells):
     (cell,) = select(cells, ["a"], overrides={"dataset": "mine"})
     assert cell.name.startswith("a-") and cell.name not in names(cells)

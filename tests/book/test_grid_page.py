@@ -1,6 +1,7 @@
 """The page of the grid: what was done, what failed, what never ran."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from toy_records import seal
@@ -83,3 +84,13 @@ def test_a_cell_that_failed_again_shows_no_number_of_before(run):
 
 def test_parameters_that_do_not_differ_are_left_out(run):
     assert "resamples" not in grid_page("mine", DONE)
+
+
+def test_a_failure_names_no_folder_of_its_author(run):
+    item = planned("lost", dataset="own=/a/b c/own", n_resamples=9)
+    why = f"/a/b c/own/queries.jsonl: row 3; {Path.home()}/x.csv"
+    write_planned("mine", [item])
+    write_outcomes("mine", [Outcome("lost", why, 1.0, cause="failed")], [item])
+    assert "own/queries.jsonl: row 3; ~/x.csv" in row(grid_page("mine", DONE), "lost")
+    for path in run_dir("mine").glob("[!.]*.json"):
+        assert "/a/b c" not in path.read_text()

@@ -1,10 +1,13 @@
 """The wheel, installed outside the repository: all commands, and a book of one's own."""
 
+import gzip
+import hashlib
 import json
 import os
 import re
 import shutil
 import site
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +23,8 @@ from casebook import project
 from casebook.paths import FOLDER_VARIABLES, ROOT
 
 pytestmark = pytest.mark.slow
+
+AUTHOR = "kathrin.mueller"  # the account, and the home folder, of who makes a book
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,12 @@ def installed(wheel, tmp_path_factory):
     subprocess.run([*command, "install", "--quiet", "--no-deps", wheel], check=True)
     dropped = {*FOLDER_VARIABLES, "PYTHONPATH"}
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
+    environment |= {
+        "HOME": str(folder / AUTHOR),
+        "LOGNAME": AUTHOR,
+        "USER": AUTHOR,
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache"),
+    }
 
     def run(place, *words):
         program, *arguments = map(str, words)
@@ -100,6 +111,11 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     done = installed(tmp_path, "casebook", "init", "book", "--title", title, "--author", "A. B: C")
     assert (done.returncode, done.stderr) == (0, "")
     book = tmp_path / "book"
+    log = tmp_path / AUTHOR / "akte.jsonl"
+    log.parent.mkdir()
+    shutil.move(book / "data" / "example" / "answers.jsonl", log)
+    grid = book / "notebooks" / "experiments.yml"
+    grid.write_text(grid.read_text().replace("./data/example/answers.jsonl", str(log)))
     done = installed(book / "data", "casebook", "report", "--workers", "2")  # from below it, too
     assert done.returncode == 0, done.stderr
     numbers = json.loads((book / "results" / "report" / "numbers.json").read_text())
@@ -108,7 +124,9 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     front = (site_folder / "index.html").read_text()
     assert "another package called casebook" in (book / "requirements.txt").read_text()
     assert "A. B: C" in front and "Our: " in front and "COUNTERCASE" not in front
-    assert str(tmp_path) not in front
+    digest = hashlib.sha256(log.read_bytes()).hexdigest()
+    assert f"log akte.jsonl {digest[:12]}" in front and "smoke" not in front
+    assert_no_trace_of_the_author(book, tmp_path)
     chapters = {path.stem for path in (site_folder / "run" / "notebooks").glob("*.html")}
     assert chapters == {"retrieval_ablation-example", "assistant-example"}
     assert not list((site_folder / "generated").glob("cards/*.html"))
@@ -120,6 +138,28 @@ def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
     parameters = ["-p", "dataset", "./data/example", "-p", "n_resamples", "500"]
     done = installed(book, "python", "-m", "papermill", *plain, *parameters)
     assert done.returncode == 0, done.stderr
+
+
+def assert_no_trace_of_the_author(book, folder):
+    """No file that is published, or committed, names folder, account or machine of its author."""
+    published = [path for path in (book / "_build/report/html").rglob("*") if path.is_file()]
+    for path in (book / "results").rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(book).parts)
+        if path.is_file() and not hidden:
+            published.append(path)
+    names = {path.name for path in published}
+    assert {"run.json", "planned.json", "assistant-example.ipynb", "assistant-example.html"} < names
+    assert "ro-crate-metadata.json" in names
+    base = str(folder.parent)  # of the environment, too
+    machine = re.compile(rf"\b{re.escape(socket.gethostname())}\b")
+    for path in published:
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+        text = content.decode(errors="replace")
+        assert base not in text and AUTHOR not in text, path
+        if path.suffix in (".json", ".ipynb"):
+            assert not machine.search(text), path
 
 
 def test_every_block_of_the_page_on_ones_own_book(installed, tmp_path):

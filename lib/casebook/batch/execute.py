@@ -15,7 +15,6 @@ from pathlib import Path
 
 from casebook import __version__
 from casebook.batch import kernel
-from casebook.batch.parameters import absolute_paths, path_parameters
 from casebook.batch.run_folder import progress_path, read_planned, record_path
 from casebook.credentials import without_secrets
 from casebook.errors import CasebookError
@@ -24,6 +23,7 @@ from casebook.plugins import CALLER
 from casebook.progress import FILE_VARIABLE
 from casebook.runs import evidence
 from casebook.runs import record as records
+from casebook.runs.locations import paths_in, recorded, without_folders
 from casebook.runs.outputs import each_number, read_numbers
 
 QUIET = {
@@ -36,6 +36,7 @@ QUIET = {
     "TQDM_DISABLE": "1",
 }
 KERNEL_DIED = "kernel died"  # killed, out of memory, or crashed
+_TO_PROJECT = "../../.."  # from results/<run>/notebooks
 _LAST_LINES = 6  # of a traceback that are shown
 
 
@@ -121,7 +122,7 @@ def _write_record(planned, run, started, attempts):
         "Environment": records.environment(),
     }
     if Path(cell.notebook).is_absolute():
-        labels["Notebook"] = cell.notebook
+        labels["Notebook"] = recorded(cell.notebook)
     if attempts > 1:
         labels["Attempts"] = attempts
     metrics = {}
@@ -158,7 +159,7 @@ def execute(cell, run, timeout=None, environment=()):
     for part in notebook.cells:
         if part.cell_type == "code" and part.source and part.execution_count is None:
             raise NotebookFailed(f"{cell.name}: stopped before cell {part.id}")
-    _write_notebook(notebook, partial, _user_paths(cell))
+    _write_notebook(notebook, partial, paths_in(list(cell.parameters.values())))
     return partial.replace(folder / f"{cell.name}.ipynb")
 
 
@@ -202,24 +203,17 @@ def _papermill(cell, run, partial, timeout, environment):
         progress.unlink(missing_ok=True)
 
 
-def _user_paths(cell):
-    """Give the files of the user's own that a cell was given."""
-    files = []
-    for name in path_parameters(cell.source):
-        files += absolute_paths(cell.parameters.get(name))
-    return files
+def _write_notebook(notebook, path, user_files):
+    """Write an executed notebook, which names files of the project from its own folder.
 
-
-def _write_notebook(notebook, path, user_paths):
-    """Write an executed notebook; of paths of the user's own it shows the names only."""
+    So Jupyter and nbval, which work there, can run it again. Other files go by their names.
+    """
     import nbformat
 
     nbformat.write(without_traces(notebook), path)
-    text = path.read_text(encoding="utf-8")
-    for user_path in sorted(user_paths, key=len, reverse=True):
-        # The notebook is JSON, and what was injected is Python inside it: a path without quotes
-        # reads the same in both.
-        text = text.replace(user_path, Path(user_path).name)
+    # The notebook is JSON, and what was injected is Python inside it: a path without quotes
+    # reads the same in both.
+    text = without_folders(path.read_text(encoding="utf-8"), user_files, _TO_PROJECT)
     path.write_text(text, encoding="utf-8")
 
 

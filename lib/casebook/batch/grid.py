@@ -14,6 +14,7 @@ from casebook.batch.parameters import (
 from casebook.errors import InputError
 from casebook.paths import home_path, valid_name
 from casebook.readers import read_yaml
+from casebook.runs.locations import in_project
 from casebook.runs.record import digest
 
 DEFAULT_GRID = paths.NOTEBOOKS / "experiments.yml"
@@ -138,22 +139,37 @@ def _cells_named(name, cells, tag, overrides):
     if name.endswith(".ipynb"):  # a notebook of the user's own
         return [_cell_of_notebook(name, overrides)]
     exact = [cell for cell in cells if cell.name == name]
-    group = [cell for cell in cells if cell.experiment == name]
+    without_row = [Cell(name, notebook) for notebook in notebooks_of(name)]
+    group = [cell for cell in cells if cell.experiment == name] or without_row
     if not exact and not group:
         names = {cell.experiment for cell in cells} | {cell.name for cell in cells}
         raise InputError(f"unknown experiment {name!r}; known: {', '.join(sorted(names))}")
     if exact:
         return exact
     if _other_data(overrides):  # with which the other parameters of a configuration mean nothing
-        return [Cell(f"{name}-{digest(overrides)[:8]}", group[0].notebook)]
+        return [Cell(f"{name}-{_digits(overrides)}", group[0].notebook)]
+    if group == without_row:
+        return without_row
     return [cell for cell in group if tag in cell.tags]
 
 
 def _cell_of_notebook(path, overrides):
     source = home_path(path).resolve()
     declarations(source)
-    name = f"{source.stem}-{digest(overrides)[:8]}" if overrides else source.stem
+    name = f"{source.stem}-{_digits(overrides)}" if overrides else source.stem
     return Cell(valid_name(name), str(source))
+
+
+def notebooks_of(experiment):
+    """Give the notebook of an experiment in a list, which no row of the grid has to name."""
+    ending = f"_{experiment}.ipynb"
+    names = paths.notebook_files()
+    return [name for name in names if name.lstrip("0123456789") == ending]
+
+
+def _digits(overrides):
+    """Tell cells of one experiment apart, in the same way wherever the project is."""
+    return digest({name: in_project(value) for name, value in overrides.items()})[:8]
 
 
 def _other_data(overrides):

@@ -26,6 +26,7 @@ from casebook.errors import InputError
 from casebook.models.language import URL_VARIABLE
 from casebook.paths import data_folder, home_path
 from casebook.plugins import is_plugin, plugin
+from casebook.runs.locations import in_project, recorded
 
 DATA_PARAMETERS = (
     "dataset",
@@ -246,20 +247,18 @@ def absolute_paths(value):
     return [path for path in as_list(value) if isinstance(path, str) and Path(path).is_absolute()]
 
 
-def without_folders(parameters, source):
-    """Give parameters in which the user's own files have no folders: a report shows none."""
+def portable_parameters(parameters, source):
+    """Give parameters in which paths count from the project: no record shows the author's."""
+    files = path_parameters(source)
     changed = dict(parameters)
-    for name in path_parameters(source):
-        if name not in DATA_PARAMETERS and absolute_paths(parameters.get(name)):
-            changed[name] = _file_names(parameters[name])
+    for name, value in parameters.items():
+        if name in (*DATA_PARAMETERS, *MODEL_PARAMETERS):
+            changed[name] = recorded(value, folder=True)
+        elif name in files:
+            changed[name] = recorded(value)
+        else:  # its content is not hashed, so two of one name must not become one
+            changed[name] = in_project(value)
     return changed
-
-
-def _file_names(value):
-    """Give the names of files without their folders, of one or of a list."""
-    if isinstance(value, list):
-        return [_file_names(item) for item in value]
-    return Path(value).name if isinstance(value, str) else value
 
 
 def with_absolute_paths(parameters, folders, paths=()):

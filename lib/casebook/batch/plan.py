@@ -17,7 +17,7 @@ from casebook.batch.parameters import (
     defaults,
     path_parameters,
     plugins_in,
-    without_folders,
+    portable_parameters,
 )
 from casebook.batch.run_folder import record_path
 from casebook.data.cards import card_of
@@ -136,7 +136,7 @@ def inputs_of(cell, common, needed=None):
         **inputs,
         **common,
         "notebook": digest(_code(cell)),
-        "parameters": without_folders(cell.parameters, cell.source),
+        "parameters": portable_parameters(cell.parameters, cell.source),
         "data": _data_hashes(cell, files.get("log")),
         "models": {name: records.model_digest(cell.parameters[name]) for name in models},
     }

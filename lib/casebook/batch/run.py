@@ -52,7 +52,7 @@ def run_batch(
                     )
                     _work(waiting, outcomes, execute, cluster, progress)
         finally:  # also when interrupted: what is done counts
-            write_outcomes(run, outcomes)
+            write_outcomes(run, outcomes, planned)
             try:
                 merge_numbers(run)
             except InputError as error:  # which must not hide why a cell failed

@@ -1,11 +1,23 @@
 """The folder of a run: who may write it, and what a batch keeps there about its cells."""
 
-from casebook.batch.parameters import DATA_PARAMETERS, as_list, without_folders
+from casebook.batch.parameters import (
+    DATA_PARAMETERS,
+    MODEL_PARAMETERS,
+    as_list,
+    portable_parameters,
+)
 from casebook.errors import InputError
 from casebook.files import locked, writable, write_json
 from casebook.paths import data_folder, run_dir
 from casebook.readers import read_json
 from casebook.runs import record as records
+from casebook.runs.locations import (
+    paths_in,
+    read_private,
+    restored,
+    without_folders,
+    write_private,
+)
 
 
 def sole_writer(run):
@@ -83,9 +95,10 @@ def _read(run, name):
 def data_folders(run):
     """Give the user's folders of data that a run reads, by the names that it uses."""
     folders = {}
+    private = read_private(run_dir(run))
     for cell in read_planned(run).values():
         for parameter in DATA_PARAMETERS:
-            for value in as_list(cell["parameters"].get(parameter)):
+            for value in as_list(restored(cell["parameters"].get(parameter), private)):
                 name_and_folder = data_folder(value) if isinstance(value, str) else None
                 if name_and_folder and name_and_folder[1].is_absolute():
                     name, folder = name_and_folder
@@ -96,17 +109,21 @@ def data_folders(run):
 def write_planned(run, planned):
     """Remember which cells a batch was asked for, before any of them starts."""
     cells = read_planned(run)
+    outside = []
     for item in planned:
         cell = item.cell
-        cells[cell.name] = {
-            "experiment": cell.experiment,
-            "parameters": without_folders(cell.parameters, cell.source),
-        }
+        parameters = portable_parameters(cell.parameters, cell.source)
+        cells[cell.name] = {"experiment": cell.experiment, "parameters": parameters}
+        for name in parameters.keys() & {*DATA_PARAMETERS, *MODEL_PARAMETERS}:
+            values = zip(as_list(parameters[name]), as_list(cell.parameters[name]), strict=True)
+            outside += [pair for pair in values if isinstance(pair[0], str)]
+    write_private(run_dir(run), outside)
     write_json(run_dir(run) / "planned.json", cells)
 
 
-def write_outcomes(run, outcomes):
+def write_outcomes(run, outcomes, planned=()):
     """Keep durations and failures apart from what is compared between runs."""
+    files = paths_in([value for item in planned for value in item.cell.parameters.values()])
     timings = read_timings(run)
     failures = read_failures(run)
     for outcome in outcomes:
@@ -115,7 +132,7 @@ def write_outcomes(run, outcomes):
         if outcome.failure:
             failures[outcome.cell] = {
                 "cause": outcome.cause,
-                "why": outcome.failure,
+                "why": without_folders(outcome.failure, files),
                 "seconds": seconds,
                 "attempts": outcome.tries,
             }

@@ -8,17 +8,19 @@ import json
 import re
 import shlex
 from functools import lru_cache
+from pathlib import Path
 
 import nbformat
 
 from casebook.batch.grid import DEFAULT_GRID, load_grid
-from casebook.batch.parameters import defaults
+from casebook.batch.parameters import defaults, portable_parameters
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
 from casebook.data.cards import card_of, cards
 from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
 from casebook.runs.evidence import files_of
+from casebook.runs.locations import restored
 from casebook.runs.outputs import finished_cells, read_numbers
 from casebook.runs.record import digest
 from casebook.runs.registry import model_settings_of
@@ -186,7 +188,7 @@ def command(record, run):
     parameters = record.labels["Inputs"]["parameters"]
     if cell:
         name = cell.name
-        grid_parameters = cell.parameters
+        grid_parameters = portable_parameters(cell.parameters, cell.source)
     else:  # of another grid, or of -p: its data too, which others differ in
         name = record.labels.get("Notebook") or record.workflow
         grid_parameters = {}
@@ -212,10 +214,10 @@ def _default_data(record):
     """Give the data sets that the notebook of a cell reads if none are given; none for a log."""
     if user_logs(record):
         return {}
-    source = record.labels.get("Notebook")
+    source = restored(record.labels.get("Notebook"), {})
     if source is None:
         source = _notebook_of(record)
-    values = defaults(source) if source else {}
+    values = defaults(source) if source and Path(source).is_file() else {}
     return {name: values[name] for name in ("dataset", "datasets") if name in values}
 
 

@@ -130,10 +130,14 @@ def _print_answers(run, planned):
 
 
 def init(
+    context: typer.Context,
     folder: argument(Path, "Folder to make; it must not be there, or be empty."),
     title: option(str, "Title of the book.") = "Evidence",
     author: option(str, "Author of the book.") = "The authors",
     licence: option(str | None, "Licence of the report, as SPDX names it: CC-BY-4.0.") = None,
+    update: option(
+        bool, "Bring the notebooks of a project up to date; changed ones stay.", "--update"
+    ) = False,
 ):
     """Start a book of your own: notebooks, grid, example data, settings.
 
@@ -141,8 +145,25 @@ def init(
     """
     from casebook.project import start_project
 
+    exclusive(context, "update", "title", "author", "licence")
+    if update:
+        return _update(folder)
     start_project(folder, title, author, licence)
     echo(f"{folder}: next, cd {folder} && casebook report; then edit notebooks/experiments.yml")
+
+
+def _update(folder):
+    """Bring the notebooks of a project up to date, and say what became of them."""
+    from casebook.project import comparison, update_project
+
+    outcomes = update_project(folder)
+    for name, outcome in outcomes.items():
+        if outcome == "kept":
+            echo(f"kept      {name}, which you changed: {comparison(folder, name)}")
+        else:
+            echo(f"{outcome:9} {name}")
+    n_kept = list(outcomes.values()).count("kept")
+    echo(f"{folder}: {len(outcomes) - n_kept} notebooks brought up to date, {n_kept} kept")
 
 
 def build(run: RunName = "report", compare: Compare = None):
@@ -215,12 +236,13 @@ def _pull(grid, tag):
 
 def _plan(run, *, names=(), overrides=None, grid, tag, force):
     """Choose the cells of a batch and say what each still needs."""
-    from casebook.batch.grid import DEFAULT_GRID, load_grid, select
+    from casebook.batch.grid import DEFAULT_GRID, load_grid, notebooks_of, select
     from casebook.batch.parameters import path_parameters, refuse_secrets, with_absolute_paths
     from casebook.batch.plan import plan
     from casebook.batch.run import check_order
     from casebook.batch.run_folder import check_writable, data_folders
     from casebook.paths import home_path, notebook_file
+    from casebook.project import version_note
 
     overrides = overrides or {}
     refuse_secrets(overrides)
@@ -229,6 +251,7 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
     grid_cells = load_grid(grid or DEFAULT_GRID)
     notebooks = [cell.notebook for cell in grid_cells]
     notebooks += [str(home_path(name).resolve()) for name in names if name.endswith(".ipynb")]
+    notebooks += [notebook for name in names for notebook in notebooks_of(name)]
     paths = {
         notebook: path_parameters(notebook_file(notebook)) for notebook in dict.fromkeys(notebooks)
     }
@@ -237,17 +260,35 @@ def _plan(run, *, names=(), overrides=None, grid, tag, force):
     for path_or_name in paths.values():
         for name, may_be_name in path_or_name.items():
             all_paths[name] = may_be_name or all_paths.get(name, False)
-    overrides = with_absolute_paths(overrides, folders, all_paths)
+    overrides = with_absolute_paths(_as_in_run(overrides, run), folders, all_paths)
     cells = []
     for cell in select(grid_cells, names, tag, overrides):
         parameters = with_absolute_paths(cell.parameters, folders, paths[cell.notebook])
         cells.append(replace(cell, parameters=parameters))
     planned = plan(cells, run, force)
     check_order(planned)
+    note = version_note()
+    if note:
+        say(f"note: {note}")
     for item in planned:
         if item.note:
             say(f"note: {item.note}")
     return planned
+
+
+def _as_in_run(overrides, run):
+    """Find again, from any folder, the files that the records of a run name from the project."""
+    from casebook.paths import run_dir
+    from casebook.runs.locations import paths_in, read_private, restored
+
+    private = read_private(run_dir(run))
+    values = {}
+    for name, value in overrides.items():
+        before = restored(value, private)
+        is_here = isinstance(value, str) and Path(value.rpartition("=")[2]).exists()
+        is_there = all(Path(path).exists() for path in paths_in(before))
+        values[name] = before if is_there and not is_here else value
+    return values
 
 
 def _execute(planned, run, *, workers, scheduler, timeout, retries):

@@ -28,6 +28,7 @@ from casebook.files import replacing, write_json, write_text
 from casebook.models.device import model_settings
 from casebook.paths import valid_name
 from casebook.readers import parse_json, read_yaml
+from casebook.runs.locations import in_project, read_private, restored
 from casebook.runs.record import digest, first_error, metric_key, read_record
 from casebook.runs.registry import REQUEST, TOLERANCE, model_settings_of
 
@@ -237,11 +238,15 @@ def request_of(folder, name=None):
     cell = labels.get("Cell")
     if not isinstance(inputs, dict) or not isinstance(cell, str):
         raise InputError(f"{folder}: the run did not record how it was made")
-    parameters = inputs.get("parameters") or {}
+    private = read_private(folder.parents[1])
+    parameters = {
+        key: restored(value, private) for key, value in (inputs.get("parameters") or {}).items()
+    }
     report = valid_name(name or f"{folder.parents[1].name}-rerun", "run")
     # The name of a cell that -p made ends in a hash of its parameters.
     stem, _, suffix = cell.rpartition("-")
-    chosen = stem if stem and suffix == digest(parameters)[:8] else cell
+    portable = {key: in_project(value) for key, value in parameters.items()}
+    chosen = stem if stem and suffix == digest(portable)[:8] else cell
     arguments = ["run", chosen, "--run", report, "--force"]
     for key, value in parameters.items():
         arguments += ["-p", f"{key}={json.dumps(value)}"]
