@@ -243,6 +243,33 @@ def _json_records(path, text):
     return rows
 
 
+def arrow_records(path):
+    """Yield (number, record) of a parquet file, or of an Arrow file as `datasets` saves them."""
+    kind = suffix_of(path)
+    try:
+        import pyarrow
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
+            "JSON lines"
+        ) from None
+    number = 0
+    try:
+        if kind == ".parquet":
+            batches = pyarrow.parquet.ParquetFile(path).iter_batches()
+        else:
+            batches = pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
+        for batch in batches:
+            for record in batch.to_pylist():
+                number += 1
+                yield number, record
+    except (pyarrow.ArrowException, OSError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{path}: is no {kind[1:]} file, or is damaged: {why}") from error
+
+
 def csv_rows(path, text, delimiters=","):
     """Rows of a CSV as [(number of the last line, cells)]; its header tells the delimiter."""
     header = re.split("[\r\n]", text, maxsplit=1)[0]

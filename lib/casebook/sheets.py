@@ -239,6 +239,14 @@ _ID_NAMES = {
 }
 
 
+def workbook_records(path):
+    """Yield (row, record) of the first sheet of a workbook; cells are text, as in CSV."""
+    for number, row in sheet_records(path, read_book(path).sheets[0]):
+        record = {name: cell_text(cell) for name, cell in row.items()}
+        if any(record.values()):
+            yield number, record
+
+
 def wide_ratings(path, *, numbers=None, id_column=None):
     """Read a table with a row per item and a column per rater, see `casebook.read_ratings`."""
     path = Path(path)

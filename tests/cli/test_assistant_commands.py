@@ -48,6 +48,11 @@ def test_exit_codes_of_the_gate(casebook, tmp_path):
     )
     assert casebook("gate", "--log", LOG, "--against", unsure, "-m", "token F1")[0] == 4
     assert casebook("gate", "--log", LOG)[0] == 1
+    renamed = changed(tmp_path / "renamed.jsonl", lambda row: {"reply": row["answer"]})
+    as_reply = ("gate", "--log", renamed, "--against", renamed, "--columns", "answer=reply")
+    assert casebook(*as_reply)[0] == 0
+    assert casebook(*as_reply[:-1], "answer=replies")[0] == 1
+    assert casebook("gate", "run", "--columns", "answer=reply")[0] == 1
     assert casebook("gate", "run", "--log", LOG, "--against", LOG)[0] == 1
     assert casebook("gate", "--log", tmp_path / "none.jsonl", "--against", LOG)[0] == 1
 

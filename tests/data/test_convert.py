@@ -322,7 +322,7 @@ def test_the_split_of_judgements_is_told_by_their_name(path, split):
         (
             {"corpus.csv": "id,boddy\nd1,x\n"},
             [],
-            "is it 'boddy'? say so: --columns '{text: boddy}'",
+            "is it 'boddy'? say so: --columns text=boddy",
         ),
         ({"corpus.csv": "id,text\nd1\n"}, [], "corpus.csv:2: has 1 fields, the header has 2"),
         ({"corpus.csv": b"id,text\n\xff,x\n"}, [], "corpus.csv:2: is not UTF-8 text"),
@@ -335,15 +335,19 @@ def test_the_split_of_judgements_is_told_by_their_name(path, split):
         ({"corpus.csv": "id,text\nd1,x\n", "qrels.txt": TREC_QRELS}, [], "--queries FILE"),
         (
             {"corpus.csv": "id,text\nd1,x\n"},
-            ["--columns", "{txt: x}"],
+            ["--columns", "txt=x"],
             "'txt' is no role of a column: is it 'text'?",
         ),
         (
             {"corpus.csv": "id,text\nd1,x\n"},
-            ["--columns", "{title: nope}"],
+            ["--columns", "title=nope"],
             "no file has a column 'nope' for title",
         ),
-        ({"corpus.csv": "id,text\nd1,x\n"}, ["--columns", "text"], "give a mapping such as"),
+        (
+            {"corpus.csv": "id,text\nd1,x\n"},
+            ["--columns", "text"],
+            "is not of the form --columns ROLE=YOURS",
+        ),
         ({"corpus.csv": "id,text\nd1,x\n"}, ["--corpus", "none"], "none: no such file or folder"),
     ],
 )
@@ -358,7 +362,7 @@ def test_what_cannot_be_converted_is_one_line_and_leaves_nothing(
 
 def test_the_command_reports_checks_and_is_read_by_a_chapter(casebook, write, tmp_path):
     write(LAYOUTS["beir"] | {"corpus.jsonl": json_lines(DOCUMENTS, "nr", "boddy")})
-    columns = ["--columns", "{corpus.id: nr, corpus.text: boddy}"]
+    columns = ["--columns=corpus.id=nr", "--columns=corpus.text=boddy"]
     code, out, err = casebook("convert", "source", "out", *columns)
     assert (code, err) == (0, "")
     assert out.splitlines() == [

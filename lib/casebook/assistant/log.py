@@ -56,6 +56,7 @@ from casebook.paths import data_folder
 from casebook.readers import (
     DAMAGED,
     OPENERS,
+    arrow_records,
     parse_json,
     read_json,
     read_records,
@@ -396,9 +397,11 @@ def _records(path):
 def _raw_records(path):
     kind = suffix_of(path)
     if kind == ".xlsx":
-        return _workbook_records(path)
+        from casebook.sheets import workbook_records
+
+        return list(workbook_records(path))
     if kind == ".parquet":
-        return _parquet_records(path)
+        return list(arrow_records(path))
     if kind not in (".csv", ".tsv", ".json", ".jsonl", ".eval"):
         raise InputError(f"{path}: name a .jsonl, .json, .csv, .tsv, .xlsx, .parquet or .eval file")
     if kind not in (".json", ".eval") or path.suffix in OPENERS:
@@ -415,35 +418,6 @@ def _raw_records(path):
         if not isinstance(record, dict):
             raise InputError.at(path, number, "is not an object")
     return list(enumerate(content, 1))
-
-
-def _workbook_records(path):
-    """Read the rows of the first sheet; cells are text, as in CSV."""
-    from casebook.sheets import cell_text, read_book, sheet_records
-
-    rows = sheet_records(path, read_book(path).sheets[0])
-    records = []
-    for number, row in rows:
-        record = {name: cell_text(cell) for name, cell in row.items()}
-        if any(record.values()):
-            records.append((number, record))
-    return records
-
-
-def _parquet_records(path):
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            f"{path}: parquet needs the package pyarrow: install it, or write JSON lines"
-        ) from None
-    try:
-        rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise InputError(
-            f"{path}: is no parquet file, or is damaged: {' '.join(str(error).split())[:200]}"
-        ) from error
-    return list(enumerate(rows, 1))
 
 
 LARGEST_ARCHIVE = 2 << 30  # bytes that an Inspect log may unpack to

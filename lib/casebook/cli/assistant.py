@@ -135,7 +135,7 @@ def _show_summary(out, as_json):
     show(report, as_json, table, [*notes, following], digits=".3g")
 
 
-def gate_log(log, against, *, measures, margin, common, collection, as_json):
+def gate_log(log, against, *, measures, margin, common, collection, columns, as_json):
     """Decide on two logs; ends with the exit code of the verdict."""
     from casebook.assistant.study import SHARE_MARGIN, gate_logs
     from casebook.runs.decide import settle
@@ -143,7 +143,15 @@ def gate_log(log, against, *, measures, margin, common, collection, as_json):
     if against is None:
         raise InputError("--log needs the log that it is held against: --against FILE")
     margin = SHARE_MARGIN if margin is None else margin
-    gate = gate_logs(log, against, measures, margin=margin, common=common, collection=collection)
+    gate = gate_logs(
+        log,
+        against,
+        measures,
+        margin=margin,
+        common=common,
+        collection=collection,
+        columns=columns,
+    )
     parts = [gate["notes"]]
     rows = gate["rows"]
     if len(rows):

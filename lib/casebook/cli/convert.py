@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from casebook.cli.common import Json, argument, option, print_json, show
+from casebook.cli.common import Json, argument, option, pairs, print_json, show
 from casebook.errors import InputError
 from casebook.paths import data_folder
 
@@ -19,7 +19,8 @@ def convert(
         list[Path] | None, "Judgements, such as qrels.dev.txt for the split dev; repeatable."
     ) = None,
     columns: option(
-        str | None, "Columns by role: '{text: body, corpus.id: nr}'; usual names are known."
+        list[str] | None,
+        "ROLE=YOURS, such as text=body or corpus.id=nr; repeatable. Usual names are known.",
     ) = None,
     max_missing: option(
         float, "Largest share of judgements that may name what is not there.", min=0, max=1
@@ -31,7 +32,7 @@ def convert(
 
     Example: casebook convert my_data my_folder
     """
-    from casebook.data.convert import convert, parse_columns, report_lines
+    from casebook.data.convert import convert, report_lines
 
     if out is None:
         if not corpus:
@@ -46,7 +47,7 @@ def convert(
         corpus=corpus or (),
         queries=queries or (),
         qrels=qrels or (),
-        columns=parse_columns(columns) if columns else None,
+        columns=pairs(columns, "=", "--columns ROLE=YOURS"),
         max_missing=max_missing,
         force=force,
     )

@@ -73,7 +73,11 @@ ReturnedForms = argument(
     list[Path], "Forms, folders of forms, or exports of potato, argilla or Label Studio."
 )
 ColumnNames = option(
-    list[str] | None, "EXPECTED=YOURS, such as preferred=choice; repeat.", "--map", metavar="A=B"
+    list[str] | None,
+    "EXPECTED=YOURS, such as preferred=choice; repeatable.",
+    "--columns",
+    "--map",
+    metavar="A=B",
 )
 SealedKey = option(Path | None, "Sealed key, or the folder of the study that holds it.")
 SideColumn = option(str | None, "Key column of forms in PDPABench's layout.", "--side-col")
@@ -406,20 +410,21 @@ def _refuse_idle(context, where, *options):
 
 
 def _column_names(options):
-    """Read --map: expected column to the column of the files."""
+    """Read --columns: expected column to the column of the files."""
     from casebook.raters.annotations import ROLES
     from casebook.raters.forms import LIKERT, paired_layout
     from casebook.raters.read import SIDE_COLUMN
 
-    columns = pairs(options, "=", "--map EXPECTED=YOURS")
+    columns = pairs(options, "=", "--columns EXPECTED=YOURS")
     paired_columns = [*paired_layout(guess=True).names, SIDE_COLUMN]
     for expected, column in columns.items():
         if expected not in {*paired_columns, *LIKERT.names, *ROLES}:
             raise InputError(
-                f"--map {expected}={column}: {expected!r} is none of {', '.join(paired_columns)}"
+                f"--columns {expected}={column}: {expected!r} is none of "
+                f"{', '.join(paired_columns)}"
             )
     if len(set(columns.values())) < len(columns):
-        raise InputError(f"--map {columns}: a column is given twice")
+        raise InputError(f"--columns {columns}: a column is given twice")
     return columns
 
 

@@ -19,6 +19,7 @@ from casebook.cli.common import (
     filled_lines,
     given,
     option,
+    pairs,
     say,
     show,
     table_lines,
@@ -619,6 +620,9 @@ def gate(
     against: option(str | None, "Reference (default: the promoted run), or a log.") = None,
     log: option(Path | None, "Log of an assistant's answers, instead of a run.") = None,
     collection: option(str | None, "Data set or folder, if the log's contexts are ids.") = None,
+    columns: option(
+        list[str] | None, "COLUMN=FIELD of both logs, such as answer=reply; repeatable."
+    ) = None,
     rules: GateFile = None,
     measure: Measure = DEFAULT_MEASURE,
     margin: option(float, "Loss tolerated.", min=0) = 0.005,
@@ -648,11 +652,13 @@ def gate(
             margin=margin if given(context, "margin") else None,
             common=force,
             collection=collection,
+            columns=pairs(columns, "=", "--columns COLUMN=FIELD"),
             as_json=as_json,
         )
         return
-    if collection is not None:
-        raise InputError("--collection has no effect without --log: leave it out")
+    for name in ("collection", "columns"):
+        if given(context, name):
+            raise InputError(f"--{name} has no effect without --log: leave it out")
     exclusive(context, "rules", "measure", "margin")
     exclusive(context, "against", "profile")
     listing = _registry(runs_root, domain, tenant)

@@ -151,6 +151,7 @@ def agreement(
     columns: option(
         list[str] | None,
         "ROLE=YOURS of a row per rating, such as rater=who; roles: rater, item, rating, criterion.",
+        "--columns",
         "--map",
         metavar="A=B",
     ) = None,
@@ -186,14 +187,14 @@ def agreement(
             level=level,
             scale=scale,
             id_column=id_column,
-            columns=pairs(columns, "=", "--map ROLE=YOURS"),
+            columns=pairs(columns, "=", "--columns ROLE=YOURS"),
             criterion=criterion,
         )
         notes = frame.attrs["notes"]
         panel, level, heading = _panel_of_ratings(frame, level=level, scale=scale, wide=wide)
     else:
         if columns or criterion:
-            option_name = "--map" if columns else "--criterion"
+            option_name = "--columns" if columns else "--criterion"
             raise InputError(f"{option_name} has no effect on --form {form}: leave it out")
         panel, level, heading = _panel_of_counts(
             ratings, form, level=level, scale=scale, id_column=id_column

@@ -30,7 +30,6 @@ from casebook.data.records import COLUMNS, LAYOUTS, column_of, read_table, spell
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
-from casebook.readers import parse_yaml
 from casebook.trec import GRADE_LIMIT
 
 NO_ID = "no id"
@@ -116,17 +115,6 @@ class Columns:
             raise InputError(f"--columns: no file has a column {self.mapping[key]!r} for {key}")
 
 
-def parse_columns(text):
-    """Read ``{text: body}``: roles of columns and their names in the files."""
-    mapping = parse_yaml(text, "--columns")
-    texts = isinstance(mapping, dict) and all(
-        isinstance(item, str) for pair in mapping.items() for item in pair
-    )
-    if not texts or not mapping:
-        raise InputError(f"--columns: give a mapping such as '{{text: body}}', not {text!r}")
-    return mapping
-
-
 def _no_column(record, part, role):
     aliases = COLUMNS[part][role]
     near = [name for name in record if difflib.get_close_matches(spelling(name), aliases, 1, 0.7)]
@@ -137,7 +125,7 @@ def _no_column(record, part, role):
     alone = "; name a file of documents by --corpus" if part == "pairs" else ""
     return (
         f"no column is the {role} of the {what}: it has {names}: {hint}"
-        f"say so: --columns '{{{role}: {name}}}'{alone}"
+        f"say so: --columns {role}={name}{alone}"
     )
 
 

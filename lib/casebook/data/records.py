@@ -6,6 +6,7 @@ from pathlib import Path
 
 from casebook.errors import InputError
 from casebook.readers import (
+    arrow_records,
     csv_rows,
     parse_json,
     read_jsonl,
@@ -56,9 +57,11 @@ def read_table(path):
     elif kind in (".csv", ".tsv"):
         yield from delimited_rows(path)
     elif kind == ".xlsx":
-        yield from _sheet_rows(path)
+        from casebook.sheets import workbook_records
+
+        yield from workbook_records(path)
     elif kind in (".parquet", ".arrow"):
-        yield from _arrow_rows(path, kind)
+        yield from arrow_records(path)
     else:
         raise InputError(f"{path}: is no table: name a {', '.join(TABLES)} file")
 
@@ -105,39 +108,3 @@ def delimited_rows(path):
             problem = f"has {len(cells)} fields, the header has {len(names)}"
             raise InputError.at(path, line, problem)
         yield line, dict(zip(names, cells, strict=True))
-
-
-def _sheet_rows(path):
-    """Rows of the first sheet of a workbook."""
-    from casebook.sheets import cell_text, read_book, sheet_records
-
-    for number, row in sheet_records(path, read_book(path).sheets[0]):
-        record = {name: cell_text(cell) for name, cell in row.items()}
-        if any(record.values()):
-            yield number, record
-
-
-def _arrow_rows(path, kind):
-    """Rows of a parquet file, or of an Arrow file as `datasets` saves them, batch by batch."""
-    try:
-        import pyarrow
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            f"{path}: {kind[1:]} needs the package pyarrow: pip install 'casebook[logs]', or write "
-            "JSON lines"
-        ) from None
-    number = 0
-    try:
-        if kind == ".parquet":
-            batches = pyarrow.parquet.ParquetFile(path).iter_batches()
-        else:
-            batches = pyarrow.ipc.open_stream(pyarrow.memory_map(str(path)))
-        for batch in batches:
-            for record in batch.to_pylist():
-                number += 1
-                yield number, record
-    except (pyarrow.ArrowException, OSError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is no {kind[1:]} file, or is damaged: {why}") from error

@@ -16,7 +16,7 @@ from casebook.raters.annotation_tools import (
     listed,
     text_of,
 )
-from casebook.readers import read_json, read_records, read_yaml, suffix_of
+from casebook.readers import arrow_records, read_json, read_records, read_yaml, suffix_of
 from casebook.sheets import as_ratings, rating_table, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
@@ -232,7 +232,7 @@ def records_of(path):
     """Read rows, objects or lines with their numbers; cells of tables are text."""
     kind = suffix_of(path)
     if kind == ".parquet":
-        return _parquet_records(path)
+        return list(arrow_records(path))
     if kind == ".jsonl":
         return read_records(path)[0]
     if kind != ".json":
@@ -246,21 +246,6 @@ def records_of(path):
     if not content:
         raise InputError(f"{path}: holds no records")
     return list(enumerate(content, 1))
-
-
-def _parquet_records(path):
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise InputError(
-            f"{path}: parquet needs the package pyarrow: install it, or write JSON lines"
-        ) from None
-    try:
-        rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        problem = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is no parquet file, or is damaged: {problem}") from error
-    return list(enumerate(rows, 1))
 
 
 # --- a row per rating

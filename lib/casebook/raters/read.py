@@ -238,7 +238,7 @@ def _rating_sheet(path, sheets):
     rating_columns = {"preferred", *(column.name for column in LIKERT.answers)}
     candidates = [sheet for sheet in sheets if rating_columns & {*sheet.table}]
     if not candidates:
-        remedy = f"{_columns(sheets)}: name it with --map preferred=COLUMN"
+        remedy = f"{_columns(sheets)}: name it with --columns preferred=COLUMN"
         raise InputError(f"{path}: no column 'preferred' (the vote: S1, S2 or Tie); {remedy}")
     for sheet in candidates:
         if sheet.name == SHEET:
@@ -760,5 +760,5 @@ def _item_column(form):
     names = ", ".join(name for name in form.rows if name not in {"row", *missing})
     raise InputError(
         f"{form.path}: sheet {form.sheet!r} has no column 'prompt_text' or 'prompt_id', "
-        f"which name the items; it has {names}: name one with --map prompt_text=COLUMN"
+        f"which name the items; it has {names}: name one with --columns prompt_text=COLUMN"
     )
