@@ -24,6 +24,7 @@ from casebook.paths import FOLDER_VARIABLES, ROOT
 
 pytestmark = pytest.mark.slow
 
+PARQUET = "pyarrow==26.0.1"  # the extra "logs", which the tests' environment leaves out
 AUTHOR = "kathrin.mueller"  # the account, and the home folder, of who makes a book
 
 
@@ -49,7 +50,7 @@ def installed(wheel, tmp_path_factory):
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
     command = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python"]
-    subprocess.run([*command, "install", "--quiet", "--no-deps", wheel], check=True)
+    subprocess.run([*command, "install", "--quiet", "--no-deps", wheel, PARQUET], check=True)
     dropped = {*FOLDER_VARIABLES, "PYTHONPATH"}
     environment = {name: value for name, value in os.environ.items() if name not in dropped}
     environment |= {
@@ -104,6 +105,29 @@ def test_commands_that_read_tables_work_in_an_empty_folder(installed, tmp_path):
     done = installed(tmp_path, "casebook", "run", "assistant", "--run", "a", "-p", f"log={log}")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "a" / "numbers.json").is_file()
+
+
+def test_logs_and_collections_in_parquet_are_read(installed, tmp_path):
+    """With pyarrow, of which pandas makes other columns of text than without it."""
+    log = ROOT / "data" / "assistant" / "answers.jsonl"
+    smoke = ROOT / "data" / "smoke"
+    code = (
+        "import pandas; from pathlib import Path; Path('saved').mkdir()\n"
+        f"pandas.read_json({str(log)!r}, lines=True).to_parquet('log.parquet')\n"
+        f"pandas.read_json({str(smoke / 'corpus.jsonl')!r}, lines=True).to_parquet('saved/corpus.parquet')"
+    )
+    done = installed(tmp_path, "python", "-c", code)
+    assert done.returncode == 0, done.stderr
+    done = installed(tmp_path, "casebook", "gate", "--log", "log.parquet", "--against", log)
+    assert (done.returncode, done.stderr) == (0, "")
+    shutil.copy(smoke / "queries.jsonl", tmp_path / "saved")
+    shutil.copy(smoke / "qrels" / "test.tsv", tmp_path / "saved" / "qrels.test.tsv")
+    done = installed(tmp_path, "casebook", "convert", "saved", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert "48 of 48 rows taken from corpus.parquet" in done.stdout
+    (tmp_path / "log.parquet").write_bytes(b"PAR1")
+    done = installed(tmp_path, "casebook", "gate", "--log", "log.parquet", "--against", log)
+    assert done.returncode == 1 and "is no parquet file, or is damaged" in done.stderr
 
 
 def test_a_book_of_ones_own_from_an_empty_folder(installed, tmp_path):
