@@ -189,6 +189,8 @@ PLACES = [
 
 # A valid line of every command. {new} is a name that is not taken; what the others name is there.
 VALID = [
+    "init {new}",
+    "convert ./docs {new}",
     "report --tag nope",
     "run query_length --dry-run",
     "build --run absent",
@@ -570,7 +572,8 @@ REFUSED = {
     "build",
     "data pull",
     "runs rollback",
-}  # valid, but for a name that there is not
+    "answer",
+}  # valid, but for a name or a server that there is not
 
 
 def test_every_command_has_a_valid_line(scratch, pristine):
