@@ -13,7 +13,8 @@ import os
 import re
 from pathlib import Path
 
-from casebook.sensitivity.citations import STRUCTURE, section_key
+from casebook.sensitivity.citations import section_key
+from casebook.sensitivity.domain import STRUCTURE
 
 ACTS = {
     "IPC-": "ipc",

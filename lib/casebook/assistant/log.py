@@ -241,7 +241,7 @@ def _checked_row(path, number, record, texts, columns):
 
 def read_row(record):
     """Give one reply under our names, or refuse it: what passes here `read_log` reads."""
-    return _checked_row(Path("reply"), 1, record, None)
+    return _checked_row(Path("reply"), 1, record, texts=None, columns={})
 
 
 def _look_like_ids(texts):
