@@ -181,6 +181,14 @@ def _metadata(path, number, record, texts, columns):
 # Records of a CSV, JSON or JSONL file
 
 
+def spelling(name):
+    """Give a field's name as it is compared: ``Doc ID``, ``docId`` and ``doc-id`` are one.
+
+    Dots stay: they part the names of a path.
+    """
+    return re.sub(r"[^\w.]|_", "", str(name)).casefold()
+
+
 def suffix_of(path):
     """Ending of a file, before that of its compression."""
     return (path.with_suffix("") if path.suffix in OPENERS else path).suffix.lower()

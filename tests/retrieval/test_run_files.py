@@ -12,7 +12,7 @@ from casebook.errors import InputError
 from casebook.retrieval.ablation import retrieve, run_ablation
 from casebook.retrieval.items import question_items
 from casebook.retrieval.pipeline import EVALUATION_DEPTH
-from casebook.retrieval.run_files import account, read_runs, run_name, run_sentence
+from casebook.retrieval.run_files import coverage_of_runs, read_runs, run_name, run_sentence
 
 RUN = {"q1": {"d1": 2.0, "d2": 1.5}, "q2": {"d2": 3.0}}
 TREC = "q1 Q0 d2 2 1.5 mine\nq1 Q0 d1 1 2 mine\nq2 Q0 d2 1 3.0 mine\n"
@@ -137,7 +137,7 @@ def test_what_a_run_lacks_has_too_much_or_in_one_place_is_counted(smoke):
     first, second, *_ = smoke.queries["query_id"]
     many = {f"other-{n}": float(n) for n in range(EVALUATION_DEPTH + 5)}
     run = {first: {"home-1": 1.0, "home-2": 1.0}, second: many, "elsewhere": {"home-1": 1.0}}
-    (row,) = account(smoke, {"mine": run}).to_dict("records")
+    (row,) = coverage_of_runs(smoke, {"mine": run}).to_dict("records")
     assert row == {
         "system": "mine",
         "questions": 34,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from casebook import paths
 from casebook.readers import read_yaml
 from casebook.sensitivity import citations
-from casebook.sensitivity.domain import SHIPPED
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 EXAMPLES = read_yaml(Path(__file__).with_name("examples.yml"))
 
@@ -146,5 +146,5 @@ def test_neighbours_are_symmetric_of_one_chapter_and_within_the_distance(act, di
 @pytest.mark.data
 def test_shipped_structure_is_the_one_of_the_statute_files(mirror):
     made = runpy.run_path(paths.DATA / "make" / "act_structure.py")["structure"](mirror)
-    assert made == SHIPPED.structure
+    assert made == SHIPPED_DOMAIN.structure
     assert sum(map(len, made["IPC-"].values())) >= 511

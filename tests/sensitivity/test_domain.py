@@ -14,7 +14,7 @@ from casebook.errors import InputError
 from casebook.paths import ROOT
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import extracted_collection, user_collection
-from casebook.sensitivity.domain import SHIPPED, read_domain
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, read_domain
 from casebook.sensitivity.edits import single_fact_edits
 from casebook.sensitivity.evaluation import sensitivity
 from casebook.sensitivity.extract import extract_with_model
@@ -52,11 +52,11 @@ def values_of(sheet):
 
 
 def test_without_a_file_the_tables_are_the_librarys(hull):
-    assert read_domain(None) is SHIPPED and SHIPPED.fact_types == facts.FACT_TYPES
-    assert SHIPPED.account() is None
+    assert read_domain(None) is SHIPPED_DOMAIN and SHIPPED_DOMAIN.fact_types == facts.FACT_TYPES
+    assert SHIPPED_DOMAIN.account() is None
     assert hull.fact_types == (*facts.FACT_TYPES, "vessel flag", "loss", "notice period")
-    assert set(hull.acts) == {*SHIPPED.acts, "MIA"} and hull.notes == ()
-    assert hull.structure["IPC-"] == SHIPPED.structure["IPC-"]
+    assert set(hull.acts) == {*SHIPPED_DOMAIN.acts, "MIA"} and hull.notes == ()
+    assert hull.structure["IPC-"] == SHIPPED_DOMAIN.structure["IPC-"]
 
 
 FLAG = {"name": "flag", "values": {"Malta": "Malta", "Panama": ["Panama"]}}

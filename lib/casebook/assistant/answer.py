@@ -13,8 +13,8 @@ from pathlib import Path
 
 from casebook.assistant.application import (
     check_columns,
-    field_names,
     load_application,
+    named_fields,
     reply_columns,
 )
 from casebook.assistant.log import LOG_ALIASES, documents_of, read_log
@@ -473,7 +473,7 @@ class _ApplicationAsker:
             message = f"{name}: the reply has more than {self._max_bytes:,} bytes"
             raise NoAnswer("nonsense", message)
         if isinstance(reply, dict):
-            self.fields = self._application.line(field_names(reply))
+            self.fields = self._application.line(named_fields(reply))
         return columns
 
 

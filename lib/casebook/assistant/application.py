@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from casebook.assistant.log import ID_OF, LOG_ALIASES, TEXT_OF, read_row, spelling
+from casebook.assistant.log import ID_OF, LOG_ALIASES, TEXT_OF, read_row
 from casebook.credentials import without_secrets
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
@@ -33,10 +33,11 @@ from casebook.models.language import (
     printable_line,
 )
 from casebook.plugins import callable_plugin, instance, is_plugin
+from casebook.readers import spelling
 
-KEY_VARIABLE = "CASEBOOK_APP_KEY"
+APP_KEY_VARIABLE = "CASEBOOK_APP_KEY"
 """Variable whose value goes to the address as a bearer token; ``OPENAI_API_KEY`` never does."""
-COLUMNS = (
+REPLY_COLUMNS = (
     "answer",
     "contexts",
     "context_ids",
@@ -82,7 +83,7 @@ class HttpApplication(Server):
         host = parts.netloc.rpartition("@")[2]
         self.system = without_secrets(f"{host}{parts.path}".rstrip("/"), url)
         self.request = request or default_request(url)
-        super().__init__(self.system, url, KEY_VARIABLE, timeout, retries, max_bytes)
+        super().__init__(self.system, url, APP_KEY_VARIABLE, timeout, retries, max_bytes)
         self._http.event_hooks = {"request": [_plain_headers]}
 
     def check(self):
@@ -186,8 +187,8 @@ def read_request(text):
 def check_columns(columns):
     """Refuse columns that are no part of a reply."""
     for column in columns or ():
-        if column not in COLUMNS:
-            raise InputError(f"column {column!r}: a reply has {', '.join(COLUMNS)}")
+        if column not in REPLY_COLUMNS:
+            raise InputError(f"column {column!r}: a reply has {', '.join(REPLY_COLUMNS)}")
 
 
 def _filled(form, question):
@@ -255,12 +256,12 @@ def reply_columns(application, question, reply, columns=None):
         raise NoAnswer("nonsense", f"{name}: {problem}") from error
     if values["error"]:
         raise NoAnswer("nonsense", f"{name}: {application.line(str(values['error']))}")
-    fields = application.line(field_names(reply))
+    fields = application.line(named_fields(reply))
     message = f"{name}: no answer in the reply, which has {fields}: --columns answer=FIELD"
     raise NoAnswer("refused", message)
 
 
-def field_names(reply):
+def named_fields(reply):
     """The first fields of a reply, in words."""
     names = [printable_line(str(field))[:_LONGEST_FIELD] for field in list(reply)[:_MOST_FIELDS]]
     return ", ".join(names) or "no fields"

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from casebook.errors import InputError
-from casebook.readers import read_yaml
+from casebook.readers import read_yaml, spelling
 
 ASSISTANT_WORDS = read_yaml(Path(__file__).with_name("names.yml"))
 _EXPORTS = ASSISTANT_WORDS["exports"]
@@ -42,14 +42,6 @@ _VALUES = (
 )  # of a score that is an object, by priority
 
 
-def spelling(name):
-    """Give a field's name as it is compared.
-
-    ``Ground Truth``, ``groundTruth`` and ``ground_truth`` are one name.
-    """
-    return re.sub(r"[\s_-]", "", str(name)).lower()
-
-
 def printable(text):
     """Give a server's words as they may reach a terminal."""
     signs = [sign if sign.isprintable() else " " for sign in text]
@@ -59,7 +51,7 @@ def printable(text):
 # --- the records of a file
 
 
-def listed(content):
+def records_in(content):
     """Give the records of an export that is one object, with the system that it names."""
     results = content.get("results")
     if isinstance(results, dict) and isinstance(results.get("results"), list):

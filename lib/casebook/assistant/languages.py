@@ -7,7 +7,7 @@ from casebook.assistant.exports import ASSISTANT_WORDS
 from casebook.text import STOP_LIST, UNSPACED, tokens
 
 ENGLISH = "English"
-UNKNOWN = "another language"
+UNKNOWN_LANGUAGE = "another language"
 _FUNCTION_WORDS = {
     language: frozenset(words) for language, words in ASSISTANT_WORDS["languages"].items()
 }
@@ -25,7 +25,7 @@ def language_of(text):
     if scripts and scripts["LATIN"] < len(letters) / 2:
         if any(scripts[script] for script in _JAPANESE):
             return "Japanese"
-        return _SCRIPTS.get(scripts.most_common(1)[0][0], UNKNOWN)
+        return _SCRIPTS.get(scripts.most_common(1)[0][0], UNKNOWN_LANGUAGE)
     words = tokens(text)
     hits = {
         language: sum(word in function_words for word in words)
@@ -36,7 +36,7 @@ def language_of(text):
     if count >= FEWEST_WORDS and count > of_english:
         return language
     if len(words) >= ENOUGH_TEXT and of_english < LEAST_SHARE * len(words):
-        return UNKNOWN
+        return UNKNOWN_LANGUAGE
     return ENGLISH if of_english else None
 
 

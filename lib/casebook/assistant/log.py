@@ -40,11 +40,10 @@ from casebook.assistant.exports import (
     all_fields,
     completed,
     field_names,
-    listed,
     printable,
+    records_in,
     score_number,
     scores_of,
-    spelling,
     without_inner_spans,
 )
 from casebook.assistant.languages import language_notes
@@ -60,6 +59,7 @@ from casebook.readers import (
     parse_json,
     read_json,
     read_records,
+    spelling,
     suffix_of,
     unreadable,
 )
@@ -408,7 +408,7 @@ def _raw_records(path):
         return read_records(path)[0]
     content = _inspect_archive(path) if kind == ".eval" else read_json(path)
     if isinstance(content, dict):
-        content = listed(content)
+        content = records_in(content)
     if not isinstance(content, list) or not content:
         raise InputError(
             f"{path}: holds no answers: give a list of objects, or an export that is named in the "

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from casebook.data.folders import MAX_MISSING
 from casebook.data.layouts import (
-    Layout,
+    CollectionFiles,
     files_below,
     judgement_rows,
     lacks_header,
@@ -26,10 +26,11 @@ from casebook.data.layouts import (
     split_of,
     usual_name,
 )
-from casebook.data.records import COLUMNS, LAYOUTS, column_of, read_table, spelling, text_of
+from casebook.data.records import COLUMN_NAMES, LAYOUTS, column_of, field_text, read_table
 from casebook.errors import InputError
 from casebook.files import PARTIAL_SUFFIX, exchange, new_folder
 from casebook.paths import valid_name
+from casebook.readers import spelling
 from casebook.trec import GRADE_LIMIT
 
 NO_ID = "no id"
@@ -51,7 +52,7 @@ _SHORT = {"corpus": "documents", "queries": "questions", "pairs": "pairs"}
 
 
 @dataclass
-class Part:
+class PartReport:
     """What was read of one part, and what became of it."""
 
     files: list
@@ -71,16 +72,16 @@ class Part:
         self.left_out += [name for name in left_out if name not in self.left_out]
 
 
-class Columns:
-    """Columns of parts by role: those that the user names, else those of usual names."""
+class ColumnRoles:
+    """ColumnRoles of parts by role: those that the user names, else those of usual names."""
 
     def __init__(self, mapping=None):
         self.mapping = mapping or {}
         self.used = set()
-        roles = {role for part in COLUMNS.values() for role in part}
+        roles = {role for part in COLUMN_NAMES.values() for role in part}
         for key in self.mapping:
             part, _, role = key.rpartition(".")
-            if role not in roles or part not in ("", *COLUMNS):
+            if role not in roles or part not in ("", *COLUMN_NAMES):
                 near = difflib.get_close_matches(role, roles, 1)
                 hint = f"is it {near[0]!r}? " if near else ""
                 raise InputError(
@@ -103,7 +104,7 @@ class Columns:
 
     def of(self, path, record, part, needed):
         """Give the columns of a part in a record by role; a needed one that is absent is named."""
-        columns = {role: self.find(record, part, role) for role in COLUMNS[part]}
+        columns = {role: self.find(record, part, role) for role in COLUMN_NAMES[part]}
         for role in needed:
             if columns[role] is None:
                 raise InputError(f"{path}: {_no_column(record, part, role)}")
@@ -116,7 +117,7 @@ class Columns:
 
 
 def _no_column(record, part, role):
-    aliases = COLUMNS[part][role]
+    aliases = COLUMN_NAMES[part][role]
     near = [name for name in record if difflib.get_close_matches(spelling(name), aliases, 1, 0.7)]
     name = near[0] if near else "NAME"
     hint = f"is it {name!r}? " if near else ""
@@ -190,7 +191,7 @@ def convert(
         raise InputError(f"{out}: is read, and would be written: name another folder")
     layout = _chosen_layout(source, out, corpus, queries, qrels)
     _refuse_sources(layout, out)
-    columns = Columns(columns)
+    columns = ColumnRoles(columns)
     parts = {}
     with _target(out, force) as folder:
         if layout.pairs:
@@ -230,7 +231,7 @@ def _plain(parts):
 
 def _chosen_layout(source, out, corpus, queries, qrels):
     """Find the parts in the source, and put named files in their place."""
-    layout = Layout() if source is None else layout_of(source, out)
+    layout = CollectionFiles() if source is None else layout_of(source, out)
     if corpus or queries or qrels:
         layout.pairs = {}
     if corpus:
@@ -310,17 +311,17 @@ def _target(out, force):
 
 def _convert_parts(folder, layout, columns, report, max_missing):
     """Convert files by part; gives the number of questions, and those that are judged."""
-    report["corpus"] = Part(_names(layout.corpus))
+    report["corpus"] = PartReport(_names(layout.corpus))
     documents = _write_texts(folder / "corpus.jsonl", "corpus", layout.corpus, columns, report)
     queries = set()
     if layout.queries:
-        report["queries"] = Part(_names(layout.queries))
+        report["queries"] = PartReport(_names(layout.queries))
         path = folder / "queries.jsonl"
         queries = _write_texts(path, "queries", layout.queries, columns, report)
     report["qrels"] = {}
     judged_queries = set()
     for split, files in layout.qrels.items():
-        part = report["qrels"][split] = Part(_names(files))
+        part = report["qrels"][split] = PartReport(_names(files))
         grades = _judgements(files, part, columns, queries, documents)
         _check_missing(files, part, max_missing)
         judged_queries.update(_write_judgements(folder, split, grades))
@@ -373,7 +374,7 @@ def _reading(path, record, name, columns, needed):
 
 def _text_line(record, roles, left_out, contents):
     """Give the line of a row, or the reason why it is left out; ``contents`` are by id."""
-    name = text_of(record.get(roles["id"]))
+    name = field_text(record.get(roles["id"]))
     text = _text(record.get(roles.get("text")))
     title = _text(record.get(roles.get("title")))
     if not name:
@@ -397,7 +398,7 @@ def _text(value):
     """Give a text; sentences in a list are one."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = " ".join(value)
-    return "" if isinstance(value, list | dict) else text_of(value)
+    return "" if isinstance(value, list | dict) else field_text(value)
 
 
 def _breaks_lines(name):
@@ -441,7 +442,7 @@ def grade_of(value):
     """Give a grade as a whole number, or None; truth values and words have one too."""
     if isinstance(value, bool):
         return int(value)
-    text = text_of(value).lower()
+    text = field_text(value).lower()
     if text in LAYOUTS["grades"]:
         return LAYOUTS["grades"][text]
     try:
@@ -463,8 +464,8 @@ def _judgements(files, part, columns, queries, documents):
                 roles_of[names] = columns.of(path, record, "qrels", ("query", "document"))
                 part.use(roles_of[names])
             roles = roles_of[names]
-            query = text_of(record.get(roles["query"]))
-            document = text_of(record.get(roles["document"]))
+            query = field_text(record.get(roles["query"]))
+            document = field_text(record.get(roles["document"]))
             grade = grade_of(record.get(roles["grade"])) if "grade" in roles else 1
             if grade is None:
                 part.drop(NO_GRADE)
@@ -523,7 +524,7 @@ def _convert_pairs(folder, layout, columns, report):
     report["pairs"] = {}
     judged_queries = set()
     for split, files in layout.pairs.items():
-        part = report["pairs"][split] = Part(_names(files))
+        part = report["pairs"][split] = PartReport(_names(files))
         grades = {}
         for path in files:
             for _, record in read_table(path):
@@ -549,15 +550,15 @@ def _take_pair(record, roles, documents, queries, grades, part):
     row = {"title": _text(record.get(roles.get("title"))), "text": _text(record[roles["passage"]])}
     if "title" not in roles:
         del row["title"]
-    document, reason = documents.id_of(row, text_of(record.get(roles.get("document"))))
+    document, reason = documents.id_of(row, field_text(record.get(roles.get("document"))))
     if reason:
         part.drop(reason)
         return
     row = {"text": _text(record[roles["question"]])}
-    group = text_of(record.get(roles.get("group")))
+    group = field_text(record.get(roles.get("group")))
     if group:
         row["group"] = group
-    query, reason = queries.id_of(row, text_of(record.get(roles.get("query"))))
+    query, reason = queries.id_of(row, field_text(record.get(roles.get("query"))))
     if reason:
         part.drop(reason)
         return

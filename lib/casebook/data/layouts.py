@@ -15,8 +15,8 @@ from casebook.errors import InputError
 from casebook.readers import OPENERS, read_lines, suffix_of
 from casebook.trec import judgements
 
-PARTS = LAYOUTS["parts"]
-SPLITS = LAYOUTS["splits"]
+PART_WORDS = LAYOUTS["parts"]
+SPLIT_WORDS = LAYOUTS["splits"]
 USUAL_SPLIT = "test"
 _ABOUT = {"dataset_dict.json", "dataset_info.json", "dataset_infos.json", "state.json"}
 _UNREAD = {".md", ".pdf", ".zip", ".tar", ".py", ".ipynb", ".html", ".yml", ".yaml", ".lock"}
@@ -28,7 +28,7 @@ _LABEL = re.compile(r"\s*(?:number|topic|description|narrative)\s*:", re.IGNOREC
 
 
 @dataclass
-class Layout:
+class CollectionFiles:
     """Files by part; those of judgements and of pairs by split."""
 
     corpus: list = field(default_factory=list)
@@ -42,9 +42,9 @@ def layout_of(source, out=None):
     """Find the parts of a collection in a folder, or in one table of questions with passages."""
     source = Path(source)
     if source.is_file():
-        return Layout(pairs=usual_name({split_of(source.name): [source]}))
+        return CollectionFiles(pairs=usual_name({split_of(source.name): [source]}))
     check_folder(source)
-    layout = Layout()
+    layout = CollectionFiles()
     tables = []
     for path in files_below(source, out):
         relative = path.relative_to(source)
@@ -82,7 +82,7 @@ def _part_of(relative):
     for number, name in enumerate(relative.parts):
         words = set(re.split(r"[\W_\d]+", name.lower()))
         is_file = number == len(relative.parts) - 1
-        for part, words_of_part in PARTS.items():
+        for part, words_of_part in PART_WORDS.items():
             if words & (set(words_of_part) - ({"default"} if is_file else set())):
                 return part
     return None
@@ -95,16 +95,16 @@ def split_of(relative):
     names = [*path.parts[:-1], path.stem if suffix_of(path) in TABLES else path.name]
     words = [word for name in names for word in re.split(r"[\W_]+", _SHARD.sub("", name))]
     for word in words:
-        if word.lower() in SPLITS:
-            return SPLITS[word.lower()]
-    usual = {*PARTS["qrels"], "data", "txt", "trec", ""}
+        if word.lower() in SPLIT_WORDS:
+            return SPLIT_WORDS[word.lower()]
+    usual = {*PART_WORDS["qrels"], "data", "txt", "trec", ""}
     rest = [word for word in words if word.lower() not in usual]
     return "-".join(rest) or USUAL_SPLIT
 
 
 def usual_name(by_split):
     """Call a single split without a usual name as every chapter expects it."""
-    if len(by_split) == 1 and not set(by_split) & set(SPLITS.values()):
+    if len(by_split) == 1 and not set(by_split) & set(SPLIT_WORDS.values()):
         return {USUAL_SPLIT: next(iter(by_split.values()))}
     return by_split
 

@@ -1,7 +1,6 @@
 """Rows of tables in any usual file, and the columns in them by the names that tools give them."""
 
 import json
-import re
 from pathlib import Path
 
 from casebook.errors import InputError
@@ -12,18 +11,14 @@ from casebook.readers import (
     read_jsonl,
     read_lines,
     read_yaml,
+    spelling,
     suffix_of,
 )
 
 LAYOUTS = read_yaml(Path(__file__).with_name("layouts.yml"))
-COLUMNS = LAYOUTS["columns"]
+COLUMN_NAMES = LAYOUTS["columns"]
 """Part to role to the names of its column, as `spelling` gives them, by priority."""
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xlsx", ".parquet", ".arrow")
-
-
-def spelling(name):
-    """Give a column's name as it is compared: ``Doc ID``, ``doc-id`` and ``docid`` are one."""
-    return re.sub(r"[\W_]", "", str(name)).lower()
 
 
 def column_of(columns, part, role):
@@ -31,13 +26,13 @@ def column_of(columns, part, role):
     by_spelling = {}
     for name in columns:
         by_spelling.setdefault(spelling(name), name)
-    for alias in COLUMNS[part][role]:
+    for alias in COLUMN_NAMES[part][role]:
         if alias in by_spelling:
             return by_spelling[alias]
     return None
 
 
-def text_of(value):
+def field_text(value):
     """Give a cell as text: a whole number has no decimal point, an empty cell is no text."""
     if value is None or value != value:
         return ""

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from casebook.errors import InputError
 from casebook.sensitivity.citations import find_provisions
-from casebook.sensitivity.domain import SHIPPED
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.edits import TEMPLATE_LABELS
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
@@ -135,7 +135,7 @@ class Explainer:
     ['Both cite IPC-302.', 'No fact or term of the query was found in it.']
     """
 
-    def __init__(self, texts, documented=False, max_words=MAX_WORDS, domain=SHIPPED):
+    def __init__(self, texts, documented=False, max_words=MAX_WORDS, domain=SHIPPED_DOMAIN):
         if not texts:
             raise InputError("there are no documents to explain results with")
         self.texts = texts
@@ -218,7 +218,7 @@ _COMMON_FACTS = {  # sentences by kind, in their order
 }
 
 
-def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED):
+def explain_result(sheet, passage, weights, documented=False, domain=SHIPPED_DOMAIN):
     """Explain by at most two sentences what a fact sheet and a passage have in common."""
     if documented:
         sentences = _documented_sentences(sheet, passage, domain)
@@ -280,7 +280,7 @@ _ASSERTED = {
 }
 
 
-def explain_edge(fact_type, sheets, lists, passages, documented=False, domain=SHIPPED):
+def explain_edge(fact_type, sheets, lists, passages, documented=False, domain=SHIPPED_DOMAIN):
     """Explain what an edit did to the results.
 
     Given are the sheets and the lists of cases before and after it, and {case: passage shown}.
@@ -391,7 +391,7 @@ def _fact_sentences(sheet, fields, cases, what, passages, documented, domain):
 
 
 @lru_cache(maxsize=4096)
-def facts_of(text, domain=SHIPPED):
+def facts_of(text, domain=SHIPPED_DOMAIN):
     """Give the facts that a passage states but the outcome, {key: (start, end)}."""
     if not text.strip():
         return {}

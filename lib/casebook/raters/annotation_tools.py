@@ -69,7 +69,7 @@ def export_reader(records, names):
     return None
 
 
-def text_of(value):
+def label_text(value):
     """Give a rating or a name as text; a whole number has no decimal point."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -106,13 +106,13 @@ def _read_potato_states(path, records, item_field):
     _refuse_item_field(path, item_field, "potato")
     judgements = []
     for row, state in records:
-        rater = text_of(state.get("user_id")) or path.resolve().parent.name
+        rater = label_text(state.get("user_id")) or path.resolve().parent.name
         for item, stored in _object(path, row, state, "instance_id_to_label_to_value").items():
             labels = stored
             if isinstance(stored, list):
                 labels = defaultdict(dict)
                 for label, value in stored:
-                    labels[text_of(label["schema"])][text_of(label["name"])] = value
+                    labels[label_text(label["schema"])][label_text(label["name"])] = value
             judgements += _potato_judgements(path, row, item, rater, labels)
     return Annotations("potato", judgements, {})
 
@@ -123,8 +123,8 @@ def _read_potato_lines(path, records, item_field):
     judgements = []
     fields = {}
     for row, record in records:
-        rater = text_of(record.get("user_id")) or path.resolve().parent.name
-        item = text_of(record.get("instance_id", record.get("id")))
+        rater = label_text(record.get("user_id")) or path.resolve().parent.name
+        item = label_text(record.get("instance_id", record.get("id")))
         name = "label_annotations" if "label_annotations" in record else "labels"
         labels = _object(path, row, record, name)
         judgements += _potato_judgements(path, row, item, rater, labels)
@@ -146,8 +146,8 @@ def _read_potato_table(path, records, item_field):
         for schema in labels.keys() & record.keys():  # version 2 resolves several choices there
             if record[schema]:
                 labels[schema] = {record[schema]: "true"}
-        rater = text_of(record.get("user_id") or record.get("user"))
-        item = text_of(record["instance_id"])
+        rater = label_text(record.get("user_id") or record.get("user"))
+        item = label_text(record["instance_id"])
         judgements += _potato_judgements(path, row, item, rater, labels)
         fields.setdefault(item, {"displayed_text": record.get("displayed_text", "")})
     return Annotations("potato", judgements, fields)
@@ -170,7 +170,7 @@ def _potato_judgements(path, row, item, rater, labels):
         raise InputError.at(path, row, "names no rater or no item")
     for schema, values in labels.items():
         answers = values if isinstance(values, dict) else {"value": values}
-        filled = {label: text_of(value) for label, value in answers.items()}
+        filled = {label: label_text(value) for label, value in answers.items()}
         filled = {
             label: value
             for label, value in filled.items()
@@ -253,7 +253,7 @@ def _read_argilla(path, records, item_field):
         name = data.get(item_field) if item_field else record.get("id", record.get("external_id"))
         if item_field and name is None:
             raise InputError.at(path, row, f"has no field {item_field!r}: it has {listed(data)}")
-        item = text_of(name) or str(row)
+        item = label_text(name) or str(row)
         fields.setdefault(item, data)
         for question, answers in responses.items():
             for user, value, status in answers:
@@ -263,7 +263,7 @@ def _read_argilla(path, records, item_field):
                 rating, reason = _single_answer(value)
                 reason = _STATUSES.get(status, reason)
                 judgements.append(
-                    Judgement(path, row, item, text_of(user), question, rating, reason)
+                    Judgement(path, row, item, label_text(user), question, rating, reason)
                 )
     notes = []
     if without_status:
@@ -297,7 +297,7 @@ def _single_answer(value):
         return "", SEVERAL if several else OTHER_KIND
     if isinstance(value, dict):
         return "", OTHER_KIND
-    return text_of(value), None
+    return label_text(value), None
 
 
 # --- Label Studio
@@ -312,9 +312,9 @@ def _read_label_studio(path, records, item_field):
     n_empty = 0
     for row, task in records:
         data = _object(path, row, task, "data")
-        item = text_of(task.get("id", row))
+        item = label_text(task.get("id", row))
         if item_field:
-            item = text_of(data.get(item_field))
+            item = label_text(data.get(item_field))
             if not item:
                 raise InputError.at(
                     path, row, f"has no field {item_field!r}: its data has {listed(data)}"
@@ -327,7 +327,7 @@ def _read_label_studio(path, records, item_field):
             judgements += _annotation_judgements(path, row, item, rater, annotation)
         for draft in task.get("drafts") or []:
             if isinstance(draft, dict):
-                rater = text_of(draft.get("user")) or "unnamed"
+                rater = label_text(draft.get("user")) or "unnamed"
                 judgements.append(Judgement(path, row, item, rater, "", reason=DRAFT))
         for _ in task.get("predictions") or []:
             judgements.append(Judgement(path, row, item, MODEL, "", reason=MODEL))
@@ -342,7 +342,7 @@ def _annotator(path, row, annotation):
         person = person.get("email") or person.get("id")
     if person in (None, ""):
         raise InputError.at(path, row, "an annotation does not say who made it (completed_by)")
-    return text_of(person)
+    return label_text(person)
 
 
 def _annotation_judgements(path, row, item, rater, annotation):
@@ -352,7 +352,7 @@ def _annotation_judgements(path, row, item, rater, annotation):
     values = defaultdict(list)
     for result in annotation.get("result") or []:
         if isinstance(result, dict) and "from_name" in result:  # others are relations
-            values[text_of(result["from_name"])].append(result.get("value"))
+            values[label_text(result["from_name"])].append(result.get("value"))
     if not values:
         return [Judgement(path, row, item, rater, "", reason=BLANK)]
     judgements = []
@@ -383,8 +383,8 @@ def read_label_studio_rows(path, records, item_field):
     item_field = item_field or "id"
     rows = []
     for row, record in records:
-        item = text_of(record.get(item_field))
-        rater = text_of(record.get("annotator"))
+        item = label_text(record.get(item_field))
+        rater = label_text(record.get("annotator"))
         if not item or not rater:
             raise InputError.at(path, row, f"names no annotator, or no item in {item_field!r}")
         rows.append((row, item, rater, record))
@@ -414,9 +414,9 @@ def _tags_of(rows, item_field):
     names = {}
     for _, item, _, record in rows:
         for name, value in record.items():
-            if name not in _ROW_FIELDS and name != item_field and text_of(value):
+            if name not in _ROW_FIELDS and name != item_field and label_text(value):
                 names[name] = None
-                texts[name, item].add(text_of(value))
+                texts[name, item].add(label_text(value))
     differing = {name for (name, _), values in texts.items() if len(values) > 1}
     return [name for name in names if name in differing]
 
@@ -427,7 +427,7 @@ def row_answer(value):
         try:
             value = json.loads(value)
         except ValueError:
-            return text_of(value), None
+            return label_text(value), None
     if isinstance(value, dict):
         value = [value]
     if isinstance(value, list):

@@ -1,7 +1,6 @@
 """Ratings as people have them: a row per item, a row per rating, or an export of a tool."""
 
 import difflib
-import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -13,10 +12,17 @@ from casebook.raters.annotation_tools import (
     Annotations,
     Judgement,
     export_reader,
+    label_text,
     listed,
-    text_of,
 )
-from casebook.readers import arrow_records, read_json, read_records, read_yaml, suffix_of
+from casebook.readers import (
+    arrow_records,
+    read_json,
+    read_records,
+    read_yaml,
+    spelling,
+    suffix_of,
+)
 from casebook.sheets import as_ratings, rating_table, wide_ratings
 
 ROLES = read_yaml(Path(__file__).with_name("annotations.yml"))["roles"]
@@ -251,11 +257,6 @@ def records_of(path):
 # --- a row per rating
 
 
-def plain(name):
-    """Give a name as it is compared: ``Item ID``, ``itemId`` and ``item_id`` are one."""
-    return re.sub(r"[\W_]+", "", str(name)).casefold()
-
-
 def roles_of(path, names, columns, *, may_be_wide):
     """Find the columns of rater, item, rating and criterion; None if a row may hold an item."""
     for role, name in columns.items():
@@ -281,8 +282,8 @@ def matching_roles(names, columns):
     """Find the column of each role: the one that ``columns`` names, else by the words of it."""
     roles = dict(columns)
     for role, words in ROLES.items():
-        by_word = {plain(name): name for name in names if name not in roles.values()}
-        matches = [by_word[plain(word)] for word in words if plain(word) in by_word]
+        by_word = {spelling(name): name for name in names if name not in roles.values()}
+        matches = [by_word[spelling(word)] for word in words if spelling(word) in by_word]
         if role not in roles and matches:
             roles[role] = matches[0]
     return roles
@@ -292,9 +293,9 @@ def _near_names(names, roles):
     """Find, for each role, the name that is most likely a slip of one of its words."""
     near = {}
     for role in roles:
-        words = [plain(word) for word in ROLES[role]]
+        words = [spelling(word) for word in ROLES[role]]
         for name in names:
-            if difflib.get_close_matches(plain(name), words, 1, LIKELY):
+            if difflib.get_close_matches(spelling(name), words, 1, LIKELY):
                 near.setdefault(role, name)
     return near
 
@@ -310,7 +311,7 @@ def _read_long(path, records, roles):
     judgements = []
     fields = {}
     for row, record in records:
-        names = {role: text_of(record.get(column)) for role, column in roles.items()}
+        names = {role: label_text(record.get(column)) for role, column in roles.items()}
         if not names["rater"] or not names["item"]:
             raise InputError.at(path, row, "names no rater or no item")
         criterion = names.get("criterion", roles["rating"])

@@ -8,10 +8,10 @@ from casebook.errors import InputError
 from casebook.raters.annotation_tools import (
     BLANK,
     export_reader,
+    label_text,
     potato_label,
     read_label_studio_rows,
     row_answer,
-    text_of,
 )
 from casebook.raters.annotations import (
     NEEDED,
@@ -98,7 +98,7 @@ def _tables_of_rows(path, records, rater_column):
     """Part rows that hold all answers of one rater to one item."""
     rows = {}
     for number, record in records:
-        rater = text_of(record.get(rater_column))
+        rater = label_text(record.get(rater_column))
         if not rater:
             raise InputError.at(path, number, f"column {rater_column!r} names no rater")
         cells = {name: row_answer(cell)[0] or None for name, cell in record.items()}

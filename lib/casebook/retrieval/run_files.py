@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from casebook.data import load
-from casebook.data.records import TABLES, column_of, read_table, text_of
+from casebook.data.records import TABLES, column_of, field_text, read_table
 from casebook.data.sources import Absent
 from casebook.errors import InputError
 from casebook.paths import valid_name
@@ -130,7 +130,7 @@ def _table_run(path):
     for number, record in read_table(path):
         if columns is None:
             columns = _columns(path, record)
-        query, document = (text_of(record.get(columns[name])) for name in ("query", "document"))
+        query, document = (field_text(record.get(columns[name])) for name in ("query", "document"))
         if not query or not document:
             raise InputError.at(path, number, "has no query or no document")
         scores = run.setdefault(query, {})
@@ -170,7 +170,7 @@ def ranked_run(dataset, run):
     return rows
 
 
-def account(dataset, runs):
+def coverage_of_runs(dataset, runs):
     """Count what runs hold of the questions and documents of a data set: a row for each run.
 
     ``missing`` questions are those that the run has no document for; they count as 0. ``extra``
@@ -214,7 +214,7 @@ def check_runs(values):
     except Absent:
         return ""  # which is said elsewhere
     notes = []
-    for row in account(dataset, runs).to_dict("records"):
+    for row in coverage_of_runs(dataset, runs).to_dict("records"):
         _check_run(dataset, row["system"], runs[row["system"]], row, values["max_missing"])
         notes.append(run_sentence(row))
     for part in splits:
@@ -247,7 +247,7 @@ def _check_run(dataset, system, run, row, max_missing):
 
 
 def run_sentence(row):
-    """Say in one line what a run holds, from a row of `account`."""
+    """Say in one line what a run holds, from a row of `coverage_of_runs`."""
     text = f"{row['system']}: {row['matched']} of {row['questions']} questions matched"
     parts = {
         "missing, which count as 0": row["missing"],

@@ -17,7 +17,7 @@ from casebook.data.registry import load
 from casebook.errors import InputError
 from casebook.readers import read_json, read_jsonl
 from casebook.sensitivity.citations import neighbours, neighbours_or_next
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED, Domain
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.edits import COUNSEL, DOCKETS, LEAST_TERMS, MONTHS, Vocabulary
 from casebook.sensitivity.extract import extract_sheet
 from casebook.sensitivity.facts import (
@@ -44,10 +44,10 @@ class CaseCollection:
     neighbours: object = field(repr=False)
     account: dict
     precedents: dict = field(default_factory=dict, repr=False)
-    domain: Domain = field(default=SHIPPED, repr=False)
+    domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
 
 
-def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED):
+def case_collection(name, *, cases=6, values=4, per_line=12, seed=0, domain=SHIPPED_DOMAIN):
     """Give the planted collection, of some sizes, or a data set whose questions are cases."""
     if name == PLANTED:
         return plant_cases(cases=cases, values=values, per_line=per_line, seed=seed)
@@ -70,7 +70,7 @@ def annotated_collection(documents, name):
     )
 
 
-def user_collection(path, corpus, domain=SHIPPED):
+def user_collection(path, corpus, domain=SHIPPED_DOMAIN):
     """Take cases from a file, annotated or not, against the documents of a folder."""
     if corpus is None:
         raise InputError(
@@ -90,7 +90,7 @@ def user_collection(path, corpus, domain=SHIPPED):
     )
 
 
-def extracted_collection(dataset, domain=SHIPPED):
+def extracted_collection(dataset, domain=SHIPPED_DOMAIN):
     """Take the questions of a dataset, whole judgments, as cases.
 
     Those that cannot be edited are left out and counted.
@@ -138,7 +138,7 @@ IMPORTANCE = "expert_importance_ranking"
 
 def _fact_type(name, info):
     """Refuse a name that is no fact type of the domain."""
-    fact_types = (info.context or SHIPPED).fact_types
+    fact_types = (info.context or SHIPPED_DOMAIN).fact_types
     if name not in fact_types:
         raise ValueError(
             f"{name!r} is no fact type: choose from {', '.join(map(repr, fact_types))}"
@@ -148,7 +148,7 @@ def _fact_type(name, info):
 
 def _rank(rank, info):
     """Refuse a rank beyond the number of fact types."""
-    n_types = len((info.context or SHIPPED).fact_types)
+    n_types = len((info.context or SHIPPED_DOMAIN).fact_types)
     if rank > n_types:
         raise ValueError(f"a rank must be less than or equal to {n_types}")
     return rank
@@ -202,7 +202,7 @@ class Case(NamedTuple):
         return any(self.record.get(key) for key in (DECISIVE, NOT_DECISIVE, IMPORTANCE))
 
 
-def read_cases(path=ANNOTATED_CASES, domain=SHIPPED):
+def read_cases(path=ANNOTATED_CASES, domain=SHIPPED_DOMAIN):
     """Read cases from JSON lines, or from a .json file of one case or of a list.
 
     A case is a fact sheet with its annotations, or the sheet alone; its fact types and acts are

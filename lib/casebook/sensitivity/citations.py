@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from casebook.readers import read_yaml
-from casebook.sensitivity.domain import SHIPPED
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 WORDS = Path(__file__).with_name("words.yml")
 INDIA = "IN"
@@ -88,7 +88,7 @@ class Provision:
         return f"{self.act}-{'Article-' if self.kind == 'Article' else ''}{self.number}"
 
 
-def find_provisions(text, country=None, domain=SHIPPED):
+def find_provisions(text, country=None, domain=SHIPPED_DOMAIN):
     """Find the provisions that a text cites; without a clear act, that is ``Unknown``."""
     country = country or country_of(text, domain)
     mentions = find_acts(text, country, domain)
@@ -116,7 +116,7 @@ def find_provisions(text, country=None, domain=SHIPPED):
     return provisions
 
 
-def cited_sections(text, country=None, domain=SHIPPED):
+def cited_sections(text, country=None, domain=SHIPPED_DOMAIN):
     """Give the distinct provisions that a text cites, those of unknown acts left out."""
     provisions = find_provisions(text, country, domain)
     return tuple(dict.fromkeys(cited.id for cited in provisions if cited.act != UNKNOWN))
@@ -135,7 +135,7 @@ def parse_section(section):
     )
 
 
-def normalise_section(citation, country=None, domain=SHIPPED):
+def normalise_section(citation, country=None, domain=SHIPPED_DOMAIN):
     """Bring one citation into normal form; None if it is none."""
     normal = parse_section(citation)
     return normal.id if normal else next(iter(cited_sections(citation, country, domain)), None)
@@ -169,12 +169,12 @@ def _neighbours_in(domain):
     return adjacent_sections(domain.structure)
 
 
-def neighbours(section, domain=SHIPPED):
+def neighbours(section, domain=SHIPPED_DOMAIN):
     """Neighbours of a section in an act of known structure; empty for others."""
     return _neighbours_in(domain).get(section, ())
 
 
-def neighbours_or_next(section, domain=SHIPPED):
+def neighbours_or_next(section, domain=SHIPPED_DOMAIN):
     """Neighbours of a section; where its act is not known, the numbers before and after it."""
     near = neighbours(section, domain)
     parsed = parse_section(section)
@@ -206,7 +206,7 @@ class Mention(NamedTuple):
     end: int
 
 
-def country_of(text, domain=SHIPPED):
+def country_of(text, domain=SHIPPED_DOMAIN):
     """Guess the country of a text from its words: IN, SG, elsewhere, or None without a sign."""
     head = text[:HEAD]
     count = {
@@ -230,7 +230,7 @@ def country_of(text, domain=SHIPPED):
     return INDIA if count[INDIA] else None
 
 
-def find_acts(text, country=None, domain=SHIPPED):
+def find_acts(text, country=None, domain=SHIPPED_DOMAIN):
     """Find the acts that a text names, by title, abbreviation, or an alias that it defines."""
     country = country or country_of(text, domain)
     matches = [

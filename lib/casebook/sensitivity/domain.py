@@ -262,7 +262,7 @@ def _shipped():
     return Domain({row["code"]: row for row in rows}, structure)
 
 
-SHIPPED = _shipped()
+SHIPPED_DOMAIN = _shipped()
 """The tables of the library: India and Singapore."""
 
 
@@ -275,7 +275,7 @@ def read_domain(path):
     Without a file it is the library's tables.
     """
     if path is None:
-        return SHIPPED
+        return SHIPPED_DOMAIN
     path = Path(path)
     content = read_yaml(path, "file of facts")
     if not isinstance(content, dict) or not content:
@@ -294,16 +294,18 @@ def read_domain(path):
             _check_speed(path, entry.name, finder)
     notes = [f"{path.name} replaces the fact type {name}" for name in types if name in FACT_TYPES]
     notes += [
-        f"{path.name} replaces the act {code}" for code in further_acts if code in SHIPPED.acts
+        f"{path.name} replaces the act {code}"
+        for code in further_acts
+        if code in SHIPPED_DOMAIN.acts
     ]
-    structure = dict(SHIPPED.structure)
+    structure = dict(SHIPPED_DOMAIN.structure)
     for code, act in further_acts.items():
         for prefix in (f"{code}-", f"{code}-Article-"):
             structure.pop(prefix, None)
         if act.chapters:
             structure[f"{code}-"] = act.chapters
     return Domain(
-        acts=SHIPPED.acts | {code: act.row() for code, act in further_acts.items()},
+        acts=SHIPPED_DOMAIN.acts | {code: act.row() for code, act in further_acts.items()},
         structure=structure,
         types=types,
         further_acts=tuple(further_acts),

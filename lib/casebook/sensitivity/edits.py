@@ -19,7 +19,7 @@ import numpy as np
 from casebook.errors import InputError
 from casebook.sensitivity import facts
 from casebook.sensitivity.citations import pattern, word_lists
-from casebook.sensitivity.domain import SHIPPED
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 
 SWAPS = (
     ("Individual", "Minor"),
@@ -68,7 +68,7 @@ def single_fact_edits(
     write=facts.query_text,
     fact_types=None,
     bounded=True,
-    domain=SHIPPED,
+    domain=SHIPPED_DOMAIN,
 ):
     """List every edit of one fact of a sheet, by fact type.
 

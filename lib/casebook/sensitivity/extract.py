@@ -18,7 +18,7 @@ import pandas as pd
 from casebook.errors import InputError
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.citations import alternatives, pattern
-from casebook.sensitivity.domain import SHIPPED, matches
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, matches
 from casebook.stats.intervals import clustered_wilson
 from casebook.stats.samples import stream
 from casebook.text import fold, sentences
@@ -63,7 +63,7 @@ class Extraction:
     notes: tuple = ()
 
 
-def extract_sheet(text, case_id="case", country=None, domain=SHIPPED):
+def extract_sheet(text, case_id="case", country=None, domain=SHIPPED_DOMAIN):
     """Extract the fact sheet of a judgment by rules.
 
     Parameters
@@ -637,7 +637,7 @@ Judgment:
 """
 
 
-def extract_with_model(text, model, case_id="case", domain=SHIPPED):
+def extract_with_model(text, model, case_id="case", domain=SHIPPED_DOMAIN):
     """Extract a fact sheet with a language model; after two unusable answers, by the rules."""
     by_rules = extract_sheet(text, case_id, domain=domain)
     part = text[slice(*by_rules.region)]

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, StringConstraints
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.sensitivity.citations import normalise_section
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
 
 PARTY_TYPES = (
     "Individual",
@@ -182,7 +182,7 @@ def validate_record(path, number, record, model, context=None):
         raise InputError(f"{where}: {problem}; the keys are {keys}") from error
 
 
-def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED):
+def from_dict(record, where="fact sheet", empty=False, domain=SHIPPED_DOMAIN):
     """Build a fact sheet from plain data; errors name the field.
 
     `empty` allows a sheet without a fact; `domain` has the acts and further fact types.

@@ -10,7 +10,7 @@ from casebook.readers import read_jsonl
 from casebook.sensitivity import citations, facts
 from casebook.sensitivity.cases import read_cases, read_gold
 from casebook.sensitivity.citations import pattern
-from casebook.sensitivity.domain import FACT_TYPES, SHIPPED
+from casebook.sensitivity.domain import FACT_TYPES, SHIPPED_DOMAIN
 from casebook.sensitivity.edits import edit_fact, out_of_bounds
 from casebook.stats.intervals import bounded, clustered_wilson, wilson
 
@@ -36,7 +36,7 @@ _MAINTENANCE = {"CrPC-125", "CrPC-126", "CrPC-127", "IPC-498A", "IPC-304B"}
 _BODY = range(299, 378)  # sections of the penal codes on offences against the body
 
 
-def rules(before, edit, domain=SHIPPED):
+def rules(before, edit, domain=SHIPPED_DOMAIN):
     """Judge an edit of a sheet by rules, without a model: `Decision`.
 
     Of fact types of the user's own they know nothing: each value that the file lists is plausible.

@@ -12,7 +12,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.sensitivity import evaluation
 from casebook.sensitivity.cases import read_cases
 from casebook.sensitivity.citations import neighbours_or_next
-from casebook.sensitivity.domain import SHIPPED
+from casebook.sensitivity.domain import SHIPPED_DOMAIN
 from casebook.sensitivity.extract import extract_sheet, extract_with_model
 from casebook.sensitivity.facts import present_types
 from casebook.sensitivity.plausibility import ModelValidator, accept_rates, rules
@@ -27,7 +27,7 @@ CASES_LISTED = 5  # names of cases in a message
 # ---- from a file to a tree
 
 
-def read_case(path, extractor=None, name=None, domain=SHIPPED):
+def read_case(path, extractor=None, name=None, domain=SHIPPED_DOMAIN):
     """Read a case, and the notes on it.
 
     It is a case in JSON, chosen by name if there are several, or a judgment in text.
@@ -70,7 +70,7 @@ def missing_answers(validator):
     return [f"{count} answers missing: {cause}" for cause, count in failures.items()]
 
 
-def validator_for(name=None, documented=False, domain=SHIPPED):
+def validator_for(name=None, documented=False, domain=SHIPPED_DOMAIN):
     """Choose who judges whether an edit is plausible: the rules, or a language model by name."""
     if name is None:
         return partial(rules, domain=domain)
@@ -87,7 +87,7 @@ def run_case(
     settings=None,
     validator=None,
     inert=None,
-    domain=SHIPPED,
+    domain=SHIPPED_DOMAIN,
 ):
     """Grow the tree of one case over a collection; see `casebook.sensitivity.tree.grow_trees`."""
     search = case_search(mode, CorpusIndex(documents, encoder), k)

@@ -13,7 +13,7 @@ from casebook.retrieval.index import CorpusIndex
 from casebook.retrieval.pipeline import HybridRetriever
 from casebook.retrieval.settings import config_for
 from casebook.sensitivity import evaluation
-from casebook.sensitivity.domain import SHIPPED, Domain
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.edits import Vocabulary, inert_words
 from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT, case_scores, evaluate_sensitivity
 from casebook.sensitivity.tree import (
@@ -55,7 +55,7 @@ class SensitivityStudy:
     documents: pd.DataFrame = field(repr=False)
     n_resamples: int = 10_000
     seed: int = 0
-    domain: Domain = field(default=SHIPPED, repr=False)
+    domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
 
     @property
     def systems(self):

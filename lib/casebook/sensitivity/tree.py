@@ -11,7 +11,7 @@ from casebook.errors import CasebookError, InputError
 from casebook.measures import rankshift
 from casebook.retrieval.ablation import scores_by_callable
 from casebook.sensitivity import edits
-from casebook.sensitivity.domain import SHIPPED, Domain
+from casebook.sensitivity.domain import SHIPPED_DOMAIN, Domain
 from casebook.sensitivity.edits import BUDGETS, order_edits, single_fact_edits
 from casebook.sensitivity.facts import contradictions, present_types, sheet_hash
 from casebook.sensitivity.plausibility import ACCEPT, rules
@@ -101,7 +101,7 @@ class Tree:
     noops: list = field(default_factory=list)
     decisions: list = field(default_factory=list)
     counts: Counter = field(default_factory=Counter)
-    domain: Domain = field(default=SHIPPED, repr=False)
+    domain: Domain = field(default=SHIPPED_DOMAIN, repr=False)
 
     @property
     def root(self):
@@ -127,14 +127,28 @@ class Tree:
 
 
 def grow_tree(
-    sheet, search, settings=None, neighbours=None, validator=None, inert=None, *, domain=SHIPPED
+    sheet,
+    search,
+    settings=None,
+    neighbours=None,
+    validator=None,
+    inert=None,
+    *,
+    domain=SHIPPED_DOMAIN,
 ):
     """Grow the tree of one case; see `grow_trees`."""
     return grow_trees([sheet], search, settings, neighbours, validator, inert, domain=domain)[0]
 
 
 def grow_trees(
-    sheets, search, settings=None, neighbours=None, validator=None, inert=None, *, domain=SHIPPED
+    sheets,
+    search,
+    settings=None,
+    neighbours=None,
+    validator=None,
+    inert=None,
+    *,
+    domain=SHIPPED_DOMAIN,
 ):
     """Grow the trees of many cases, all of one level in one batch of retrieval.
 
