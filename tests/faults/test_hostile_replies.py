@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from serving import applying, completion, replying, response
 
 from casebook.assistant.application import (
-    COLUMNS,
+    REPLY_COLUMNS,
     HttpApplication,
     load_application,
     reply_columns,
@@ -400,7 +400,7 @@ def test_any_transport_of_an_application_is_a_reason(kind, count):
 
 
 ASKED = {"id": "q1", "question": QUESTIONS[0]}
-names = st.sampled_from([*COLUMNS, "output", "usage", "error", "text", "source_documents"])
+names = st.sampled_from([*REPLY_COLUMNS, "output", "usage", "error", "text", "source_documents"])
 replies = st.dictionaries(names, values, max_size=5) | values
 
 
