@@ -85,6 +85,7 @@ def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
     assert root["name"] == "Casebook, run smoke" and root["datePublished"] == "2026-01-01"
     assert (
         root["author"]["name"] == "The Casebook authors"
+        and root["author"].type == "Organization"
         and root["license"].id == "https://spdx.org/licenses/MIT"
     )
     assert (
@@ -105,6 +106,7 @@ def test_the_site_says_how_it_is_cited(read, tmp_path, monkeypatch):
     root = read()[1].root_dataset
     assert root["identifier"] == "https://doi.org/10.5281/zenodo.1"
     assert root["author"].id == author["orcid"] and root["author"]["name"] == "Ann Doe"
+    assert root["author"].type == "Person"
     assert "Doe Ann (2026)" in root["creditText"]
 
 

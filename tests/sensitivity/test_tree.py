@@ -51,6 +51,13 @@ def test_no_state_returns_unless_asked(planted, search, inert):
     assert len(set(states)) < len(states)
 
 
+def test_the_documented_settings_draw_no_placebo(planted, search, inert):
+    options = {"neighbours": planted.neighbours, "inert": inert}
+    documented = grow_trees(planted.sheets[:2], search, TreeSettings.documented(), **options)
+    assert not any(tree.placebos for tree in documented)
+    assert any(tree.placebos for tree in grown(planted, search, inert, max_depth=1))
+
+
 def test_first_five_uses_up_its_budget_on_numbers(planted, search, inert):
     trees = grow_trees(
         planted.sheets, search, TreeSettings.documented(), neighbours=planted.neighbours
