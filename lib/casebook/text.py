@@ -45,6 +45,12 @@ _PARAGRAPH = re.compile(
 )  # or the end of a sentence without a blank after it
 
 
+def printable(text):
+    """Give words of others as one line that may reach a terminal."""
+    characters = [sign if sign.isprintable() else " " for sign in text]
+    return " ".join("".join(characters).split())
+
+
 def fold(text):
     """Replace typographic quotes, dashes and spaces by plain ones."""
     return text.translate(_FOLD)

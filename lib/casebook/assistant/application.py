@@ -17,16 +17,17 @@ import re
 import threading
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from casebook.assistant.log import ID_OF, LOG_ALIASES, TEXT_OF, read_row
 from casebook.credentials import without_secrets
 from casebook.data.cards import first_problem
 from casebook.errors import InputError
 from casebook.models.language import (
+    LONGEST_REASON,
     NoAnswer,
     Server,
-    Tokens,
+    Usage,
     check_address,
     check_reachable,
     event_loop,
@@ -64,7 +65,6 @@ _NAMES = {
 _WRAPPERS = ("output", "outputs", "response", "result", "data", "json")
 _MOST_FIELDS = 12  # of a reply, that a message names
 _LONGEST_FIELD = 40  # characters of its name
-_LONGEST_REASON = 300
 _POSITION = re.compile(r"-?\d+")  # in a list, as a step of a path
 # Of a request those headers remain that say what it is; what a library adds of its own goes.
 _HEADERS = ("host", "accept", "accept-encoding", "authorization", "connection")
@@ -98,7 +98,7 @@ class HttpApplication(Server):
         try:
             return json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
-            beginning = self.line(text[:_LONGEST_REASON])[:80]
+            beginning = self.line(text[:LONGEST_REASON])[:80]
             text = f"; it begins {beginning}" if beginning else ": it is empty"
             raise NoAnswer("nonsense", f"{self.name}: no JSON{text}") from error
 
@@ -142,7 +142,7 @@ class PythonApplication:
 
     def line(self, text):
         """Text of a reason as one printable line without secrets."""
-        return without_secrets(printable_line(text))[:_LONGEST_REASON]
+        return without_secrets(printable_line(text))[:LONGEST_REASON]
 
     def _work(self, results, text):
         try:
@@ -227,11 +227,6 @@ async def _plain_headers(request):
 # --- what a reply says
 
 
-class _Usage(BaseModel):
-    prompt_tokens: Tokens
-    completion_tokens: Tokens
-
-
 def reply_columns(application, question, reply, columns=None):
     """Give the columns of a log that a reply has; `NoAnswer` if it has no answer."""
     name = application.name
@@ -284,7 +279,7 @@ def _checked_columns(question, values):
             columns[column] = row[column]
     if values["thinking"] and isinstance(values["thinking"], str):
         columns["thinking"] = values["thinking"]
-    columns |= _Usage.model_validate(values).model_dump(exclude_none=True)
+    columns |= Usage.model_validate(values).model_dump(exclude_none=True)
     json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()  # no half characters
     return columns
 

@@ -42,12 +42,6 @@ _VALUES = (
 )  # of a score that is an object, by priority
 
 
-def printable(text):
-    """Give a server's words as they may reach a terminal."""
-    signs = [sign if sign.isprintable() else " " for sign in text]
-    return " ".join("".join(signs).split())
-
-
 # --- the records of a file
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from casebook.assistant.exports import printable
 from casebook.assistant.study import JUDGE_SCORE, draw_other_questions, first_contexts
 from casebook.credentials import without_secrets
 from casebook.errors import InputError
 from casebook.plugins import callable_plugin, instance
 from casebook.progress import track
+from casebook.text import printable
 
 SIGNATURE = "(row) -> number from 0 to 1, or {name: number}"
 

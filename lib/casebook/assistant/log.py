@@ -40,7 +40,6 @@ from casebook.assistant.exports import (
     all_fields,
     completed,
     field_names,
-    printable,
     records_in,
     score_number,
     scores_of,
@@ -63,7 +62,7 @@ from casebook.readers import (
     suffix_of,
     unreadable,
 )
-from casebook.text import UNSPACED
+from casebook.text import UNSPACED, printable
 
 LOG_ALIASES = ASSISTANT_WORDS["columns"]
 """Each column and the names under which tools export it, ours first."""

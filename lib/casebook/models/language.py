@@ -22,6 +22,7 @@ from pydantic import BaseModel, Field, StrictInt, StrictStr, ValidationError
 
 from casebook.credentials import without_secrets
 from casebook.errors import InputError
+from casebook.text import printable
 
 URL_VARIABLE = "CASEBOOK_LLM_URL"
 OPENAI_URL_VARIABLE = "OPENAI_BASE_URL"  # read where the other is not set, as OpenAI's own tools do
@@ -32,7 +33,7 @@ _ENDPOINT = "endpoint:"
 _COMPLETIONS = "/chat/completions"
 _VERSION = re.compile(r"/v\d+[a-z0-9]*(/|$)")  # in the path of an address: /v1, /v1beta/openai
 _CONNECT = 1.0  # seconds after which an address is left to the first request
-_LONGEST_REASON = 300  # characters of a server's message
+LONGEST_REASON = 300  # characters of a server's message
 _LONGEST_TEXT = 10_000  # characters of it that are read
 _LONGEST_PROBLEM = 200  # characters on what is wrong with an answer
 _LONGEST_ANSWER = 50_000  # characters that are searched for JSON: braces without end take long
@@ -79,7 +80,9 @@ class _Choice(BaseModel):
     finish_reason: StrictStr | None = None
 
 
-class _Usage(BaseModel):
+class Usage(BaseModel):
+    """Tokens that a reply says it took."""
+
     prompt_tokens: Tokens = None
     completion_tokens: Tokens = None
 
@@ -88,7 +91,7 @@ class _Completion(BaseModel):
     """What is read of a chat completion."""
 
     choices: Annotated[list[_Choice], Field(min_length=1)]
-    usage: _Usage | None = None
+    usage: Usage | None = None
 
 
 def load_language_model(name, url=None):
@@ -216,7 +219,7 @@ class Server:
         line = self.line(message or "")
         return f": {line}" if line else ""
 
-    def line(self, text, limit=_LONGEST_REASON):
+    def line(self, text, limit=LONGEST_REASON):
         """Text of a server as one printable line, without the key and secrets of the address."""
         line = printable_line(text)
         if self._key:
@@ -290,7 +293,7 @@ class Endpoint(Server):
             problem = f"{self._first_problem(error, body)}{self._hint()}"
             raise NoAnswer("nonsense", f"{self.name}: no chat completion: {problem}") from error
         choice = completion.choices[0]
-        usage = completion.usage or _Usage()
+        usage = completion.usage or Usage()
         reasoning = choice.message.reasoning_content or choice.message.reasoning
         return Reply(
             text=choice.message.content or "",
@@ -306,7 +309,7 @@ class Endpoint(Server):
         text = problem["msg"]
         if field := ".".join(map(str, problem["loc"])):
             text = f"{field}: {text}"
-        beginning = self.line(body[:_LONGEST_REASON].decode(errors="replace"))[:80]
+        beginning = self.line(body[:LONGEST_REASON].decode(errors="replace"))[:80]
         if beginning and len(problem["loc"]) < 2:
             text += f"; it begins {beginning}"
         return text
@@ -365,9 +368,8 @@ def _below_v1(url):
 
 
 def printable_line(text):
-    """Text of others as one printable line."""
-    characters = [sign if sign.isprintable() else " " for sign in text[:_LONGEST_TEXT]]
-    return " ".join("".join(characters).split())
+    """Text of others as one printable line, of its beginning if it is very long."""
+    return printable(text[:_LONGEST_TEXT])
 
 
 def _key(variable):
