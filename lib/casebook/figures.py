@@ -40,13 +40,14 @@ _SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
 
 
 class Figure:
-    """A figure that a notebook shows and the book prints: SVG, caption, downloads."""
+    """A figure that a notebook shows and the book prints: finding, SVG, caption, downloads."""
 
-    def __init__(self, svg, caption, alt, downloads):
+    def __init__(self, svg, caption, alt, downloads, finding=None):
         self.svg = svg
         self.caption = caption
         self.alt = alt
         self.downloads = downloads
+        self.finding = finding
 
     def _repr_html_(self):
         """Give the HTML that Jupyter and the book show."""
@@ -54,8 +55,11 @@ class Figure:
             f'<a href="{html.escape(to)}" download>{name}</a>'
             for name, to in self.downloads.items()
         )
+        finding = ""
+        if self.finding:
+            finding = f'<p class="finding">{html.escape(self.finding)}</p>'
         return (
-            f'<figure class="drawn"><div class="drawing">{self.svg}</div>'
+            f'<figure class="drawn">{finding}<div class="drawing">{self.svg}</div>'
             f"<figcaption>{html.escape(self.caption)} <small>{links}</small></figcaption></figure>"
         )
 

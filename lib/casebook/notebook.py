@@ -98,12 +98,18 @@ class Chapter:
 
     # --- figures and tables
 
-    def draw(self, name, figure, caption, frame=None, *, alt=None, timed=False):
+    def draw(self, name, figure, caption, frame=None, *, finding=None, alt=None, timed=False):
         """Keep a figure with the frame that it was drawn from, and show it.
 
-        A figure of measured times (``timed``) is kept apart from what reruns must reproduce.
+        ``finding`` is the figure's title: what it shows, in one sentence made from the numbers that
+        were drawn. A figure of measured times (``timed``) is kept apart from what reruns must
+        reproduce.
         """
-        display(self.outputs.figure(name, figure, caption, frame, alt, timed))
+        display(self.outputs.figure(name, figure, caption, frame, alt, timed, finding))
+
+    def item_page(self, **choice):
+        """Give the address of this chapter's items, as `RunOutputs.item_page` does."""
+        return self.outputs.item_page(**choice)
 
     def show(
         self,

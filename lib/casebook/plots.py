@@ -270,11 +270,19 @@ LEVELS = ListedColormap(
 )  # nothing, fine, flagged
 
 
-def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, axes=None):
+def matrix(
+    table,
+    label,
+    shown="{:.2f}".format,
+    limits=(0, 1),
+    colours=SHADES,
+    axes=None,
+    addresses=None,
+):
     """Draw a matrix with its values written in; a missing value is a dash.
 
     `shown` writes a value, or is a frame of texts; `label` is what a colour says on hover, or a
-    frame of that.
+    frame of that; `addresses` is a frame of links.
     """
     rows, columns = table.shape
     heads = [str(name) for name in table.columns]
@@ -302,7 +310,8 @@ def matrix(table, label, shown="{:.2f}".format, limits=(0, 1), colours=SHADES, a
             meaning = f"{label.iloc[row, column]}, {text}"
         titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(meaning.split())}")
     top, left = np.array(cells).reshape(-1, 2).T
-    hover(axes, titles, left, top, left + 1, top + 1)
+    links = None if addresses is None else addresses.to_numpy().ravel()
+    hover(axes, titles, left, top, left + 1, top + 1, links)
     axes.set_xticks(np.arange(columns) + 0.5, heads, rotation=90 if upright else 0)
     axes.set_yticks(np.arange(rows) + 0.5, names)
     axes.invert_yaxis()

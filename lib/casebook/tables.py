@@ -175,9 +175,9 @@ def _text(value):
 
 
 def linked(frame, column, address, prefix=""):
-    """Turn the values of a column into links."""
+    """Turn the values of a column into links to the items that have them as a tag."""
     links = [
-        Markup(f'<a href="{html.escape(address(prefix + value))}">{_text(value)}</a>')
+        Markup(f'<a href="{html.escape(address(only=prefix + value))}">{_text(value)}</a>')
         for value in frame[column]
     ]
     return frame.assign(**{column: links})

@@ -66,7 +66,7 @@ def test_items_have_a_file_and_an_address_from_the_chapter(results):
     path = outputs.items({"kind": "claims", "items": [{"id": "ä"}]})
     assert path == results / "mine" / "items" / "cell.json"
     assert json.loads(path.read_text())["items"] == [{"id": "ä"}]
-    address = outputs.item_page("hops: 1")
+    address = outputs.item_page(only="hops: 1")
     assert address == "../../generated/items/cell.html#only=hops%3A+1"
 
 

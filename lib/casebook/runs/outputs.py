@@ -66,11 +66,11 @@ class RunOutputs:
         """Write measurements of time, apart from what reruns must reproduce."""
         return write_text(self._path("timings", name, "csv"), _csv(frame))
 
-    def figure(self, name, figure, caption=None, data=None, alt=None, timed=False):
+    def figure(self, name, figure, caption=None, data=None, alt=None, timed=False, finding=None):
         """Write a figure as SVG, and with a caption give the view that a cell shows.
 
-        ``data`` is the frame that it was drawn from. A figure of measured times (``timed``) is kept
-        apart from what reruns must reproduce.
+        ``data`` is the frame that it was drawn from, ``finding`` a sentence above it. A figure of
+        measured times (``timed``) is kept apart from what reruns must reproduce.
         """
         kind = "timings" if timed else "figures"
         svg = as_svg(figure)
@@ -86,15 +86,20 @@ class RunOutputs:
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
-        return Figure(markup, caption, alt or caption, downloads)
+        return Figure(markup, caption, alt or caption, downloads, finding)
 
     def items(self, items):
         """Keep single items, such as questions or claims, with the answers of the systems."""
         return write_text(self._json("items"), items_json(items))
 
-    def item_page(self, tag):
-        """Give the address of this cell's items of one kind, from its own page."""
-        return f"../../generated/{item_page_address(self.cell, only=tag)}"
+    def item_page(self, **choice):
+        """Give the address of this cell's items, or of a choice of them, from its own page.
+
+        A choice is what the page of items keeps in its address: ``q`` (an item), ``only`` (a tag),
+        ``wrong``, ``find`` (words), ``order``, and a pair of systems under readers' names:
+        ``system``, ``against`` and ``change`` (better, equal or worse).
+        """
+        return f"../../generated/{item_page_address(self.cell, **choice)}"
 
     def numbers(self, experiment, values):
         """Write the numbers that the book may quote."""
