@@ -234,6 +234,7 @@ def test_a_bad_measure_is_refused(name, problem):
         ({"q1": {"a": 0.5}}, RUN, "0.5 of query 'q1'.* is not an integer grade"),
         ({"q1": {"a": 2**40}}, RUN, "is not an integer grade"),
         (QRELS, pd.DataFrame({"query_id": ["q1"]}), "lacks the columns"),
+        (QRELS, pd.DataFrame(columns=["query_id", "doc_id", "score"]), "run: empty"),
         (
             QRELS,
             pd.DataFrame({"query_id": ["q1"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]}),

@@ -74,6 +74,7 @@ def test_parquet_with_numbers_as_ids(tmp_path):
         ("a.run", "q1 Q0 d1 1\n", "a.run:1: expected 6 fields"),
         ("a.json", "{", "a.json:1: is not JSON"),
         ("a.json", "[]", "is no JSON object with queries"),
+        ("a.json", '["q1"]', "is no JSON object with queries"),
         ("a.json", '{"q1": {}}', "holds no document for any query"),
         ("a.json", '{"q1": ["d1"]}', "query 'q1' has no documents with scores"),
         ("a.json", '{"q1": {"d1": NaN}}', "score nan is not a finite number"),
