@@ -91,13 +91,13 @@
   }
 
   // What the two systems returned: the ranks of the relevant documents, and the lists.
-  function rankings({ ranked, lists, depth }, [relevant, distinct, positions], view) {
+  function rankings({ ranked, lists, depth }, [documents, relevant, distinct, positions], view) {
     const pair = [...new Set(view.pair)];
     const names = pair.map((system) => data.systems[system]);
     const found = pair.map((system) => distinct[positions[system]]);
     const rank = (place) => (place < 0 ? null : String(place + 1));
-    const ranks = relevant.map((document) => [[document, "relevant"], ...found.map((list) => rank(list.indexOf(document)))]);
-    const listed = (document) => (document === undefined ? null : relevant.includes(document) ? [document, "relevant"] : document);
+    const ranks = documents.slice(0, relevant).map((document, place) => [[document, "relevant"], ...found.map((list) => rank(list.indexOf(place)))]);
+    const listed = (place) => (place === undefined ? null : place < relevant ? [documents[place], "relevant"] : documents[place]);
     const longest = Math.max(0, ...found.map((list) => list.length));
     const rows = Array.from({ length: longest }, (_, place) => [String(place + 1), ...found.map((list) => listed(list[place]))]);
     return make("div", {},
@@ -351,9 +351,9 @@
     if (part === "change") return rows;
     if (part === "facts") return Object.fromEntries(rows.map(([name, cell]) => [name, plain(cell)]));
     if (part === "table") return rows.map((row) => Object.fromEntries(row.map((cell, column) => [heads[column], plain(cell)])));
-    const [relevant, distinct, positions] = rows;
-    const ids = (list) => list.map((document) => data.documents[document][0]);
-    return { relevant: ids(relevant), ...Object.fromEntries(data.systems.map((name, place) => [name, ids(distinct[positions[place]])])) };
+    const [documents, relevant, distinct, positions] = rows;
+    const ids = (list) => list.map((place) => data.documents[documents[place]][0]);
+    return { relevant: ids([...documents.slice(0, relevant).keys()]), ...Object.fromEntries(data.systems.map((name, place) => [name, ids(distinct[positions[place]])])) };
   };
   const scored = (item) =>
     Object.fromEntries(data.systems.map((name, place) => [name, Object.fromEntries(names.map((one, k) => [one, valueOf(item, place, k)]))]));
@@ -374,7 +374,10 @@
   }
 
   const button = (text, onclick) => make("button", { type: "button", onclick }, text);
-  const labelled = (text, list) => make("label", {}, `${text} `, list);
+  const labelled = (text, list) => {
+    list.id = `items-${text.toLowerCase()}`;
+    return make("span", { className: "labelled" }, make("label", { for: list.id }, text), list);
+  };
   const pairTools = [];
   if (paired) pairTools.push(labelled("System", system), labelled("against", against), labelled("change", changed));
   else if (bySystem.size) pairTools.push(labelled("System", system));

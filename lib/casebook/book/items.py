@@ -197,10 +197,18 @@ def rankings(ranked, lists, depth):
 
 
 def ranked_lists(relevant, lists):
-    """Give the relevant documents, the lists that differ, and which of them each system has."""
+    """Give what systems returned for one question, each document and each list once.
+
+    These are the documents, the relevant ones first; how many are relevant; the lists that differ,
+    of positions in these documents; and for each system the position of its list.
+    """
+    positions = {document: k for k, document in enumerate(relevant)}
     distinct = {}
-    positions = [distinct.setdefault(tuple(documents), len(distinct)) for documents in lists]
-    return [relevant, [list(documents) for documents in distinct], positions]
+    list_of_system = []
+    for documents in lists:
+        ranking = tuple(positions.setdefault(document, len(positions)) for document in documents)
+        list_of_system.append(distinct.setdefault(ranking, len(distinct)))
+    return [list(positions), len(relevant), list(map(list, distinct)), list_of_system]
 
 
 def cell(value, mark=None, note=None):
@@ -220,7 +228,9 @@ def item(name, text, parts, *, tags=(), by_system=(), scores=(), keys=()):
         "text": text,
         "parts": [part or None for part in parts],
         "tags": list(tags),
-        "by_system": [list(tags_of_system) for tags_of_system in by_system],
+        "by_system": [list(tags_of_system) for tags_of_system in by_system]
+        if any(by_system)
+        else [],
         "scores": [list(values) for values in scores],
         "keys": [round(key, 3) for key in keys],
     }
@@ -931,21 +941,18 @@ def _context_rows(system, answer):
 
 
 def _explanations(collection):
-    systems = collection["systems"]
     defects = collection["defects"]
-    main = systems[0]
+    main = collection["systems"][0]
     threshold = f"a sentence is grounded from {collection['threshold']:.0%} on"
     return {
         "layout": [
             facts(),
-            table(
-                "Scores of the explanation and of its copies", ["Detector", "Original", *defects]
-            ),
+            score_table("Scores of the explanation, and of its copies with a defect"),
             table(f"Share of each sentence's words in the source; {threshold}", ["Rule", "Shares"]),
             *(change(f"Copy: {defect}") for defect in defects),
         ],
-        "items": [_explanation(explanation, collection) for explanation in collection["items"]],
-        "measures": [(measure, 3) for measure in collection["measures"]],
+        "items": [_explanation(explanation, defects) for explanation in collection["items"]],
+        "measures": [(measure, 3) for measure in (*collection["measures"], *defects)],
         "words": ("scores higher", "scores alike", "scores lower"),
         "wrong": (_UNGROUNDED, "only where {system} finds a sentence that is not grounded"),
         "questions": [
@@ -955,22 +962,13 @@ def _explanations(collection):
     }
 
 
-def _explanation(explanation, collection):
-    systems = collection["systems"]
-    defects = collection["defects"]
-    rows = []
+def _explanation(explanation, defects):
+    scores = [
+        [*(original or [None]), *(copies or [None] * len(defects))]
+        for original, copies in zip(explanation["scores"], explanation["copies"], strict=True)
+    ]
     by_system = []
-    columns = zip(
-        systems,
-        explanation["scores"],
-        explanation["copies"],
-        explanation["ungrounded"],
-        strict=True,
-    )
-    for system, scores, copies, is_ungrounded in columns:
-        original = scores[0] if scores else None
-        copies = copies or [None] * len(defects)
-        rows.append([system, decimal(original), *map(decimal, copies)])
+    for (original, *copies), is_ungrounded in zip(scores, explanation["ungrounded"], strict=True):
         tags = [_UNGROUNDED] if is_ungrounded else []
         for defect, score in zip(defects, copies, strict=True):
             if None not in (original, score):
@@ -980,15 +978,23 @@ def _explanation(explanation, collection):
         [rule, "; ".join(decimal(share) or "none" for share in values) or None]
         for rule, values in explanation["shares"].items()
     ]
-    changes = [explanation["changes"].get(defect) for defect in defects]
-    copied = [k for k in range(len(defects)) if any(row[2 + k] is not None for row in rows)]
+    copied = [
+        defect
+        for defect, copies in zip(defects, list(zip(*scores, strict=True))[1:], strict=True)
+        if any(score is not None for score in copies)
+    ]
     return item(
         explanation["id"],
         explanation["text"],
-        [[["Source", explanation["source"]]], rows, shares, *changes],
-        tags=[defects[k] for k in copied],
+        [
+            [["Source", explanation["source"]]],
+            None,
+            shares,
+            *(explanation["changes"].get(defect) for defect in defects),
+        ],
+        tags=copied,
         by_system=by_system,
-        scores=[scores or [None] for scores in explanation["scores"]],
+        scores=scores,
     )
 
 

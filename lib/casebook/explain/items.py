@@ -14,6 +14,7 @@ from casebook.stats.samples import number_or_none
 
 STANDARD = "corrected faithfulness"
 DEFECTS = (SWAPPED, *PLANTED_DEFECTS)
+WORDS_AROUND = 6  # a change that are shown with it
 OPENING_LENGTHS = (300, 120, 60)  # characters of a source; the later ones where room is short
 
 
@@ -98,12 +99,20 @@ def _scores(scores, key, detectors):
 
 
 def _changes(explained, spoilt, key):
-    """Mark what each copy changed; a swapped source leaves the text."""
+    """Mark what each copy changed, with a few words around; a swapped source leaves the text."""
     return {
-        defect: word_changes(explained.explanations[key], copies[key])
+        defect: [_near(run) for run in word_changes(explained.explanations[key], copies[key])]
         for defect, copies in spoilt.items()
         if key in copies
     }
+
+
+def _near(run):
+    """Cut what is in both texts to the words next to a change."""
+    words = run[1:].split()
+    if run[0] != "=" or len(words) <= 2 * WORDS_AROUND:
+        return run
+    return f"={' '.join([*words[:WORDS_AROUND], '…', *words[-WORDS_AROUND:]])}"
 
 
 def _weakest_first(keys, scores, detectors):

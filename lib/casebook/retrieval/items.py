@@ -22,6 +22,7 @@ def question_items(
     tags=None,
     scope=None,
     questions=(),
+    openings=DOCUMENT_OPENINGS,
     most_bytes=MOST_BYTES,
 ):
     """Collect what a reader needs to judge single questions, with what every system returned.
@@ -42,6 +43,8 @@ def question_items(
         The tag of those questions that the chapter's tables are about.
     questions : sequence of (str, str, str), optional
         What a reader may want to see, as text, system and the system that is better there.
+    openings : sequence of int
+        Characters of a document, the later ones where room is short.
     """
     dataset = study.dataset
     systems = list(dict.fromkeys([*filter(None, [focus]), *study.results]))
@@ -87,7 +90,7 @@ def question_items(
         return head | {"documents": documents, "items": chosen_items}
 
     order = _by_spread(study, [name for name in systems if name not in controls])
-    return items_within(collect, order, DOCUMENT_OPENINGS, most_bytes)
+    return items_within(collect, order, openings, most_bytes)
 
 
 def lost_documents(study, system, depth=ITEM_DEPTH):
