@@ -506,9 +506,9 @@ def test_a_question_is_shown_with_every_answer():
         "documents": [],
         "items": [item],
     }
-    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0][
-        "parts"
-    ]
+    page = view(known | {"measures": ["faithfulness"]})
+    answers, facts, _, contexts = page["items"][0]["parts"]
     assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
-    assert (scores[0][1], contexts[0][0]) == ("1.000", "good")
+    assert page["values"] == [1.0] and page["items"][0]["scores"] == [[0], [None]]
+    assert contexts[0][0] == "good"

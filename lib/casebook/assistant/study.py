@@ -807,7 +807,7 @@ def weakest_defect(defects):
 # --- single questions for a page of their own
 
 
-def answer_items(log, rows, *, dataset, card, measure, outcomes, is_quotation=False):
+def answer_items(log, rows, *, dataset, card, measure, outcomes=None, is_quotation=False):
     """Give answers, contexts and scores of single questions, for a page of their own.
 
     Questions on which the systems differ most by a measure come first. ``outcomes`` has measure and
@@ -840,7 +840,7 @@ def answer_items(log, rows, *, dataset, card, measure, outcomes, is_quotation=Fa
                 answer = _answer_item(answers.loc[key], scores.loc[key], measures, opening)
                 answer["outcomes"] = [
                     outcome
-                    for outcome, (name, least) in outcomes.items()
+                    for outcome, (name, least) in (outcomes or {}).items()
                     if scores.loc[key, name] >= least
                 ]
                 if hide_answers:
