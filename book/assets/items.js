@@ -90,11 +90,14 @@
     return drawn;
   }
 
+  // A list of documents has a character for each, whose code is its position and 35.
+  const decoded = (list) => [...list].map((character) => character.codePointAt(0) - 35);
+
   // What the two systems returned: the ranks of the relevant documents, and the lists.
   function rankings({ ranked, lists, depth }, [documents, relevant, distinct, positions], view) {
     const pair = [...new Set(view.pair)];
     const names = pair.map((system) => data.systems[system]);
-    const found = pair.map((system) => distinct[positions[system]]);
+    const found = pair.map((system) => decoded(distinct[positions[system]]));
     const rank = (place) => (place < 0 ? null : String(place + 1));
     const ranks = documents.slice(0, relevant).map((document, place) => [[document, "relevant"], ...found.map((list) => rank(list.indexOf(place)))]);
     const listed = (place) => (place === undefined ? null : place < relevant ? [documents[place], "relevant"] : documents[place]);
@@ -353,7 +356,7 @@
     if (part === "table") return rows.map((row) => Object.fromEntries(row.map((cell, column) => [heads[column], plain(cell)])));
     const [documents, relevant, distinct, positions] = rows;
     const ids = (list) => list.map((place) => data.documents[documents[place]][0]);
-    return { relevant: ids([...documents.slice(0, relevant).keys()]), ...Object.fromEntries(data.systems.map((name, place) => [name, ids(distinct[positions[place]])])) };
+    return { relevant: ids([...documents.slice(0, relevant).keys()]), ...Object.fromEntries(data.systems.map((name, place) => [name, ids(decoded(distinct[positions[place]]))])) };
   };
   const scored = (item) =>
     Object.fromEntries(data.systems.map((name, place) => [name, Object.fromEntries(names.map((one, k) => [one, valueOf(item, place, k)]))]));

@@ -12,7 +12,7 @@ from casebook import paths
 from casebook.book import pages
 from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.items import item_links, item_pages, view
+from casebook.book.items import FIRST_CODE, item_links, item_pages, view
 from casebook.data import load
 from casebook.data.cards import card_of
 from casebook.explain import study as explain
@@ -102,7 +102,8 @@ def lists(page, item):
     """Give the documents that each system returned for a question."""
     documents, _, distinct, list_of_system = item["parts"][0]
     names = [page["documents"][k][0] for k in documents]
-    return [[names[k] for k in distinct[position]] for position in list_of_system]
+    codes = [[ord(character) - FIRST_CODE for character in ranking] for ranking in distinct]
+    return [[names[k] for k in codes[position]] for position in list_of_system]
 
 
 def tags(page, item, system=None):

@@ -23,6 +23,7 @@ from casebook.runs.outputs import STORED_DIGITS, item_page_address
 from casebook.tables import FACTS, reason_text
 
 CHANGES = ("better", "equal", "worse")
+FIRST_CODE = 35  # of the characters that stand for documents: the first one after a quotation mark
 OTHER_NOT = ", other not"  # ends a tag that the first system of the pair has and the other lacks
 
 
@@ -200,15 +201,17 @@ def ranked_lists(relevant, lists):
     """Give what systems returned for one question, each document and each list once.
 
     These are the documents, the relevant ones first; how many are relevant; the lists that differ,
-    of positions in these documents; and for each system the position of its list.
+    a character for each document, whose code is its position here and `FIRST_CODE`; and for each
+    system the position of its list.
     """
     positions = {document: k for k, document in enumerate(relevant)}
     distinct = {}
     list_of_system = []
     for documents in lists:
-        ranking = tuple(positions.setdefault(document, len(positions)) for document in documents)
+        codes = [FIRST_CODE + positions.setdefault(name, len(positions)) for name in documents]
+        ranking = "".join(map(chr, codes))
         list_of_system.append(distinct.setdefault(ranking, len(distinct)))
-    return [list(positions), len(relevant), list(map(list, distinct)), list_of_system]
+    return [list(positions), len(relevant), list(distinct), list_of_system]
 
 
 def cell(value, mark=None, note=None):
