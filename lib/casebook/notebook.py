@@ -169,8 +169,9 @@ class Chapter:
             names[system] = f"{name} ({system})" if name in names.values() else name
         renamed = {"systems": list(names.values())}
         renamed["controls"] = [names[system] for system in items.get("controls", ())]
-        if items.get("against") is not None:
-            renamed["against"] = names[items["against"]]
+        for role in ("focus", "against"):
+            if items.get(role) is not None:
+                renamed[role] = names[items[role]]
         if "questions" in items:
             renamed["questions"] = [
                 [text, names[system], names[against]]

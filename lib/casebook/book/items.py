@@ -81,6 +81,7 @@ def view(collection):
     kind = collection["kind"]
     controls = collection.get("controls", ())
     tested = [k for k, name in enumerate(collection["systems"]) if name not in controls]
+    tested.sort(key=lambda k: collection["systems"][k] != collection.get("focus"))
     content = VIEWS[kind](collection | {"tested": tested})
     return page(
         collection["cell"],
@@ -517,8 +518,13 @@ def _edits(collection):
     main = [collection["systems"][k] for k in collection["tested"][:1]]
     ready = []
     for system in main:
-        tags = [_MOVED_MORE, *([_ABOVE.format(threshold)] if threshold else []), _LOST_ALL]
-        ready = [(f"edits, {system}: {tag}", {"system": system, "only": tag}) for tag in tags]
+        texts = {_MOVED_MORE: f"edits that moved the list of {system} more than its placebos"}
+        if threshold:
+            ranks = f"by more than {threshold:g} ranks on average"
+            texts[_ABOVE.format(threshold)] = f"edits that moved the list of {system} {ranks}"
+        if collection["precedents"]:
+            texts[_LOST_ALL] = f"edits after which {system} lists no case that should be found"
+        ready = [(text, {"system": system, "only": tag}) for tag, text in texts.items()]
     return {
         "layout": layout,
         "items": items,
@@ -952,9 +958,9 @@ def _explanations(collection):
             facts(),
             score_table("Scores of the explanation, and of its copies with a defect"),
             table(f"Share of each sentence's words in the source; {threshold}", ["Rule", "Shares"]),
-            *(change(f"Copy: {defect}") for defect in defects),
+            *(change(f"Copy: {defect}") for defect in collection["marked"]),
         ],
-        "items": [_explanation(explanation, defects) for explanation in collection["items"]],
+        "items": [_explanation(explanation, collection) for explanation in collection["items"]],
         "measures": [(measure, 3) for measure in (*collection["measures"], *defects)],
         "words": ("scores higher", "scores alike", "scores lower"),
         "wrong": (_UNGROUNDED, "only where {system} finds a sentence that is not grounded"),
@@ -965,7 +971,8 @@ def _explanations(collection):
     }
 
 
-def _explanation(explanation, defects):
+def _explanation(explanation, collection):
+    defects = collection["defects"]
     scores = [
         [*(original or [None]), *(copies or [None] * len(defects))]
         for original, copies in zip(explanation["scores"], explanation["copies"], strict=True)
@@ -993,7 +1000,7 @@ def _explanation(explanation, defects):
             [["Source", explanation["source"]]],
             None,
             shares,
-            *(explanation["changes"].get(defect) for defect in defects),
+            *(explanation["changes"].get(defect) for defect in collection["marked"]),
         ],
         tags=copied,
         by_system=by_system,

@@ -14,7 +14,8 @@ from casebook.stats.samples import number_or_none
 
 STANDARD = "corrected faithfulness"
 DEFECTS = (SWAPPED, *PLANTED_DEFECTS)
-WORDS_AROUND = 6  # a change that are shown with it
+MARKED = ("number changed", "negation turned")  # defects of a word or two: their change is marked
+WORDS_AROUND = 6  # at both ends of a longer run of words
 OPENING_LENGTHS = (300, 120, 60)  # characters of a source; the later ones where room is short
 
 
@@ -43,6 +44,7 @@ def explanation_items(explained, scored, copies, *, card, seed=0):
         "controls": [],
         "measures": ["score of the explanation"],
         "defects": list(DEFECTS),
+        "marked": list(MARKED),
         "threshold": THRESHOLD,
         "asked": len(keys),
     }
@@ -99,20 +101,21 @@ def _scores(scores, key, detectors):
 
 
 def _changes(explained, spoilt, key):
-    """Mark what each copy changed, with a few words around; a swapped source leaves the text."""
-    return {
-        defect: [_near(run) for run in word_changes(explained.explanations[key], copies[key])]
-        for defect, copies in spoilt.items()
-        if key in copies
-    }
+    """Mark what small defects changed, with the ends of longer runs of words."""
+    changes = {}
+    for defect in MARKED:
+        if key in spoilt[defect]:
+            runs = word_changes(explained.explanations[key], spoilt[defect][key])
+            changes[defect] = [_ends(run) for run in runs]
+    return changes
 
 
-def _near(run):
-    """Cut what is in both texts to the words next to a change."""
-    words = run[1:].split()
-    if run[0] != "=" or len(words) <= 2 * WORDS_AROUND:
+def _ends(run):
+    """Cut a long run of words, which begins with its sign, to its ends."""
+    words = run.split()
+    if len(words) <= 2 * WORDS_AROUND:
         return run
-    return f"={' '.join([*words[:WORDS_AROUND], '…', *words[-WORDS_AROUND:]])}"
+    return " ".join([*words[:WORDS_AROUND], "…", *words[-WORDS_AROUND:]])
 
 
 def _weakest_first(keys, scores, detectors):

@@ -16,11 +16,11 @@ OPENING_LENGTHS = (160, 80)  # characters of a document; the second where room i
 DEEP_EDITS_PER_CASE = 3  # edits of an edited case that are kept of each case
 
 
-def edit_items(study, precedents, most_bytes=MOST_BYTES):
+def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
     """Collect what a reader needs to judge single edits: how they and placebos changed the lists.
 
     An edit is identified by its case and by the query before and after it. Systems try the same
-    edits of a case, but may expand different ones.
+    edits of a case, but may expand different ones. The page begins with the system `focus`.
     """
     card = card_of(study.name)
     permitted = may_show(card)
@@ -34,6 +34,7 @@ def edit_items(study, precedents, most_bytes=MOST_BYTES):
         "texts": sorted(permitted),
         "systems": study.systems,
         "controls": [RANDOM_ORDER],
+        "focus": focus,
         "depth": study.trees[RANDOM_ORDER][0].k,
         "threshold": DECISIVE_DISPLACEMENT,
         "precedents": bool(precedents),
