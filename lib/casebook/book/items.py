@@ -1,10 +1,34 @@
 """A page per chapter that shows its single items: questions, edits, votes, claims, answers.
 
-One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether
-it is wrong, and the content of the page's parts, in the order of its layout: facts, a marked
-change, tables. A cell is text; a number, which is an index of the page's documents; None, which is
-undefined; or a list of one of these, a mark before it and a note below it. ``assets/items.js``
-draws them. Each kind says below what of its items goes into which part.
+One page kind shows them all: an item has an id, a text, tags to filter by, scores of every system,
+keys to sort by, and the content of the page's parts, in the order of its layout: facts, a marked
+change, tables, what two systems returned. A cell is text; a number, which is an index of the page's
+documents; None, which is undefined; or a list of one of these, a mark before it and a note below
+it. ``assets/items.js`` draws them and chooses among them by the address.
+
+Tags, which figures link to (``only=TAG``). One of a system belongs to the ``system`` of the
+address; ``TAG, other not`` holds for it and not for ``against``.
+
+============  ==================================================  ==================================
+kind          tag                                                 of a system
+============  ==================================================  ==================================
+questions     half: development, half: held-out; lost: in no      nothing relevant in the first 10
+              list, lost: by the last cut; length: short,
+              length: long
+edits         kind of fact, as in `FACTS`; decides, does not      above 1.5, moved more than its
+              decide, not annotated; edit of the case, edit of    placebos, moved no more than its
+              an edited case                                      placebos, lost every precedent,
+                                                                  not expanded
+votes         more votes: SYSTEM; unanimous, not unanimous;
+              A and B disagree
+claims        label: LABEL; SLICE: VALUE; evidence found,         gold LABEL, verdict VERDICT; wrong
+              evidence not found                                  verdict
+answers                                                           answered, abstained, grounded in
+                                                                  full, half right, sentence not
+                                                                  grounded
+explanations  DEFECT                                              DEFECT: noticed, DEFECT: missed,
+                                                                  sentence not grounded
+============  ==================================================  ==================================
 """
 
 import html
