@@ -162,7 +162,7 @@ class Chapter:
         return with_intervals(table, digits).rename(columns=titles or column_titles())
 
     def _items_for_readers(self, items):
-        """Give the systems of items their readers' names; of equal names the later get their key."""
+        """Give items the readers' names of systems; of equal names the later get their key."""
         names = {}
         for system in items["systems"]:
             name = self.name(system)
