@@ -895,4 +895,4 @@ def _answer_item(answer, scores, measures, opening):
 
 def _title(measure):
     title = measure.replace("original:", "COUNTERCASE's ")
-    return title[0].upper() + title[1:]
+    return title if title.startswith("nDCG") else title[0].upper() + title[1:]

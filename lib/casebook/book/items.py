@@ -106,14 +106,15 @@ def view(collection):
     controls = collection.get("controls", ())
     tested = [k for k, name in enumerate(collection["systems"]) if name not in controls]
     tested.sort(key=lambda k: collection["systems"][k] != collection.get("focus"))
-    content = VIEWS[kind](collection | {"tested": tested})
+    pair = _usual_pair(collection, tested)
+    content = VIEWS[kind](collection | {"tested": tested, "pair": pair})
     return page(
         collection["cell"],
         page_words()[kind]["noun"],
         collection["documents"],
         systems=collection["systems"],
         tested=tested,
-        pair=_usual_pair(collection, tested),
+        pair=pair,
         **content,
     )
 
@@ -893,6 +894,7 @@ def _passage(role, collection, mark):
 
 _UNGROUNDED = "sentence not grounded"
 _IN_FULL = "grounded in full"
+_WHOLE_NUMBERS = {"Answered": 0, "Words": 0}  # decimals of these measures
 
 
 def _answers(collection):
@@ -909,16 +911,19 @@ def _answers(collection):
         "items": [
             _answered_question(question, systems, len(measures)) for question in collection["items"]
         ],
-        "measures": [(measure, 3) for measure in measures],
+        "measures": [(measure, _WHOLE_NUMBERS.get(measure, 3)) for measure in measures],
         "wrong": (_UNGROUNDED, "only where {system} has a sentence that is not grounded"),
-        "questions": _answer_questions(systems),
+        "questions": _answer_questions(systems, collection["pair"]),
     }
 
 
-def _answer_questions(systems):
-    """Offer what the first two systems do not do alike."""
+def _answer_questions(systems, pair):
+    """Offer what the two systems do not do alike."""
+    if pair is None:
+        return []
     ready = []
-    for system, against in [systems[:2], systems[1::-1]] if len(systems) > 1 else ():
+    first, second = (systems[k] for k in pair)
+    for system, against in ((first, second), (second, first)):
         choice = {"system": system, "against": against}
         flipped = {"only": f"{_IN_FULL}{OTHER_NOT}"}
         ready.append(
