@@ -161,6 +161,24 @@ class Chapter:
             table = with_interval(table, value, "low", "high", digits)
         return with_intervals(table, digits).rename(columns=titles or column_titles())
 
+    def _items_for_readers(self, items):
+        """Give items the readers' names of systems; of equal names the later get their key."""
+        names = {}
+        for system in items["systems"]:
+            name = self.name(system)
+            names[system] = f"{name} ({system})" if name in names.values() else name
+        renamed = {"systems": list(names.values())}
+        renamed["controls"] = [names[system] for system in items.get("controls", ())]
+        for role in ("focus", "against"):
+            if items.get(role) is not None:
+                renamed[role] = names[items[role]]
+        if "questions" in items:
+            renamed["questions"] = [
+                [text, names[system], names[against]]
+                for text, system, against in items["questions"]
+            ]
+        return items | renamed
+
     def skip(self, caption, reason):
         """Say why a table or a figure is not here."""
         display(Markdown(f"*{caption}*: not here, because {reason}."))
@@ -202,7 +220,7 @@ class Chapter:
         if rows is not None:
             self.outputs.rows(rows)
         if items is not None:
-            self.outputs.items(items)
+            self.outputs.items(self._items_for_readers(items))
         for name, table in (tables or {}).items():
             self.outputs.table(name, table)
         if estimates is not None:

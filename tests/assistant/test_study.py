@@ -473,6 +473,32 @@ def test_items_hold_each_answer_and_what_does_not_support_it():
     assert alone["card"] is None and alone["items"][0]["given"][1] is None
 
 
+def test_a_pair_divides_the_answers_as_the_contrasts_do():
+    log, name = shipped_log("smoke")
+    rows = score_answers(log)
+    outcomes = {"grounded in full": ("faithfulness", 1.0), "half right": ("token F1", 0.5)}
+    kept = answer_items(
+        log, rows, dataset=name, card=None, measure="faithfulness", outcomes=outcomes
+    )
+    page = view(kept | {"cell": "assistant"})
+    assert page["measures"][0] == ["Faithfulness", 3] and page["pair"] == [0, 1]
+    values = [*page["values"], None]
+    pairs = [
+        tuple(values[-1 if row[0] is None else row[0]] for row in item["scores"])
+        for item in page["items"]
+    ]
+    gains = [first - second for first, second in pairs if None not in (first, second)]
+    contrast = system_differences(rows, ["faithfulness"]).iloc[0]
+    assert sum(gain > 0 for gain in gains) == contrast["wins"] > 0
+    assert sum(gain == 0 for gain in gains) == contrast["ties"] > 0
+    assert sum(gain < 0 for gain in gains) == contrast["losses"] > 0
+    reached = rows.set_index(["id", "system"])["faithfulness"] >= 1.0
+    for item in page["items"]:
+        for system, tags in zip(page["systems"], item["by_system"], strict=True):
+            names = {page["tags"][k] for k in tags}
+            assert ("grounded in full" in names) is bool(reached[item["id"], system])
+
+
 def test_items_repeat_no_text_that_the_licence_does_not_allow():
     log, name = shipped_log("smoke")
     rows = score_answers(log)
@@ -506,9 +532,9 @@ def test_a_question_is_shown_with_every_answer():
         "documents": [],
         "items": [item],
     }
-    answers, facts, scores, contexts = view(known | {"measures": ["faithfulness"]})["items"][0][
-        "parts"
-    ]
+    page = view(known | {"measures": ["faithfulness"]})
+    answers, facts, _, contexts = page["items"][0]["parts"]
     assert answers == [["good", "Whisk four.", "no"]]
     assert facts == [["Reference", "Four egg whites."]]
-    assert (scores[0][1], contexts[0][0]) == ("1.000", "good")
+    assert page["values"] == [1.0] and page["items"][0]["scores"] == [[0], [None]]
+    assert contexts[0][0] == "good"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import combinations
 
 import pandas as pd
 import pytest
@@ -11,8 +12,21 @@ from casebook import paths
 from casebook.book import pages
 from casebook.book.chapters import for_readers
 from casebook.book.comparison import comparison
-from casebook.book.items import item_links, item_pages
+from casebook.book.items import FIRST_CODE, item_links, item_pages, view
+from casebook.data import load
+from casebook.data.cards import card_of
+from casebook.explain import study as explain
+from casebook.explain.items import explanation_items
+from casebook.measures.faithfulness import inverse_frequency
 from casebook.paths import run_dir
+from casebook.retrieval.ablation import Ablation, planned_rows, run_ablation
+from casebook.retrieval.items import (
+    LOST_BY_CUT,
+    LOST_UNLISTED,
+    lost_documents,
+    question_items,
+)
+from casebook.retrieval.pipeline import HybridRetriever
 from casebook.tables import FACTS
 
 CELL = "retrieval_ablation-smoke"
@@ -78,16 +92,37 @@ def test_the_page_names_data_and_licence_and_what_is_missing(runs):
     assert "all 2 questions" in text and "by their ids" in text
 
 
+def scores(page, item):
+    """Give the scores of an item, a row a system, as the viewer reads them."""
+    values = [*page["values"], None]
+    return [[values[-1 if k is None else k] for k in row] for row in item["scores"]]
+
+
+def lists(page, item):
+    """Give the documents that each system returned for a question."""
+    documents, _, distinct, list_of_system = item["parts"][0]
+    names = [page["documents"][k][0] for k in documents]
+    codes = [[ord(character) - FIRST_CODE for character in ranking] for ranking in distinct]
+    return [[names[k] for k in codes[position]] for position in list_of_system]
+
+
+def tags(page, item, system=None):
+    """Give the tags of an item, or what one system adds to them."""
+    positions = item["tags"]
+    if system is not None:
+        positions = dict(zip(page["systems"], item["by_system"], strict=False)).get(system, ())
+    return {page["tags"][k] for k in positions}
+
+
 def test_systems_of_another_run_stand_beside(runs):
-    files = item_pages("new", [CELL], "old")
-    page = loaded(files)
-    heads = ["full", "full, old", "random", "random, old"]
-    _, ranks, lists = page["layout"]
-    assert ranks["heads"] == ["Document", *heads] == ["Document", *lists["heads"][1:]]
-    rows, places, top = page["items"][0]["parts"]
-    assert rows == [[h, v] for h, v in zip(heads, ["1.000"] * 2 + [None] * 2, strict=True)]
-    assert places == [[[0, "relevant"], "1", None, None, None]]
-    assert top == [["1", [0, "relevant"], 1, 1, 1], ["2", 1, None, None, None]]
+    page = loaded(item_pages("new", [CELL], "old"))
+    assert page["systems"] == ["full", "full, old", "random", "random, old"]
+    assert page["tested"] == page["pair"] == [0, 1]
+    first = page["items"][0]
+    assert scores(page, first) == [[1.0], [1.0], [None], [None]]
+    assert lists(page, first) == [["home-1", "home-2"], ["home-2"], ["home-2"], ["home-2"]]
+    nothing = "nothing relevant in the first 10"
+    assert [nothing in tags(page, first, name) for name in page["systems"]] == [False, *[True] * 3]
     before = kept([0])
     before["documents"] = [["home-9", "Another."]]
     before["items"] = [before["items"][0] | {"relevant": [], "top": [[0], []]}]
@@ -95,11 +130,86 @@ def test_systems_of_another_run_stand_beside(runs):
     files = item_pages("new", [CELL], "old")
     page = loaded(files)
     assert page["documents"][2] == ["home-9", "Another."]
-    first, second = (item["parts"] for item in page["items"])
-    assert first[2][0] == ["1", [0, "relevant"], 2, 1, None]
-    assert second[2][0] == ["1", [0, "relevant"], None, 1, None]
-    assert [row[0] for row in second[0]] == ["full", "random"]
+    first, second = page["items"]
+    assert lists(page, first)[1] == ["home-9"] and lists(page, second)[1] == []
+    assert scores(page, second)[1] == []
     assert "did not keep 1 of the questions" in files[PAGE]
+    write(runs / "old", before | {"measures": ["AP"]})
+    files = item_pages("new", [CELL], "old")
+    assert loaded(files)["systems"] == ["full", "random"]
+    assert "kept other measures" in files[PAGE]
+
+
+@pytest.fixture(scope="module")
+def study():
+    data = load("smoke")
+    systems = {
+        name: HybridRetriever(data.documents, encoder=None, mode=name)
+        for name in ("bm25", "bm25_stemmed", "random")
+    }
+    return run_ablation(data, systems)
+
+
+def test_a_pair_divides_the_questions_as_the_table_of_the_chapter_does(study):
+    pairs = [("bm25_stemmed", "bm25"), ("bm25", "random"), ("random", "bm25_stemmed")]
+    planned = planned_rows(study, pairs, n_resamples=200)
+    half = study.dataset.queries["query_id"].tolist()[::2]
+    halves = {query: ["half: held-out"] for query in half}
+    page = view(question_items(study, focus="bm25_stemmed", tags=halves) | {"cell": CELL})
+    assert page["systems"] == ["bm25_stemmed", "bm25", "random"] and page["pair"] == [0, 1]
+    assert page["measures"][0] == ["nDCG@10", 3]
+
+    def counts(items, pair):
+        system, against = (page["systems"].index(name) for name in pair)
+        differences = [
+            scores(page, one)[system][0] - scores(page, one)[against][0] for one in items
+        ]
+        return [sum((d > 0) - (d < 0) == sign for d in differences) for sign in (1, 0, -1)]
+
+    for pair, row in zip(pairs, planned.to_dict("records"), strict=True):
+        assert counts(page["items"], pair) == [row["better"], row["equal"], row["worse"]]
+        assert sum(counts(page["items"], pair)) == row["n"] == 34
+    of_half = [one for one in page["items"] if "half: held-out" in tags(page, one)]
+    part = Ablation(
+        study.dataset,
+        study.results,
+        {measure: frame.loc[half] for measure, frame in study.scores.items()},
+    )
+    change = part.scores["nDCG@10"]["bm25"] - part.scores["nDCG@10"]["random"]
+    assert counts(of_half, ("bm25", "random"))[0] == (change > 0).sum()
+    nothing = "nothing relevant in the first 10"
+    for name in page["systems"]:
+        missed = {one["id"] for one in page["items"] if nothing in tags(page, one, name)}
+        recall = study.scores["R@10"][name]
+        assert missed == set(recall.index[recall == 0])
+
+
+def test_ready_made_questions_lead_to_their_items(study):
+    spoilt = [("questions that stemming spoils", "bm25_stemmed", "bm25")]
+    collection = question_items(study, questions=spoilt, scope="half: held-out")
+    page = view(collection | {"cell": CELL})
+    text, choice = page["questions"][0]
+    assert text == "questions that stemming spoils"
+    assert choice == {
+        "system": "bm25_stemmed",
+        "against": "bm25",
+        "change": "worse",
+        "only": "half: held-out",
+    }
+
+
+def test_a_lost_document_is_tagged_by_where_it_was_lost(study):
+    relevant = {
+        query: {document for document, grade in grades.items() if grade}
+        for query, grades in study.dataset.qrels.items()
+    }
+    lost = lost_documents(study, "bm25", 3)
+    run = study.results["bm25"].run(study.dataset.queries["query_id"].tolist())
+    for query, documents in relevant.items():
+        by_cut = len(documents & set(list(run[query])[3:])) > 0
+        assert (LOST_BY_CUT in lost[query]) is by_cut
+        assert (LOST_UNLISTED in lost[query]) is bool(documents - set(run[query]))
+    assert any(lost.values()) and not all(lost.values())
 
 
 def test_other_data_or_nothing_kept_is_said(runs):
@@ -108,7 +218,7 @@ def test_other_data_or_nothing_kept_is_said(runs):
     record["Labels"]["Inputs"]["data"] = {"dataset": "another"}
     rewrite_record(path, **record)
     files = item_pages("new", [CELL], "old")
-    assert loaded(files)["layout"][1]["heads"] == ["Document", "full", "random"]
+    assert loaded(files)["systems"] == ["full", "random"]
     assert "used other data" in files[PAGE]
     (runs / "old" / "items" / f"{CELL}.json").unlink()
     assert "kept no questions" in item_pages("new", [CELL], "old")[PAGE]
@@ -151,15 +261,20 @@ def smoke(cell, run="smoke"):
 def test_every_kind_of_items_fills_the_parts_of_its_page(path):
     kept, page = smoke(path.stem)
     assert [one["id"] for one in page["items"]] == [one["id"] for one in kept["items"]]
-    used = {tag for one in page["items"] for tag in one["tags"]}
+    used = {tag for one in page["items"] for row in (one["tags"], *one["by_system"]) for tag in row}
     assert used == set(range(len(page["tags"]))) and page["tags"] == sorted(page["tags"])
     for one in page["items"]:
         assert len(one["parts"]) == len(page["layout"]) and len(one["keys"]) == len(page["orders"])
         for part, content in zip(page["layout"], one["parts"], strict=True):
             width = {"facts": 2, "table": len(part.get("heads", ()))}.get(part["part"])
             assert not content or width is None or {len(row) for row in content} == {width}
-    if page["wrong"] is None:
-        assert not any(one["wrong"] for one in page["items"])
+        for row in one["scores"]:
+            assert len(row) == len(page["measures"])
+        for by_system in (one["by_system"], one["scores"]):
+            assert len(by_system) in (0, len(page["systems"]))
+    assert page["pair"][0] != page["pair"][1] and page["values"] == sorted(set(page["values"]))
+    for _, choice in page["questions"]:
+        assert {choice.get("system"), choice.get("against")} <= {*page["systems"], None}
 
 
 def test_the_page_of_claims_says_what_is_wrong():
@@ -167,12 +282,18 @@ def test_the_page_of_claims_says_what_is_wrong():
     names = {True: "right", False: "wrong"}
     for claim, one in zip(kept["items"], page["items"], strict=True):
         facts, verdicts, parts, decisive, cited = one["parts"]
-        assert one["wrong"] is (claim["right"][0] is False)
-        tags = {page["tags"][tag] for tag in one["tags"]}
-        assert ("wrong verdict" in tags) is one["wrong"]
-        assert ("evidence not found" in tags) is (claim["missed"] is True)
-        assert ("evidence found" in tags) is (claim["missed"] is False)
-        problems = sorted(tags & {"wrong verdict", "evidence not found"}, reverse=True)
+        for system, verdict, right in zip(
+            kept["systems"], claim["verdicts"], claim["right"], strict=True
+        ):
+            of_system = tags(page, one, system)
+            assert ("wrong verdict" in of_system) is (right is False)
+            assert f"gold {claim['label']}, verdict {verdict or 'none'}" in of_system
+        of_claim = tags(page, one)
+        assert f"label: {claim['label']}" in of_claim
+        assert ("evidence not found" in of_claim) is (claim["missed"] is True)
+        assert ("evidence found" in of_claim) is (claim["missed"] is False)
+        problems = of_claim | tags(page, one, kept["systems"][0])
+        problems = sorted(problems & {"wrong verdict", "evidence not found"}, reverse=True)
         assert ["What is wrong", ", ".join(problems) or "nothing"] in facts
         assert [row[0] for row in verdicts] == kept["systems"]
         assert verdicts[0][1] == [claim["verdicts"][0], names[claim["right"][0]]]
@@ -198,11 +319,15 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
             assert lists[0][0] == [place, "relevant" if wanted else None, f"rank {rank} before"]
         if result["found"][1]:
             assert precedents[0][1] == f"{result['found'][1]}, best at rank {result['found'][0]}"
-        tags = {page["tags"][tag] for tag in one["tags"]}
-        assert FACTS[edit["fact_type"]] in tags and one["text"].startswith(FACTS[edit["fact_type"]])
-        assert ("bm25 lost every precedent" in tags) is (
+        fact = FACTS[edit["fact_type"]]
+        assert fact in tags(page, one) and one["text"].startswith(fact)
+        of_system = tags(page, one, page["systems"][0])
+        assert ("lost every precedent" in of_system) is (
             bool(result["found"][1]) and not result["still_found"][1]
         )
+        more = result["moved"] > result["placebo_moved"]
+        assert ("moved more than its placebos" in of_system) is more
+        assert ("moved no more than its placebos" in of_system) is not more
     kept["items"][0]["results"][0] = {"error": "no query"}
     path = runs / "new" / "items" / f"{cell}.json"
     path.write_text(json.dumps(kept | {"asked": 999, "texts": [], "card": None}))
@@ -211,4 +336,56 @@ def test_the_page_of_edits_shows_what_left_and_what_the_placebo_did(runs):
         "of 999 edits" in files[f"items/{cell}.md"] and "by their ids" in files[f"items/{cell}.md"]
     )
     moved = loaded(files, cell)["items"][0]["parts"][3]
-    assert moved[0][1] == "failed: no query" and moved[1][0] == "bm25, old"
+    assert moved[0][1] == "failed: no query" and moved[1][0].endswith(", old")
+
+
+def test_an_edit_above_the_threshold_is_tagged_for_its_system():
+    kept, _ = smoke("counterfactual_sensitivity-smoke")
+    for edit, displacement in zip(kept["items"], (1.5, 1.500001, 4.0, None), strict=False):
+        edit["results"][0]["displacement"] = displacement
+    page = view(kept | {"cell": CELL, "threshold": 1.5})
+    above = ["above 1.5" in tags(page, one, page["systems"][0]) for one in page["items"][:4]]
+    assert above == [False, True, True, False]
+    assert not any("above 1.5" in tags(page, one, page["systems"][1]) for one in page["items"][:4])
+
+
+def test_raters_who_disagree_are_named():
+    kept, page = smoke("rater_agreement-smoke")
+    for pair, one in zip(kept["items"], page["items"], strict=True):
+        votes = {vote["rater"]: vote["vote"] for vote in pair["votes"] if vote["vote"] is not None}
+        differing = {
+            f"{first} and {second} disagree"
+            for first, second in combinations(votes, 2)
+            if votes[first] != votes[second]
+        }
+        assert {tag for tag in tags(page, one) if tag.endswith("disagree")} == differing
+        assert ("not unanimous" in tags(page, one)) is bool(differing)
+        preferred = [list(votes.values()).count(side) for side in (1, -1)]
+        assert scores(page, one) == [[preferred[0]], [preferred[1]]]
+
+
+def test_an_explanation_is_tagged_by_the_defects_that_a_detector_missed():
+    data = load("smoke")
+    explained = explain.explain_dataset(data, limit=12)
+    weights = inverse_frequency(list(explained.sources.values()))
+    copies = explain.scored_copies(explained, weights)
+    scored = explain.score_explanations(explained, foreign=1, n_resamples=100)
+    kept = explanation_items(explained, scored, copies, card=data.card)
+    page = view(kept | {"cell": CELL})
+    assert len(page["items"]) == kept["asked"] == 12
+    versions = copies.set_index(["key", "defect", "original"]).sort_index()
+    for one in page["items"]:
+        for detector, name in explain.DETECTORS.items():
+            for defect in explain.PLANTED_DEFECTS:
+                is_copied = (one["id"], defect, False) in versions.index
+                assert (defect in tags(page, one)) is is_copied
+                if not is_copied:
+                    continue
+                version = versions.loc[(one["id"], defect), detector].to_dict()
+                of_system = tags(page, one, name)
+                assert (f"{defect}: noticed" in of_system) is (version[False] < version[True])
+                assert (f"{defect}: missed" in of_system) is (version[False] >= version[True])
+    hidden = explanation_items(explained, scored, copies, card=card_of("consumer_contracts_qa"))
+    assert {one["text"] for one in hidden["items"]} == {None}
+    assert {opening for _, opening in hidden["documents"]} == {None}
+    assert not any(one["changes"] for one in hidden["items"])

@@ -311,7 +311,7 @@ def test_kept_ranks_give_the_scores_that_stand_beside_them(study, smoke):
         for question in found["items"]:
             kept = dict(zip(found["measures"], question["scores"][place], strict=True))
             for name in ("RR@10", "R@10"):
-                assert kept[name] == pytest.approx(again.loc[question["id"], name], abs=6e-4)
+                assert kept[name] == pytest.approx(again.loc[question["id"], name], abs=1e-6)
 
 
 def test_openings_are_short_and_what_only_a_control_returned_is_not_opened(study):

@@ -124,12 +124,10 @@ def test_scores_are_those_of_trec_eval_with_ties_and_a_missing_question(smoke):
         assert scores.pop(questions[0]) == 0
         assert scores == pytest.approx({query: row[name] for query, row in expected.items()})
     # Item pages show the order that was scored.
-    (top,) = next(
-        item["top"]
-        for item in question_items(study, ["mine"])["items"]
-        if item["id"] == questions[1]
-    )
-    head = question_items(study, ["mine"])["documents"]
+    kept = question_items(study, focus="mine")
+    assert kept["systems"][0] == "mine"
+    top = next(item["top"][0] for item in kept["items"] if item["id"] == questions[1])
+    head = kept["documents"]
     best = sorted(run[questions[1]].items(), key=lambda pair: (pair[1], pair[0]), reverse=True)
     assert [head[position][0] for position in top] == [document for document, _ in best[:10]]
 

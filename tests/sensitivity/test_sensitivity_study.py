@@ -298,7 +298,7 @@ def test_lists_are_what_differs_between_the_results_of_two_queries(edited, found
         left = [[ids[d], rank] for d, rank, _ in result["left"]]
         assert left == [[d, r] for r, d in enumerate(before, 1) if d not in after]
         assert {ids[d] for d, _, _ in result["entered"]} == set(after) - set(before)
-        assert result["moved"] == round(normalised_footrule(before, after, 10), 3)
+        assert result["moved"] == round(normalised_footrule(before, after, 10), 6)
         ranks = [rank for rank, d in enumerate(after, 1) if d in few.precedents[item["case"]]]
         assert result["still_found"] == [min(ranks, default=None), len(ranks)]
 

@@ -39,7 +39,7 @@ from casebook.measures.ranking import evaluate
 from casebook.paths import DATA
 from casebook.progress import track
 from casebook.readers import read_jsonl
-from casebook.runs.outputs import items_within, one_line
+from casebook.runs.outputs import STORED_DIGITS, items_within, one_line
 from casebook.stats.intervals import FEWEST
 from casebook.stats.samples import stream
 from casebook.text import UNSPACED
@@ -807,15 +807,17 @@ def weakest_defect(defects):
 # --- single questions for a page of their own
 
 
-def answer_items(log, rows, *, dataset, card, measure, is_quotation=False):
+def answer_items(log, rows, *, dataset, card, measure, outcomes=None, is_quotation=False):
     """Give answers, contexts and scores of single questions, for a page of their own.
 
-    Questions on which the systems differ most by a measure come first. What the licence of the
+    Questions on which the systems differ most by a measure come first. ``outcomes`` has measure and
+    least value of what an answer may reach, by name. What the licence of the
     data's card does not allow is left out; of answers that are quotations (``is_quotation``) so is
     the text, where documents may not be shown.
     """
     systems = rows["system"].unique().tolist()
     measures = defined_measures(rows, [*ANSWER_MEASURES, *tool_measures(rows)])
+    measures.sort(key=lambda name: name != measure)  # the compared one leads
     visible = may_show(card) if card else frozenset({"items", "documents"})
     hide_answers = is_quotation and "documents" not in visible
     question_ids = _by_disagreement(rows, measure)
@@ -836,6 +838,11 @@ def answer_items(log, rows, *, dataset, card, measure, is_quotation=False):
                     item["given"].append(None)
                     continue
                 answer = _answer_item(answers.loc[key], scores.loc[key], measures, opening)
+                answer["outcomes"] = [
+                    outcome
+                    for outcome, (name, least) in (outcomes or {}).items()
+                    if scores.loc[key, name] >= least
+                ]
                 if hide_answers:
                     answer |= {"answer": "A quotation, not repeated here.", "weak": []}
                 if "documents" not in visible:
@@ -878,7 +885,9 @@ def _answer_item(answer, scores, measures, opening):
         "answer": one_line(answer["answer"], 2 * opening),
         "abstained": bool(scores["abstained"]),
         "weak": unsupported,
-        "values": [None if pd.isna(value) else round(float(value), 3) for value in values],
+        "values": [
+            None if pd.isna(value) else round(float(value), STORED_DIGITS) for value in values
+        ],
         "contexts": [one_line(text, opening) for text in contexts],
         "ids": answer["context_ids"],
     }
@@ -886,4 +895,4 @@ def _answer_item(answer, scores, measures, opening):
 
 def _title(measure):
     title = measure.replace("original:", "COUNTERCASE's ")
-    return title[0].upper() + title[1:]
+    return title if title.startswith("nDCG") else title[0].upper() + title[1:]

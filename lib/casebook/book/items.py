@@ -1,16 +1,41 @@
 """A page per chapter that shows its single items: questions, edits, votes, claims, answers.
 
-One page kind shows them all: an item has an id, a text, tags to filter by, keys to sort by, whether
-it is wrong, and the content of the page's parts, in the order of its layout: facts, a marked
-change, tables. A cell is text; a number, which is an index of the page's documents; None, which is
-undefined; or a list of one of these, a mark before it and a note below it. ``assets/items.js``
-draws them. Each kind says below what of its items goes into which part.
+One page kind shows them all: an item has an id, a text, tags to filter by, scores of every system,
+keys to sort by, and the content of the page's parts, in the order of its layout: facts, a marked
+change, tables, what two systems returned. A cell is text; a number, which is an index of the page's
+documents; None, which is undefined; or a list of one of these, a mark before it and a note below
+it. ``assets/items.js`` draws them and chooses among them by the address.
+
+Tags, which figures link to (``only=TAG``). One of a system belongs to the ``system`` of the
+address; ``TAG, other not`` holds for it and not for ``against``.
+
+============  ==================================================  ==================================
+kind          tag                                                 of a system
+============  ==================================================  ==================================
+questions     half: development, half: held-out; lost: in no      nothing relevant in the first 10
+              list, lost: by the last cut; length: short,
+              length: long
+edits         kind of fact, as in `FACTS`; decides, does not      above 1.5, moved more than its
+              decide, not annotated; edit of the case, edit of    placebos, moved no more than its
+              an edited case                                      placebos, lost every precedent,
+                                                                  not expanded
+votes         more votes: SYSTEM; unanimous, not unanimous;
+              A and B disagree
+claims        label: LABEL; SLICE: VALUE; evidence found,         gold LABEL, verdict VERDICT; wrong
+              evidence not found                                  verdict
+answers                                                           answered, abstained, grounded in
+                                                                  full, half right, sentence not
+                                                                  grounded
+explanations  DEFECT                                              DEFECT: noticed, DEFECT: missed,
+                                                                  sentence not grounded
+============  ==================================================  ==================================
 """
 
 import html
 import json
+from collections import Counter
 from functools import lru_cache
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from pathlib import Path
 
 from casebook.batch.run_folder import same_data
@@ -18,8 +43,12 @@ from casebook.book.titles import raw, titles
 from casebook.data.cards import cards
 from casebook.paths import run_dir
 from casebook.readers import read_json, read_yaml
-from casebook.runs.outputs import item_page_address
+from casebook.runs.outputs import STORED_DIGITS, item_page_address
 from casebook.tables import FACTS, reason_text
+
+CHANGES = ("better", "equal", "worse")
+FIRST_CODE = 35  # of the characters that stand for documents: the first one after a quotation mark
+OTHER_NOT = ", other not"  # ends a tag that the first system of the pair has and the other lacks
 
 
 @lru_cache(maxsize=1)
@@ -59,10 +88,13 @@ def item_pages(run, cells, compare=None):
         collection = read_items(run, cell)
         if not collection:
             continue
-        viewed = view(collection | {"cell": cell})
-        note = _join_run(viewed, collection, run, compare) if compare else None
+        collection["cell"] = cell
+        note = None
+        shown_collection = collection
+        if compare:
+            shown_collection, note = _joined(collection, run, compare)
         # A script, because a page that was opened from disk may not fetch JSON.
-        script = json.dumps(viewed, separators=(",", ":"))
+        script = json.dumps(view(shown_collection), separators=(",", ":"))
         files[f"items/{cell}.js"] = f"window.casebookItems = {script};\n"
         files[f"items/{cell}.md"] = _markdown(collection, cell, note, chapter_titles[cell])
     return files
@@ -70,11 +102,32 @@ def item_pages(run, cells, compare=None):
 
 def view(collection):
     """Turn what a chapter kept of its items into a page."""
+    kind = collection["kind"]
     controls = collection.get("controls", ())
     tested = [k for k, name in enumerate(collection["systems"]) if name not in controls]
-    kind = collection["kind"]
-    content = VIEWS[kind](collection | {"tested": tested})
-    return page(collection["cell"], page_words()[kind]["noun"], collection["documents"], **content)
+    tested.sort(key=lambda k: collection["systems"][k] != collection.get("focus"))
+    pair = _usual_pair(collection, tested)
+    content = VIEWS[kind](collection | {"tested": tested, "pair": pair})
+    return page(
+        collection["cell"],
+        page_words()[kind]["noun"],
+        collection["documents"],
+        systems=collection["systems"],
+        tested=tested,
+        pair=pair,
+        **content,
+    )
+
+
+def _usual_pair(collection, tested):
+    """Give the positions of the system under study and of what it is compared with at first."""
+    systems = collection["systems"]
+    if len(systems) < 2:
+        return None
+    system = tested[0] if tested else 0
+    others = [k for k in [*tested, *range(len(systems))] if k != system]
+    against = collection.get("against")
+    return [system, systems.index(against) if against in systems else others[0]]
 
 
 def _markdown(collection, cell, comparison_note, title):
@@ -92,7 +145,8 @@ def _markdown(collection, cell, comparison_note, title):
         f'<div class="items"><p>This page needs JavaScript to show single {noun}s. '
         "The rows of the chapter hold the same results.</p></div>\n"
         f'<script defer src="{html.escape(cell)}.js"></script>\n'
-        '<script defer src="../../_static/items.js"></script>'
+        '<script defer src="../../_static/items.js"></script>\n'
+        '<link rel="stylesheet" href="../../_static/items.css">'
     )
     return (
         f"# {title}, {kind['title'].lower()}\n\n"
@@ -159,6 +213,33 @@ def table(caption, heads, missing="undefined", cards=False, folded=False):
     }
 
 
+def score_table(caption):
+    """Describe the table of an item's scores, a row a system: it has no content of its own."""
+    return {"part": "scores", "caption": caption}
+
+
+def rankings(ranked, lists, depth):
+    """Describe what the chosen pair of systems returned: content is that of `ranked_lists`."""
+    return {"part": "rankings", "ranked": ranked, "lists": lists, "depth": depth}
+
+
+def ranked_lists(relevant, lists):
+    """Give what systems returned for one question, each document and each list once.
+
+    These are the documents, the relevant ones first; how many are relevant; the lists that differ,
+    a character for each document, whose code is its position here and `FIRST_CODE`; and for each
+    system the position of its list.
+    """
+    positions = {document: k for k, document in enumerate(relevant)}
+    distinct = {}
+    list_of_system = []
+    for documents in lists:
+        codes = [FIRST_CODE + positions.setdefault(name, len(positions)) for name in documents]
+        ranking = "".join(map(chr, codes))
+        list_of_system.append(distinct.setdefault(ranking, len(distinct)))
+    return [list(positions), len(relevant), list(distinct), list_of_system]
+
+
 def cell(value, mark=None, note=None):
     """Give a cell with a mark before it or a note below it."""
     if note:
@@ -166,32 +247,99 @@ def cell(value, mark=None, note=None):
     return [value, mark] if mark else value
 
 
-def item(name, text, parts, *, tags=(), keys=(), wrong=False):
-    """Give one item of a page; a part without content is left out."""
+def item(name, text, parts, *, tags=(), by_system=(), scores=(), keys=()):
+    """Give one item of a page; a part without content is left out.
+
+    ``by_system`` has the tags, and ``scores`` the values of the page's measures, of each system.
+    """
     return {
         "id": name,
         "text": text,
         "parts": [part or None for part in parts],
         "tags": list(tags),
+        "by_system": [list(tags_of_system) for tags_of_system in by_system]
+        if any(by_system)
+        else [],
+        "scores": [list(values) for values in scores],
         "keys": [round(key, 3) for key in keys],
-        "wrong": wrong,
     }
 
 
-def page(cell, noun, documents, layout, items, orders=(), wrong=None):
-    """Put a page together; tags become indices of its list of tags."""
-    tags = sorted({tag for item in items for tag in item["tags"]})
-    index = {tag: k for k, tag in enumerate(tags)}
+def page(
+    cell,
+    noun,
+    documents,
+    layout,
+    items,
+    *,
+    systems=(),
+    tested=(),
+    pair=None,
+    measures=(),
+    words=CHANGES,
+    orders=(),
+    wrong=None,
+    questions=(),
+):
+    """Put a page together.
+
+    Tags become positions in its list of tags, and scores positions in its ascending list of values,
+    so that the signs of differences are those of the scores themselves.
+
+    Parameters
+    ----------
+    systems : sequence of str
+        Readers' names; ``tested`` has the positions of those that are no controls, ``pair`` of the
+        two that are compared at first.
+    measures : sequence of (str, int)
+        What the scores are, and the decimals that a reader sees; the first one leads.
+    words : sequence of str
+        What better, equal and worse are called.
+    orders : sequence of str
+        What the items' keys order by, the smallest first.
+    wrong : (str, str), optional
+        The tag of items on which a system is wrong, and the label of the box that asks for them.
+    questions : sequence of (str, dict)
+        Ready-made choices: their text, and what they put into the address.
+    """
+    tags = sorted({tag for item in items for tag in _tags_of(item)})
+    values = sorted({value for item in items for row in item["scores"] for value in row} - {None})
     return {
         "cell": cell,
         "noun": noun,
         "layout": layout,
         "documents": documents,
+        "systems": list(systems),
+        "tested": list(tested),
+        "pair": pair,
+        "measures": [list(measure) for measure in measures],
+        "values": values,
+        "words": dict(zip(CHANGES, words, strict=True)),
         "tags": tags,
         "orders": orders,
         "wrong": wrong,
-        "items": [item | {"tags": [index[tag] for tag in item["tags"]]} for item in items],
+        "questions": [list(question) for question in questions],
+        "items": _numbered(items, tags, values),
     }
+
+
+def _tags_of(item):
+    return {*item["tags"], *chain.from_iterable(item["by_system"])}
+
+
+def _numbered(items, tags, values):
+    """Write positions in the lists of tags and of values for both."""
+    tag_positions = {tag: k for k, tag in enumerate(tags)}
+    positions = {value: k for k, value in enumerate(values)} | {None: None}
+    return [
+        item
+        | {
+            "tags": [tag_positions[tag] for tag in item["tags"]],
+            "by_system": [[tag_positions[tag] for tag in row] for row in item["by_system"]],
+            "scores": [[positions[value] for value in row] for row in item["scores"]],
+        }
+        for item in items
+    ]
 
 
 def decimal(value):
@@ -206,97 +354,96 @@ def text_or_none(value):
 
 # --- the systems of another run next to those of this one
 
+#: What the items of a kind hold of each system, in the order of the systems.
+BY_SYSTEM = {
+    "questions": ("scores", "top"),
+    "edits": ("results",),
+    "votes": (),
+    "claims": ("verdicts", "right", "stated"),
+    "answers": ("given",),
+    "explanations": ("scores", "copies"),
+}
 
-def _join_run(viewed, collection, run, compared_run):
-    """Add the rows and columns of the other run's systems to a page, or say why not."""
-    noun = viewed["noun"]
-    compared = read_items(compared_run, viewed["cell"])
-    if compared is None or compared["kind"] != collection["kind"]:
-        return f"The run {compared_run} kept no {noun}s of this chapter."
-    if not same_data(run, compared_run, viewed["cell"]):
-        return f"The run {compared_run} used other data and is not shown here."
-    past = view(compared | {"cell": viewed["cell"]})
-    past_parts = {item["id"]: item["parts"] for item in past["items"]}
-    documents = _SharedDocuments(viewed["documents"], past["documents"])
-    for k, (part, past_part) in enumerate(zip(viewed["layout"], past["layout"], strict=False)):
-        heads = part.get("heads", [""])
-        by_row = heads[0] == "System" and heads == past_part["heads"]
-        by_column = heads[1:] == collection["systems"]
-        if not by_row and not by_column:
-            continue
-        for item in viewed["items"]:
-            rows = item["parts"][k] or []
-            past_rows = []
-            if item["id"] in past_parts:
-                past_rows = documents.translated(past_parts[item["id"]][k] or [])
-            if by_row:
-                joined = _join_rows(rows, past_rows, compared_run)
-            else:
-                joined = _join_columns(rows, past_rows, collection["systems"], compared["systems"])
-            item["parts"][k] = joined
-        if by_column:
-            part["heads"] = [
-                heads[0],
-                *_joined_heads(collection["systems"], compared["systems"], compared_run),
-            ]
-    n_missing = sum(item["id"] not in past_parts for item in viewed["items"])
+
+def _joined(collection, run, compared_run):
+    """Add the systems of the other run to a collection, and say so, or why not."""
+    cell = collection["cell"]
+    noun = page_words()[collection["kind"]]["noun"]
+    past = read_items(compared_run, cell)
+    if past is None or past["kind"] != collection["kind"]:
+        return collection, f"The run {compared_run} kept no {noun}s of this chapter."
+    if not same_data(run, compared_run, cell):
+        return collection, f"The run {compared_run} used other data and is not shown here."
+    if past.get("measures") != collection.get("measures"):
+        return collection, f"The run {compared_run} kept other measures and is not shown here."
+    if not BY_SYSTEM[collection["kind"]]:
+        return collection, f"The {noun}s of the run {compared_run} are not shown here."
+    documents = _SharedDocuments(collection["documents"], past["documents"])
+    order = _equal_names_together([*collection["systems"], *past["systems"]])
+    past_items = {item["id"]: item for item in past["items"]}
+    items = [
+        _with_systems(item, past_items.get(item["id"]), collection, past, order, documents)
+        for item in collection["items"]
+    ]
+    past_names = {name: f"{name}, {compared_run}" for name in past["systems"]}
+    systems = [*collection["systems"], *past_names.values()]
+    joined = collection | {
+        "systems": [systems[k] for k in order],
+        "controls": [
+            *collection.get("controls", ()),
+            *(past_names[name] for name in past.get("controls", ())),
+        ],
+        "documents": documents.documents,
+        "items": items,
+    }
+    n_missing = sum(item["id"] not in past_items for item in collection["items"])
     missing = f"; it did not keep {n_missing} of the {noun}s" if n_missing else ""
-    return f"The systems of the run {compared_run} are shown next to those of this run{missing}."
-
-
-class _SharedDocuments:
-    """Documents of a page; those of another run's page are added when its rows name them."""
-
-    def __init__(self, documents, past_documents):
-        self.documents = documents
-        self.past_documents = past_documents
-        self.index = {name: k for k, (name, _) in enumerate(documents)}
-
-    def translated(self, rows):
-        """Turn indices of the other run's documents into indices of this page's."""
-        return [[self._cell(value) for value in row] for row in rows]
-
-    def _cell(self, value):
-        if isinstance(value, list):
-            return [self._cell(value[0]), *value[1:]]
-        if not isinstance(value, int):
-            return value
-        name, opening = self.past_documents[value]
-        if name not in self.index:
-            self.index[name] = len(self.documents)
-            self.documents.append([name, opening])
-        return self.index[name]
+    return joined, f"The systems of the run {compared_run} are among those of this run{missing}."
 
 
 def _equal_names_together(names):
-    """Order indices so that equal names stand next to each other."""
+    """Order positions so that equal names stand next to each other."""
     return sorted(range(len(names)), key=lambda k: names.index(names[k]))
 
 
-def _joined_heads(systems, past_systems, compared_run):
-    heads = [*systems, *(f"{name}, {compared_run}" for name in past_systems)]
-    return [heads[k] for k in _equal_names_together([*systems, *past_systems])]
+def _with_systems(item, past_item, collection, past, order, documents):
+    """Give an item with what the systems of the other run did, None where they lack it."""
+    joined = {}
+    for field in BY_SYSTEM[collection["kind"]]:
+        past_values = [None] * len(past["systems"])
+        if past_item is not None:
+            past_values = [documents.translated(field, value) for value in past_item[field]]
+        values = [*item[field], *past_values]
+        joined[field] = [values[k] for k in order]
+    return item | joined
 
 
-def _join_rows(rows, past_rows, compared_run):
-    names = [row[0] for row in (*rows, *past_rows)]
-    joined = [*rows, *([f"{name}, {compared_run}", *cells] for name, *cells in past_rows)]
-    return [joined[k] for k in _equal_names_together(names)]
+class _SharedDocuments:
+    """Documents of a page; those of the other run's items are added when these name them."""
 
+    def __init__(self, documents, past_documents):
+        self.documents = list(documents)
+        self.past_documents = past_documents
+        self.positions = {name: k for k, (name, _) in enumerate(documents)}
 
-def _join_columns(rows, past_rows, systems, past_systems):
-    """Join rows on their first cell; what one side lacks is undefined."""
-    cells = {json.dumps(row[0]): row[1:] for row in rows}
-    past_cells = {json.dumps(row[0]): row[1:] for row in past_rows}
-    order = _equal_names_together([*systems, *past_systems])
-    joined = []
-    for key in cells | past_cells:
-        row = [
-            *cells.get(key, [None] * len(systems)),
-            *past_cells.get(key, [None] * len(past_systems)),
-        ]
-        joined.append([json.loads(key), *(row[k] for k in order)])
-    return joined
+    def translated(self, field, value):
+        """Turn positions among the other run's documents into positions among this page's."""
+        if field == "top":
+            return [self._position(document) for document in value]
+        if field == "results" and value and not value["error"]:
+            sides = {}
+            for side in ("left", "entered"):
+                moved = value[side]
+                sides[side] = moved and [[self._position(case), *rest] for case, *rest in moved]
+            return value | sides
+        return value
+
+    def _position(self, past_position):
+        name, opening = self.past_documents[past_position]
+        if name not in self.positions:
+            self.positions[name] = len(self.documents)
+            self.documents.append([name, opening])
+        return self.positions[name]
 
 
 # --- questions of a retrieval chapter
@@ -305,54 +452,45 @@ def _join_columns(rows, past_rows, systems, past_systems):
 def _questions(collection):
     systems = collection["systems"]
     depth = collection["depth"]
-    tested = collection["tested"]
-    main = systems[tested[0]] if tested else systems[0]
-    ranked = f"Relevant documents, and their rank in the first {depth}"
-    lists = f"First {depth} documents of each system; ✓ is relevant"
+    nothing = f"nothing relevant in the first {depth}"
+    items = [_question(question, nothing) for question in collection["items"]]
+    scope = {"only": collection["scope"]} if collection.get("scope") else {}
+    ready = [
+        (text, {"system": system, "against": against, "change": "worse"} | scope)
+        for text, system, against in collection.get("questions", ())
+    ]
+    ready += [
+        (f"questions where {systems[k]} has {nothing}", {"system": systems[k], "only": nothing})
+        for k in collection["tested"][:1]
+    ]
     return {
         "layout": [
-            table("Scores of this question", ["System", *collection["measures"]]),
-            table(ranked, ["Document", *systems], missing=f"not in the first {depth}"),
-            table(lists, ["Rank", *systems], missing="none"),
+            rankings(
+                f"Relevant documents, and their rank in the first {depth}",
+                f"First {depth} documents; ✓ is relevant",
+                depth,
+            ),
+            score_table("Scores of this question, every system"),
         ],
-        "items": [_question(question, systems, tested) for question in collection["items"]],
-        "orders": ("systems differ most", f"{main} worst"),
-        "wrong": f"only where {main} has nothing relevant in the first {depth}",
+        "items": items,
+        "measures": [(measure, 3) for measure in collection["measures"]],
+        "wrong": (nothing, f"only where {{system}} has {nothing}"),
+        "questions": ready,
     }
 
 
-def _question(question, systems, tested):
-    relevant = set(question["relevant"])
-    tops = question["top"]
-    scores = [
-        [name, *map(decimal, values)]
-        for name, values in zip(systems, question["scores"], strict=True)
-    ]
-    ranks = []
-    for document in question["relevant"]:
-        ranks_of_document = [_rank(document, top) for top in tops]
-        ranks.append([cell(document, "relevant"), *ranks_of_document])
-    lists = []
-    for rank, documents in enumerate(zip_longest(*tops), 1):
-        lists.append([str(rank), *(_listed_document(name, relevant) for name in documents)])
-    means = [question["scores"][k][0] or 0.0 for k in tested] or [0.0]
+def _question(question, nothing):
+    relevant = question["relevant"]
+    lists = [documents or [] for documents in question["top"]]
+    found = [not set(relevant).isdisjoint(documents) for documents in lists]
     return item(
         question["id"],
         question["text"],
-        [scores, ranks, lists],
-        keys=[min(means) - max(means), means[0]],
-        wrong=bool(tested) and not relevant & set(tops[tested[0]]),
+        [ranked_lists(relevant, lists), None],
+        tags=question.get("tags", ()),
+        by_system=[[] if is_found else [nothing] for is_found in found],
+        scores=[values or [] for values in question["scores"]],
     )
-
-
-def _rank(document, top):
-    return str(top.index(document) + 1) if document in top else None
-
-
-def _listed_document(document, relevant):
-    if document is None:
-        return None
-    return cell(document, "relevant" if document in relevant else None)
 
 
 # --- edits of a sensitivity chapter
@@ -360,6 +498,16 @@ def _listed_document(document, relevant):
 _DECIDES = {True: "decides", False: "does not decide", None: "not annotated"}
 _OPERATIONS = {"add": "{new} added", "remove": "{old} removed"}
 _REPLACEMENT = "{old} becomes {new}"
+_ABOVE = "above {:g}"
+_MOVED_MORE = "moved more than its placebos"
+_MOVED_NO_MORE = "moved no more than its placebos"
+_LOST_ALL = "lost every precedent"
+_NOT_EXPANDED = "not expanded"
+_EDIT_MEASURES = (
+    ("rank change beyond its placebos", 3),
+    ("rank change (normalised footrule)", 3),
+    ("mean rank displacement", 2),
+)
 
 
 def _edits(collection):
@@ -390,11 +538,29 @@ def _edits(collection):
     for count, k in enumerate(collection["tested"]):  # a table a system, the first one open
         caption = f"{collection['systems'][k]}: {lists}"
         layout.append(table(caption, ["Left", "Entered"], missing="none", folded=count > 0))
-    items = [_edit(edit, collection) for edit in collection["items"]]
-    return {"layout": layout, "items": items, "orders": ("moved most beyond its placebos",)}
+    threshold = collection.get("threshold")
+    items = [_edit(edit, collection, threshold) for edit in collection["items"]]
+    main = [collection["systems"][k] for k in collection["tested"][:1]]
+    ready = []
+    for system in main:
+        texts = {_MOVED_MORE: f"edits that moved the list of {system} more than its placebos"}
+        if threshold:
+            ranks = f"by more than {threshold:g} ranks on average"
+            texts[_ABOVE.format(threshold)] = f"edits that moved the list of {system} {ranks}"
+        if collection["precedents"]:
+            texts[_LOST_ALL] = f"edits after which {system} lists no case that should be found"
+        ready = [(text, {"system": system, "only": tag}) for tag, text in texts.items()]
+    return {
+        "layout": layout,
+        "items": items,
+        "measures": _EDIT_MEASURES,
+        "words": ("moves more", "moves equally", "moves less"),
+        "orders": ("moved most beyond its placebos",),
+        "questions": ready,
+    }
 
 
-def _edit(edit, collection):
+def _edit(edit, collection, threshold):
     fact = FACTS.get(edit["fact_type"], edit["fact_type"])
     decides = _DECIDES[edit["decides"]]
     depth = "the case" if edit["depth"] == 1 else "an edited case"
@@ -411,17 +577,38 @@ def _edit(edit, collection):
     if collection["precedents"]:
         precedents = [_precedents_row(name, result) for name, result in results.items()]
     lists = [_left_and_entered(edit["results"][k]) for k in collection["tested"]]
-    tags = [fact, decides, f"edit of {depth}"]
-    if main and _lost_every_precedent(results[main]):
-        tags.append(f"{main} lost every precedent")
     operation = _OPERATIONS.get(edit["operation"], _REPLACEMENT)
     return item(
         edit["id"],
         f"{fact}: {operation.format(old=edit['old'], new=edit['new'])}",
         [named_values, edit["change"], edit["placebo"], moved, precedents, *lists],
-        tags=tags,
-        keys=[-_excess(results[main]) if main else -0.0],
+        tags=[fact, decides, f"edit of {depth}"],
+        by_system=[_edit_tags(result, threshold) for result in edit["results"]],
+        scores=[_edit_scores(result) for result in edit["results"]],
+        keys=[-(_excess(results[main]) or 0.0) if main else 0.0],
     )
+
+
+def _edit_tags(result, threshold):
+    """Give the tags of what one system did with an edit."""
+    if not _is_result(result):
+        return [_NOT_EXPANDED]
+    tags = []
+    excess = _excess(result)
+    if excess is not None:
+        tags.append(_MOVED_MORE if excess > 0 else _MOVED_NO_MORE)
+    displacement = result.get("displacement")
+    if threshold and displacement is not None and displacement > threshold:
+        tags.append(_ABOVE.format(threshold))
+    if _lost_every_precedent(result):
+        tags.append(_LOST_ALL)
+    return tags
+
+
+def _edit_scores(result):
+    if not _is_result(result):
+        return [None] * len(_EDIT_MEASURES)
+    return [_excess(result), result["moved"], result.get("displacement")]
 
 
 def _is_result(result):
@@ -452,14 +639,12 @@ def _precedents_row(system, result):
 
 def _excess(result):
     """How far the edit moved the ranking beyond its placebos."""
-    if not _is_result(result) or result["placebo_moved"] is None:
-        return 0.0
-    return (result["moved"] or 0.0) - result["placebo_moved"]
+    if not _is_result(result) or None in (result["moved"], result["placebo_moved"]):
+        return None
+    return round(result["moved"] - result["placebo_moved"], STORED_DIGITS)
 
 
 def _lost_every_precedent(result):
-    if not _is_result(result):
-        return False
     return bool(result["found"] and result["found"][1] and not result["still_found"][1])
 
 
@@ -485,6 +670,10 @@ def _best_and_count(precedents):
 
 # --- items of a double-blind comparison
 
+_MAJORITY = "more votes: {}"
+_NOT_UNANIMOUS = "not unanimous"
+_MOST_RATERS = 8  # whose pairs have a tag each
+
 
 def _votes(collection):
     systems = collection["systems"]
@@ -495,7 +684,16 @@ def _votes(collection):
     return {
         "layout": [facts(), table("Votes and ratings", heads, "left blank", cards=True)],
         "items": [_compared_pair(pair, *systems) for pair in collection["items"]],
+        "measures": [("votes", 0)],
+        "words": ("more votes", "as many votes", "fewer votes"),
         "orders": ("least agreed first",),
+        "questions": [
+            ("items on which the raters disagree", {"only": _NOT_UNANIMOUS}),
+            *(
+                (f"items with more votes for {name}", {"only": _MAJORITY.format(name)})
+                for name in systems
+            ),
+        ],
     }
 
 
@@ -514,16 +712,29 @@ def _compared_pair(pair, system, baseline):
         ["Raters who agree", f"{n_agreeing} of {len(rater_pairs)} pairs"],
         [f"{system} on the left", f"{n_left} of {len(pair['votes'])} raters"],
     ]
-    tags = [f"more votes: {majority}"]
+    tags = [_MAJORITY.format(majority), *_disagreements(pair["votes"])]
     if len(votes) > 1:
-        tags.append("unanimous" if n_agreeing == len(rater_pairs) else "not unanimous")
+        tags.append("unanimous" if n_agreeing == len(rater_pairs) else _NOT_UNANIMOUS)
     return item(
         pair["id"],
         f"{system} {wins}, {baseline} {losses}, tied {votes.count(0)}",
         [named_values, [_vote_row(vote, system, baseline) for vote in pair["votes"]]],
         tags=tags,
+        scores=[[wins], [losses]],
         keys=[abs(wins - losses) / len(votes) if votes else 0.0],
     )
+
+
+def _disagreements(votes):
+    """Tag an item by the raters who voted differently on it."""
+    voters = [vote for vote in votes if vote["vote"] is not None]
+    if len(votes) > _MOST_RATERS:
+        return []
+    return [
+        f"{first['rater']} and {second['rater']} disagree"
+        for first, second in combinations(voters, 2)
+        if first["vote"] != second["vote"]
+    ]
 
 
 def _vote_row(vote, system, baseline):
@@ -534,6 +745,11 @@ def _vote_row(vote, system, baseline):
 
 
 # --- claims of a fact-checking chapter
+
+_WRONG = "wrong verdict"
+_MISSED = "evidence not found"
+_CONFUSION = "gold {}, verdict {}"
+_MOST_CELLS = 4  # of the confusion matrix, that the page offers
 
 
 def _claims(collection):
@@ -546,6 +762,7 @@ def _claims(collection):
     cited = ["Passage", "For", "Stance", "Probability of support", "Credibility"]
     cited_caption = f"Evidence that {main} found; ✓ contains decisive words"
     no_side = "none: no passage takes a side"
+    items = [_claim(claim, collection) for claim in collection["items"]]
     return {
         "layout": [
             facts(),
@@ -554,23 +771,41 @@ def _claims(collection):
             table(decisive, ["Passage", "Decides", "Gold label"], "none", cards=True),
             table(cited_caption, cited, "none", cards=True),
         ],
-        "items": [_claim(claim, collection) for claim in collection["items"]],
+        "items": items,
+        "measures": [("right verdict", 0), ("stated probability", 3)],
+        "words": ("right where the other is wrong", "as right", "wrong where the other is right"),
         "orders": ("least certain first",),
-        "wrong": f"only where {main} is wrong",
+        "wrong": (_WRONG, "only where {system} is wrong"),
+        "questions": _claim_questions(main, collection["items"]),
     }
+
+
+def _claim_questions(main, claims):
+    """Offer the cells of the confusion matrix off its diagonal, and what the search missed."""
+    cells = Counter(
+        _CONFUSION.format(claim["label"], claim["verdicts"][0] or "none")
+        for claim in claims
+        if claim["right"][0] is False
+    )
+    ready = [
+        (f"claims, {main}: {tag}", {"system": main, "only": tag})
+        for tag, _ in cells.most_common(_MOST_CELLS)
+    ]
+    if any(claim["missed"] for claim in claims):
+        ready.append(("claims whose evidence was not found", {"only": _MISSED}))
+    return ready
 
 
 def _claim(claim, collection):
     main = collection["tested"][0] if collection["tested"] else 0
-    wrong = claim["right"][main] is False
     problems = []
-    if wrong:
-        problems.append("wrong verdict")
+    if claim["right"][main] is False:
+        problems.append(_WRONG)
+    tags = [f"label: {claim['label']}"]
     if claim["missed"]:
-        problems.append("evidence not found")
-    tags = [f"label: {claim['label']}", *problems]
-    if claim["missed"] is False:
-        tags.append("evidence found")
+        problems.append(_MISSED)
+    if claim["missed"] is not None:
+        tags.append(_MISSED if claim["missed"] else "evidence found")
     tags += [f"{name}: {value}" for name, value in claim["slices"].items()]
     return item(
         claim["id"],
@@ -583,9 +818,22 @@ def _claim(claim, collection):
             [_cited_row(role, collection) for role in claim["cited"]],
         ],
         tags=tags,
+        by_system=[
+            _verdict_tags(claim["label"], verdict, right)
+            for verdict, right in zip(claim["verdicts"], claim["right"], strict=True)
+        ],
+        scores=[
+            [None if right is None else int(right), stated]
+            for right, stated in zip(claim["right"], claim["stated"], strict=True)
+        ],
         keys=[claim["stated"][main] or 0.0],
-        wrong=wrong,
     )
+
+
+def _verdict_tags(label, verdict, right):
+    """Give the cell of the confusion matrix, and whether the verdict is wrong."""
+    cell_tag = _CONFUSION.format(label, verdict or "none")
+    return [cell_tag, _WRONG] if right is False else [cell_tag]
 
 
 def _claim_facts(claim, problems):
@@ -644,46 +892,73 @@ def _passage(role, collection, mark):
 
 # --- answers of assistants
 
+_UNGROUNDED = "sentence not grounded"
+_IN_FULL = "grounded in full"
+_WHOLE_NUMBERS = {"Answered": 0, "Words": 0}  # decimals of these measures
+
 
 def _answers(collection):
     systems = collection["systems"]
     contexts = "Contexts that each system was given"
+    measures = collection["measures"]
     return {
         "layout": [
             table("Answers", ["System", "Answer", "Abstained"], missing="none", cards=True),
             facts(),
-            table("Scores of this question", ["Measure", *systems]),
+            score_table("Scores of this question"),
             table(contexts, ["System", "Context"], missing="none", cards=True),
         ],
         "items": [
-            _answered_question(question, systems, collection["measures"])
-            for question in collection["items"]
+            _answered_question(question, systems, len(measures)) for question in collection["items"]
         ],
+        "measures": [(measure, _WHOLE_NUMBERS.get(measure, 3)) for measure in measures],
+        "wrong": (_UNGROUNDED, "only where {system} has a sentence that is not grounded"),
+        "questions": _answer_questions(systems, collection["pair"]),
     }
 
 
-def _answered_question(question, systems, measures):
-    answers = {}
-    for system, answer in zip(systems, question["given"], strict=True):
-        if answer:
-            answers[system] = answer
-    undefined = [None] * len(measures)
-    values = [answers[name]["values"] if name in answers else undefined for name in systems]
-    scores = [
-        [measure, *map(decimal, row)] for measure, *row in zip(measures, *values, strict=True)
-    ]
-    contexts = [row for name, answer in answers.items() for row in _context_rows(name, answer)]
+def _answer_questions(systems, pair):
+    """Offer what the two systems do not do alike."""
+    if pair is None:
+        return []
+    ready = []
+    first, second = (systems[k] for k in pair)
+    for system, against in ((first, second), (second, first)):
+        choice = {"system": system, "against": against}
+        flipped = {"only": f"{_IN_FULL}{OTHER_NOT}"}
+        ready.append(
+            (f"questions where {system} is worse than {against}", choice | {"change": "worse"})
+        )
+        ready.append((f"answered {_IN_FULL} by {system}, not by {against}", choice | flipped))
+    return ready
+
+
+def _answered_question(question, systems, n_measures):
+    answers = question["given"]
+    given = {name: answer for name, answer in zip(systems, answers, strict=True) if answer}
+    undefined = [None] * n_measures
+    contexts = [row for name, answer in given.items() for row in _context_rows(name, answer)]
     return item(
         question["id"],
         question["text"],
         [
-            [_answer_row(name, answer) for name, answer in answers.items()],
+            [_answer_row(name, answer) for name, answer in given.items()],
             [["Reference", question["reference"]]] if question["reference"] else [],
-            scores,
+            None,
             contexts,
         ],
-        tags=[f"{name} abstained" for name, answer in answers.items() if answer["abstained"]],
+        by_system=[_answer_tags(answer) for answer in answers],
+        scores=[answer["values"] if answer else undefined for answer in answers],
     )
+
+
+def _answer_tags(answer):
+    if not answer:
+        return []
+    tags = ["abstained" if answer["abstained"] else "answered", *answer.get("outcomes", ())]
+    if answer["weak"]:
+        tags.append(_UNGROUNDED)
+    return list(dict.fromkeys(tags))
 
 
 def _answer_row(system, answer):
@@ -700,10 +975,73 @@ def _context_rows(system, answer):
         yield [system, cell(text, None, name) if text else name]
 
 
+# --- explanations with their source
+
+
+def _explanations(collection):
+    defects = collection["defects"]
+    main = collection["systems"][0]
+    threshold = f"a sentence is grounded from {collection['threshold']:.0%} on"
+    return {
+        "layout": [
+            facts(),
+            score_table("Scores of the explanation, and of its copies with a defect"),
+            table(f"Share of each sentence's words in the source; {threshold}", ["Rule", "Shares"]),
+            *(change(f"Copy: {defect}") for defect in collection["marked"]),
+        ],
+        "items": [_explanation(explanation, collection) for explanation in collection["items"]],
+        "measures": [(measure, 3) for measure in (*collection["measures"], *defects)],
+        "words": ("scores higher", "scores alike", "scores lower"),
+        "wrong": (_UNGROUNDED, "only where {system} finds a sentence that is not grounded"),
+        "questions": [
+            (f"{defect}, missed by {main}", {"system": main, "only": f"{defect}: missed"})
+            for defect in defects
+        ],
+    }
+
+
+def _explanation(explanation, collection):
+    defects = collection["defects"]
+    scores = [
+        [*(original or [None]), *(copies or [None] * len(defects))]
+        for original, copies in zip(explanation["scores"], explanation["copies"], strict=True)
+    ]
+    by_system = []
+    for (original, *copies), is_ungrounded in zip(scores, explanation["ungrounded"], strict=True):
+        tags = [_UNGROUNDED] if is_ungrounded else []
+        for defect, score in zip(defects, copies, strict=True):
+            if None not in (original, score):
+                tags.append(f"{defect}: {'noticed' if score < original else 'missed'}")
+        by_system.append(tags)
+    shares = [
+        [rule, "; ".join(decimal(share) or "none" for share in values) or None]
+        for rule, values in explanation["shares"].items()
+    ]
+    copied = [
+        defect
+        for defect, copies in zip(defects, list(zip(*scores, strict=True))[1:], strict=True)
+        if any(score is not None for score in copies)
+    ]
+    return item(
+        explanation["id"],
+        explanation["text"],
+        [
+            [["Source", explanation["source"]]],
+            None,
+            shares,
+            *(explanation["changes"].get(defect) for defect in collection["marked"]),
+        ],
+        tags=copied,
+        by_system=by_system,
+        scores=scores,
+    )
+
+
 VIEWS = {
     "questions": _questions,
     "edits": _edits,
     "votes": _votes,
     "claims": _claims,
     "answers": _answers,
+    "explanations": _explanations,
 }

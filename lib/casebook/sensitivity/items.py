@@ -5,21 +5,22 @@ from collections import defaultdict
 import pandas as pd
 
 from casebook.data.cards import card_of, may_show
-from casebook.runs.outputs import MOST_BYTES, items_within, one_line, word_changes
+from casebook.runs.outputs import MOST_BYTES, STORED_DIGITS, items_within, one_line, word_changes
 from casebook.sensitivity.domain import FACT_TYPES
+from casebook.sensitivity.evaluation import DECISIVE_DISPLACEMENT
 from casebook.sensitivity.study import RANDOM_ORDER
-from casebook.sensitivity.tree import FOOTRULE
+from casebook.sensitivity.tree import DISPLACEMENT, FOOTRULE
 from casebook.stats.samples import number_or_none
 
 OPENING_LENGTHS = (160, 80)  # characters of a document; the second where room is short
 DEEP_EDITS_PER_CASE = 3  # edits of an edited case that are kept of each case
 
 
-def edit_items(study, precedents, most_bytes=MOST_BYTES):
+def edit_items(study, precedents, focus=None, most_bytes=MOST_BYTES):
     """Collect what a reader needs to judge single edits: how they and placebos changed the lists.
 
     An edit is identified by its case and by the query before and after it. Systems try the same
-    edits of a case, but may expand different ones.
+    edits of a case, but may expand different ones. The page begins with the system `focus`.
     """
     card = card_of(study.name)
     permitted = may_show(card)
@@ -33,7 +34,9 @@ def edit_items(study, precedents, most_bytes=MOST_BYTES):
         "texts": sorted(permitted),
         "systems": study.systems,
         "controls": [RANDOM_ORDER],
+        "focus": focus,
         "depth": study.trees[RANDOM_ORDER][0].k,
+        "threshold": DECISIVE_DISPLACEMENT,
         "precedents": bool(precedents),
         "asked": len(items),
         "remark": None,
@@ -191,8 +194,9 @@ def _effect(node, row, placebo_rankings, precedents, is_control):
         return {"error": error}
     effect = {
         "error": None,
-        "moved": _three_digits(row[FOOTRULE]),
-        "placebo_moved": _three_digits(row[f"placebo_{FOOTRULE}"]),
+        "moved": _rounded(row[FOOTRULE]),
+        "placebo_moved": _rounded(row[f"placebo_{FOOTRULE}"]),
+        "displacement": _rounded(row[DISPLACEMENT]),
         "left": None,
         "entered": None,
         "new": len(_only_in(after, before)),
@@ -207,8 +211,8 @@ def _effect(node, row, placebo_rankings, precedents, is_control):
     return effect
 
 
-def _three_digits(value):
-    return number_or_none(round(float(value), 3))
+def _rounded(value):
+    return number_or_none(round(float(value), STORED_DIGITS))
 
 
 def _only_in(ranking, baseline, precedents=None):
