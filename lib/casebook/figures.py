@@ -37,13 +37,19 @@ _PLACES = (
     "viewBox",
 )
 _SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
+_LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 
 
 class Figure:
-    """A figure that a notebook shows and the book prints: finding, SVG, caption, downloads."""
+    """A figure that a notebook shows and the book prints: finding, drawing, caption, downloads.
 
-    def __init__(self, svg, caption, alt, downloads, finding=None):
+    ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
+    """
+
+    def __init__(self, svg, caption, alt, downloads, finding=None, narrow=None):
         self.svg = svg
+        self.narrow = narrow
         self.caption = caption
         self.alt = alt
         self.downloads = downloads
@@ -58,8 +64,14 @@ class Figure:
         finding = ""
         if self.finding:
             finding = f'<p class="finding">{html.escape(self.finding)}</p>'
+        drawing = f'<div class="drawing">{self.svg}</div>'
+        if self.narrow:
+            drawing = (
+                f'<div class="drawing wide">{self.svg}</div>'
+                f'<div class="drawing narrow" hidden>{self.narrow}</div>'
+            )
         return (
-            f'<figure class="drawn">{finding}<div class="drawing">{self.svg}</div>'
+            f'<figure class="drawn">{finding}{drawing}'
             f"<figcaption>{html.escape(self.caption)} <small>{links}</small></figcaption></figure>"
         )
 
@@ -88,6 +100,19 @@ def as_svg(figure):
     return buffer.getvalue()
 
 
+def views(svg, figure, name, alt):
+    """Give a drawn figure for a page: as wide as a column, and as it was drawn for a phone.
+
+    A figure that was drawn wide is itself the first, and there is no second.
+    """
+    width, height = figure.get_size_inches()
+    drawn = inline(svg, figure, name, alt)
+    if width >= WIDE:
+        return drawn, None
+    figure.set_size_inches(WIDE, height)
+    return inline(as_svg(figure), figure, f"{name}-wide", alt), drawn
+
+
 def inline(svg, figure, name, alt):
     """Turn a drawn figure into SVG for a page, its ids unlike those of any other figure."""
     root = ElementTree.fromstring(svg)
@@ -112,7 +137,7 @@ def inline(svg, figure, name, alt):
         "role": "group" if any(link for *_, link in marks) else "img",
         "aria-label": alt,
         "stroke-linejoin": "round",
-        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.3 * width:.0f}px",
+        "style": f"width: 100%; min-width: {_LEAST_SCALE * width:.0f}px",
     }
     for x, y, x1, y1, title, link in marks:
         parent = ElementTree.SubElement(root, "a", {"href": link}) if link else root

@@ -1,6 +1,7 @@
 """A chapter for readers.
 
-Its title names the data; the answer stands first, limits of the data and commands last.
+Its title names the data; the answer stands first, limits of the data and commands last. What comes
+before the answer in the notebook is folded.
 """
 
 import html
@@ -16,6 +17,7 @@ from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
+from casebook.book.theme import FOLDED
 from casebook.data.cards import card_of, cards
 from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
@@ -68,6 +70,9 @@ def answer_first(notebook):
         return
     text = "*In the notebook, the following sections come before the answer.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
+    for k in starts:
+        if k < answer:
+            cells[k].metadata["tags"] = sorted({*cells[k].metadata.get("tags", []), FOLDED})
     # The imports, between the question and the first heading, follow it.
     start = starts[0]
     setup = [cells[start], note, *cells[1:start], *cells[start + 1 : answer]]
