@@ -36,7 +36,7 @@ _PLACES = (
     "points",
     "viewBox",
 )
-_SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
 WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
 _LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 
@@ -79,8 +79,11 @@ class Figure:
         return f"<Figure: {self.caption}>"
 
 
-def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
-    """Title points or rectangles of the axes, shown on hover; an address makes one a link."""
+def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_MARK):
+    """Title points or rectangles of the axes, shown on hover; an address makes one a link.
+
+    Each is at least so many points wide and high; 0 where bars stand side by side.
+    """
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     coordinates = (np.broadcast_to(np.asarray(corner, float), len(titles)) for corner in corners)
     links = [None] * len(titles)
@@ -88,7 +91,7 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
         links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [
-        (axes, *corners, title, link)
+        (axes, *corners, least, title, link)
         for *corners, title, link in zip(*coordinates, titles, links, strict=True)
     ]
 
@@ -214,14 +217,14 @@ def _marks(figure, height):
     if not hasattr(figure, "casebook_marks"):
         for axes in figure.axes:
             _title_values(axes)
-    for axes, x, y, x1, y1, title, link in getattr(figure, "casebook_marks", []):
+    for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
         left, bottom = corners.min(axis=0)
         right, top = corners.max(axis=0)
-        pad_x = max(0.0, _SMALLEST_MARK - (right - left)) / 2
-        pad_y = max(0.0, _SMALLEST_MARK - (top - bottom)) / 2
+        pad_x = max(0.0, least - (right - left)) / 2
+        pad_y = max(0.0, least - (top - bottom)) / 2
         yield (
             left - pad_x,
             height - top - pad_y,

@@ -191,7 +191,7 @@ def _signs(frame):
 
 
 def added_by_stage(frame, measure):
-    """Draw what each stage adds (stage, change, low, high) and what it costs (milliseconds)."""
+    """Draw what each stage adds (stage, change, low, high, address) and costs (milliseconds)."""
     figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
     figure.delaxes(axes)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -199,17 +199,25 @@ def added_by_stage(frame, measure):
     left.set_ylim(axes.get_ylim())
     left.axvline(0, color=INK, lw=1)
     rows = np.arange(len(frame))
-    _interval(left, rows, frame["low"], frame["high"], frame["change"], _signs(frame))
+    _interval(
+        left,
+        rows,
+        frame["low"],
+        frame["high"],
+        frame["change"],
+        _signs(frame),
+        addresses=frame.get("address"),
+    )
     bars = right.barh(rows, frame["milliseconds"], color=GREY, height=0.5)
     right.bar_label(bars, fmt="%.1f", padding=3)
-    right.margins(x=0.3)
+    right.margins(x=0.4)
     titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
     hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
     left.set_xlabel(f"change in {measure}")
     right.set_xlabel("milliseconds")
     for panel in (left, right):
         panel.grid(axis="y", visible=False)
-        panel.locator_params(axis="x", nbins=4)
+        panel.locator_params(axis="x", nbins=3)
     return figure
 
 
@@ -296,7 +304,7 @@ def matrix(
     middles = (edges[:-1] + edges[1:]) / 2
     heads, upright = _heads([str(name) for name in table.columns], names, width)
     if axes is None:
-        longest = max(map(len, heads), default=0)
+        longest = max((len(line) for head in heads for line in head.split("\n")), default=0)
         heads_height = 0.4 + 0.085 * longest if upright else 0.9
         axes = plt.subplots(figsize=(width, 0.42 * edges[-1] + heads_height))[1]
     texts = table.map(shown) if callable(shown) else shown
@@ -336,7 +344,7 @@ def _heads(heads, names, width):
     letters = int((width / 0.09 - longest_name) / max(len(heads), 1))
     longest_word = max((len(word) for head in heads for word in head.split()), default=0)
     if longest_word > letters:
-        return heads, True
+        return ["\n".join(wrap(head, 24)) for head in heads], True
     return ["\n".join(wrap(head, letters)) for head in heads], False
 
 
