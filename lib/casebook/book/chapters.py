@@ -39,7 +39,7 @@ def for_readers(path, run, cell, title):
         notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
     fold_code(notebook)
-    notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
+    notebook.cells += _footer(run, cell)
     nbformat.write(notebook, path)
 
 
@@ -87,10 +87,14 @@ def _title(cell):
 
 
 def _footer(run, cell):
+    """Give the cells on the data of a chapter and on how it is repeated, which is folded."""
     record = stored_record(run, cell)
     parameters = record.labels["Inputs"]["parameters"] if record else {}
+    cells = []
     lines = limits(run, cell, parameters)
-    lines += ["## How to repeat or change this", ""]
+    if lines:
+        cells.append(nbformat.v4.new_markdown_cell("\n".join(lines), id="data-and-limits"))
+    lines = ["## How to repeat or change this", ""]
     if record:
         lines += _commands(record, run)
     title = items_title(run, cell)
@@ -100,7 +104,9 @@ def _footer(run, cell):
     links = _download_links(run, cell)
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
-    return "\n".join(lines)
+    tags = {"tags": [FOLDED]}
+    text = "\n".join(lines)
+    return [*cells, nbformat.v4.new_markdown_cell(text, id="repeat-this", metadata=tags)]
 
 
 def _commands(record, run):
