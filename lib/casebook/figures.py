@@ -61,6 +61,8 @@ class Figure:
             f'<a href="{html.escape(to)}" download>{name}</a>'
             for name, to in self.downloads.items()
         )
+        if "<a href" in self.svg:
+            links = f"Marks lead to their items. {links}"
         finding = ""
         if self.finding:
             finding = f'<p class="finding">{html.escape(self.finding)}</p>'

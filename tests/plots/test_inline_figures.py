@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -197,4 +198,4 @@ def test_bars_side_by_side_have_marks_that_do_not_overlap(outputs):
     marks = [rect for rect in rects if rect.get("fill") == "transparent"]
     edges = [(float(mark["x"]), float(mark["x"]) + float(mark["width"])) for mark in marks]
     assert len(edges) == n
-    assert all(end <= start + 0.2 for (_, end), (start, _) in zip(edges, edges[1:], strict=False))
+    assert all(end <= start + 0.2 for (_, end), (start, _) in pairwise(edges))

@@ -1,5 +1,6 @@
 """Every kind of figure is drawn from a small frame, and what it draws is what the frame holds."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -126,8 +127,7 @@ def test_heads_of_a_matrix_are_never_broken_within_a_word_and_long_names_have_ro
     figure.canvas.draw()
     for axis in (axes.xaxis, axes.yaxis):
         boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
-        pairs = zip(boxes, boxes[1:], strict=False)
-        assert not any(box.overlaps(other) for box, other in pairs)
+        assert not any(box.overlaps(other) for box, other in pairwise(boxes))
     mpl.pyplot.close(figure)
 
 
