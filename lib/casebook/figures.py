@@ -115,7 +115,9 @@ def views(svg, figure, name, alt):
     if width >= WIDE:
         return drawn, None
     figure.set_size_inches(WIDE, height)
-    return inline(as_svg(figure), figure, f"{name}-wide", alt), drawn
+    wide = inline(as_svg(figure), figure, f"{name}-wide", alt)
+    figure.set_size_inches(width, height)  # a cell may draw it again
+    return wide, drawn
 
 
 def inline(svg, figure, name, alt):
