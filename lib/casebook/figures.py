@@ -36,14 +36,20 @@ _PLACES = (
     "points",
     "viewBox",
 )
-_SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+SMALLEST_MARK = 14  # points that a marked rectangle is wide and high at least
+WIDE = 8.0  # inches: letters of 11 points have the size of a caption where a column is wide
+_LEAST_SCALE = 0.93  # of letters on a phone; a wider figure is scrolled within its frame
 
 
 class Figure:
-    """A figure that a notebook shows and the book prints: finding, SVG, caption, downloads."""
+    """A figure that a notebook shows and the book prints: finding, drawing, caption, downloads.
 
-    def __init__(self, svg, caption, alt, downloads, finding=None):
+    ``narrow`` is the same drawing for a phone; None where ``svg`` is for both.
+    """
+
+    def __init__(self, svg, caption, alt, downloads, finding=None, narrow=None):
         self.svg = svg
+        self.narrow = narrow
         self.caption = caption
         self.alt = alt
         self.downloads = downloads
@@ -55,11 +61,19 @@ class Figure:
             f'<a href="{html.escape(to)}" download>{name}</a>'
             for name, to in self.downloads.items()
         )
+        if "<a href" in self.svg:
+            links = f"Marks lead to their items. {links}"
         finding = ""
         if self.finding:
             finding = f'<p class="finding">{html.escape(self.finding)}</p>'
+        drawing = f'<div class="drawing">{self.svg}</div>'
+        if self.narrow:
+            drawing = (
+                f'<div class="drawing wide">{self.svg}</div>'
+                f'<div class="drawing narrow" hidden>{self.narrow}</div>'
+            )
         return (
-            f'<figure class="drawn">{finding}<div class="drawing">{self.svg}</div>'
+            f'<figure class="drawn">{finding}{drawing}'
             f"<figcaption>{html.escape(self.caption)} <small>{links}</small></figcaption></figure>"
         )
 
@@ -67,8 +81,11 @@ class Figure:
         return f"<Figure: {self.caption}>"
 
 
-def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
-    """Title points or rectangles of the axes, shown on hover; an address makes one a link."""
+def hover(axes, titles, x, y, x1=None, y1=None, addresses=None, least=SMALLEST_MARK):
+    """Title points or rectangles of the axes, shown on hover; an address makes one a link.
+
+    Each is at least so many points wide and high; 0 where bars stand side by side.
+    """
     corners = (x, y, x if x1 is None else x1, y if y1 is None else y1)
     coordinates = (np.broadcast_to(np.asarray(corner, float), len(titles)) for corner in corners)
     links = [None] * len(titles)
@@ -76,7 +93,7 @@ def hover(axes, titles, x, y, x1=None, y1=None, addresses=None):
         links = [address if isinstance(address, str) else None for address in addresses]
     marks = axes.figure.__dict__.setdefault("casebook_marks", [])
     marks += [
-        (axes, *corners, title, link)
+        (axes, *corners, least, title, link)
         for *corners, title, link in zip(*coordinates, titles, links, strict=True)
     ]
 
@@ -86,6 +103,21 @@ def as_svg(figure):
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()
+
+
+def views(svg, figure, name, alt):
+    """Give a drawn figure for a page: as wide as a column, and as it was drawn for a phone.
+
+    A figure that was drawn wide is itself the first, and there is no second.
+    """
+    width, height = figure.get_size_inches()
+    drawn = inline(svg, figure, name, alt)
+    if width >= WIDE:
+        return drawn, None
+    figure.set_size_inches(WIDE, height)
+    wide = inline(as_svg(figure), figure, f"{name}-wide", alt)
+    figure.set_size_inches(width, height)  # a cell may draw it again
+    return wide, drawn
 
 
 def inline(svg, figure, name, alt):
@@ -112,7 +144,7 @@ def inline(svg, figure, name, alt):
         "role": "group" if any(link for *_, link in marks) else "img",
         "aria-label": alt,
         "stroke-linejoin": "round",
-        "style": f"width: 100%; min-width: {0.88 * width:.0f}px; max-width: {1.3 * width:.0f}px",
+        "style": f"width: 100%; min-width: {_LEAST_SCALE * width:.0f}px",
     }
     for x, y, x1, y1, title, link in marks:
         parent = ElementTree.SubElement(root, "a", {"href": link}) if link else root
@@ -189,14 +221,14 @@ def _marks(figure, height):
     if not hasattr(figure, "casebook_marks"):
         for axes in figure.axes:
             _title_values(axes)
-    for axes, x, y, x1, y1, title, link in getattr(figure, "casebook_marks", []):
+    for axes, x, y, x1, y1, least, title, link in getattr(figure, "casebook_marks", []):
         corners = axes.transData.transform([(x, y), (x1, y1)]) * 72 / figure.dpi
         if not np.isfinite(corners).all():
             continue
         left, bottom = corners.min(axis=0)
         right, top = corners.max(axis=0)
-        pad_x = max(0.0, _SMALLEST_MARK - (right - left)) / 2
-        pad_y = max(0.0, _SMALLEST_MARK - (top - bottom)) / 2
+        pad_x = max(0.0, least - (right - left)) / 2
+        pad_y = max(0.0, least - (top - bottom)) / 2
         yield (
             left - pad_x,
             height - top - pad_y,

@@ -19,7 +19,7 @@ from casebook.stats.intervals import bounds_text
 from casebook.tables import FACTS as FACT_WORDS
 from casebook.tables import reason_text
 
-WIDTH = 5.2  # inches: letters of 11 points are still 10 pixels high on a phone
+WIDTH = 4.9  # inches: letters of 11 points are 10 pixels high on a phone of 360 pixels
 INK = "#1b1b1b"
 GRID = "#d4d4d4"
 BLUE = "#0072b2"
@@ -95,7 +95,9 @@ def _interval(
 ):
     """Values as marks with their intervals, one or several rows; both are shown on hover."""
     axes.hlines(positions, low, high, color=colour, lw=3)
-    axes.scatter(value, positions, color=colour, marker=marker, s=size, zorder=3, label=label)
+    # A mark at the end of the axis is not halved.
+    style = {"color": colour, "marker": marker, "s": size, "label": label}
+    axes.scatter(value, positions, zorder=3, clip_on=False, **style)
     heights, left, right, middle = (
         np.atleast_1d(array).astype(float)
         for array in np.broadcast_arrays(positions, low, high, value)
@@ -159,10 +161,13 @@ def values(frame, xlabel, limits=(0, 1), reference=None, band=None):
         )
         if "control" in part:
             control = part["control"].astype(float)
-            axes.scatter(control, positions, marker="|", color=GREY, s=90, lw=2)
+            axes.scatter(control, positions, marker="|", color=GREY, s=90, lw=2, clip_on=False)
     axes.set_xlabel(xlabel)
     if limits:
-        axes.set_xlim(limits)
+        drawn = frame[frame.columns.intersection(["value", "low", "high", "control"])]
+        drawn = drawn.to_numpy(dtype=float)
+        lowest = np.nanmin(drawn, initial=limits[0])
+        axes.set_xlim(lowest, np.nanmax(drawn, initial=limits[1]))
     if legend:
         figure.legend(loc="outside upper left", ncols=columns)
     return figure
@@ -186,7 +191,7 @@ def _signs(frame):
 
 
 def added_by_stage(frame, measure):
-    """Draw what each stage adds (stage, change, low, high) and what it costs (milliseconds)."""
+    """Draw what each stage adds (stage, change, low, high, address) and costs (milliseconds)."""
     figure, axes = _rows_figure(0.4 * len(frame) + 1.0, frame["stage"])
     figure.delaxes(axes)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -194,17 +199,25 @@ def added_by_stage(frame, measure):
     left.set_ylim(axes.get_ylim())
     left.axvline(0, color=INK, lw=1)
     rows = np.arange(len(frame))
-    _interval(left, rows, frame["low"], frame["high"], frame["change"], _signs(frame))
+    _interval(
+        left,
+        rows,
+        frame["low"],
+        frame["high"],
+        frame["change"],
+        _signs(frame),
+        addresses=frame.get("address"),
+    )
     bars = right.barh(rows, frame["milliseconds"], color=GREY, height=0.5)
     right.bar_label(bars, fmt="%.1f", padding=3)
-    right.margins(x=0.3)
+    right.margins(x=0.4)
     titles = frame["stage"] + frame["milliseconds"].map(": {:.1f} ms a question".format)
     hover(right, titles, 0, rows - 0.25, frame["milliseconds"], rows + 0.25)
     left.set_xlabel(f"change in {measure}")
     right.set_xlabel("milliseconds")
     for panel in (left, right):
         panel.grid(axis="y", visible=False)
-        panel.locator_params(axis="x", nbins=4)
+        panel.locator_params(axis="x", nbins=3)
     return figure
 
 
@@ -285,38 +298,54 @@ def matrix(
     frame of that; `addresses` is a frame of links.
     """
     rows, columns = table.shape
-    heads = [str(name) for name in table.columns]
+    width = max(WIDTH, 0.56 * columns + 2.0)
     names = ["\n".join(wrap(str(name), 22)) for name in table.index]
-    if columns < 5:
-        heads = ["\n".join(wrap(head, 44 // columns)) for head in heads]
-    longest = max(map(len, heads), default=0)
-    upright = columns >= 5 and longest * columns > 40
+    edges = _row_edges(names)
+    middles = (edges[:-1] + edges[1:]) / 2
+    heads, upright = _heads([str(name) for name in table.columns], names, width)
     if axes is None:
-        width = max(WIDTH, 0.56 * columns + 2.0)
+        longest = max((len(line) for head in heads for line in head.split("\n")), default=0)
         heads_height = 0.4 + 0.085 * longest if upright else 0.9
-        axes = plt.subplots(figsize=(width, 0.42 * rows + heads_height))[1]
+        axes = plt.subplots(figsize=(width, 0.42 * edges[-1] + heads_height))[1]
     texts = table.map(shown) if callable(shown) else shown
+    shades_of = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
     axes.pcolormesh(
-        table.to_numpy(dtype=float), cmap=colours, vmin=limits[0], vmax=limits[1], ec=GRID, lw=1
+        np.arange(columns + 1), edges, table.to_numpy(dtype=float), ec=GRID, lw=1, **shades_of
     )
     cells = list(np.ndindex(rows, columns))
     titles = []
     for row, column in cells:
         text = str(texts.iloc[row, column]) if pd.notna(table.iloc[row, column]) else "–"
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=INK)
+        axes.text(column + 0.5, middles[row], text, ha="center", va="center", color=INK)
         if isinstance(label, str):
             meaning = f"{label} {text}"
         else:
             meaning = f"{label.iloc[row, column]}, {text}"
         titles.append(f"{table.index[row]}, {table.columns[column]}: {' '.join(meaning.split())}")
-    top, left = np.array(cells).reshape(-1, 2).T
+    row, left = np.array(cells, dtype=int).reshape(-1, 2).T
     links = None if addresses is None else addresses.to_numpy().ravel()
-    hover(axes, titles, left, top, left + 1, top + 1, links)
+    hover(axes, titles, left, edges[row], left + 1, edges[row + 1], links)
     axes.set_xticks(np.arange(columns) + 0.5, heads, rotation=90 if upright else 0)
-    axes.set_yticks(np.arange(rows) + 0.5, names)
+    axes.set_yticks(middles, names)
     axes.invert_yaxis()
     axes.grid(visible=False)
     return axes.figure
+
+
+def _row_edges(names):
+    """Give the edges of rows, which are 1 high; names of three lines and more need more."""
+    lines = np.array([1 + name.count("\n") for name in names], dtype=float)
+    return np.concatenate([[0.0], np.cumsum(np.maximum(1.0, 0.4 * lines + 0.2))])
+
+
+def _heads(heads, names, width):
+    """Wrap the heads of columns, or say that they stand upright: a word is never broken."""
+    longest_name = max((len(line) for name in names for line in name.split("\n")), default=0)
+    letters = int((width / 0.09 - longest_name) / max(len(heads), 1))
+    longest_word = max((len(word) for head in heads for word in head.split()), default=0)
+    if longest_word > letters:
+        return ["\n".join(wrap(head, 24)) for head in heads], True
+    return ["\n".join(wrap(head, letters)) for head in heads], False
 
 
 def detector_matrix(frame):

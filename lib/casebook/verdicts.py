@@ -58,6 +58,21 @@ def verdict_of(low, high, margin=0.0, *, reason=None, difference=None, p_adjuste
     return UNDECIDED
 
 
+CHANGES = {
+    BETTER: "adds {size}",
+    WORSE: "takes {size} away",
+    EQUIVALENT: "changes nothing that matters",
+    UNDECIDED: "makes no difference that can be told apart from zero",
+    NOT_MEASURED: "cannot be measured here",
+}
+"""Verdict of a contrast to the words that say what one system does to the score of another."""
+
+
+def change_words(verdict, difference):
+    """Say what a change does: by how much if that is decided, else that it is not."""
+    return CHANGES[verdict].format(size=f"{abs(difference):.3f}")
+
+
 # --- headlines
 
 HELPS = "helps"

@@ -151,6 +151,9 @@ def test_no_entry_of_the_sidebar_is_longer_than_four_words(tmp_path):
     ] == []
     files = {entry["file"] for entry in entries}
     assert {f"run/notebooks/{cell}" for cell in cells} | {"documents/countercase", "grid"} <= files
+    by_part = {part["caption"]: [e["file"] for e in part["chapters"]] for part in toc["parts"]}
+    comparison = "run/notebooks/run_comparison-smoke"  # no question of a reader
+    assert comparison in by_part["About"] and comparison not in by_part["Questions"]
     card = (tmp_path / "stage" / "book" / "generated" / "cards" / "smoke.md").read_text()
     assert f"](../../run/notebooks/{CELL}.ipynb)" in card
 

@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,19 +11,19 @@ import pytest
 from matplotlib.transforms import Affine2D
 
 from casebook import paths, plots
-from casebook.figures import hover
+from casebook.figures import WIDE, hover
 from casebook.runs.outputs import RunOutputs
 
 HOSTILE = '"><script>window.ran = 1</script>'
 
 
 class Parts(HTMLParser):
-    """Tags with their attributes, and the texts of titles."""
+    """Tags with their attributes, and the texts of titles, of a view or of one of its drawings."""
 
     def __init__(self, view):
         super().__init__()
         self.tags, self.titles, self._inside = [], [], None
-        self.feed(view._repr_html_())
+        self.feed(view if isinstance(view, str) else view._repr_html_())
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
@@ -94,16 +95,17 @@ def test_texts_never_become_markup(outputs):
     axes.scatter([0], [0])
     axes.set_title(HOSTILE)
     hover(axes, [HOSTILE], 0, 0, addresses=[HOSTILE])
-    parts = Parts(outputs.figure("hostile", figure, HOSTILE))
-    assert parts.titles == [HOSTILE]
+    parts = Parts(outputs.figure("hostile", figure, HOSTILE, finding=HOSTILE))
+    assert parts.titles == [HOSTILE, HOSTILE]
     assert not parts.of("script")
     assert parts.of("svg")[0]["aria-label"] == HOSTILE and parts.of("a")[0]["href"] == HOSTILE
 
 
 def test_values_are_named_where_nothing_was_said(outputs):
     view = outputs.figure("bars", bars(), "Bars.")
-    assert Parts(view).titles == ["0.123: first one", "0.500: second one"]
-    assert re.findall(r">([a-z ]+)</text>", view._repr_html_()) == ["first one", "second one"]
+    for drawing in (view.svg, view.narrow):
+        assert Parts(drawing).titles == ["0.123: first one", "0.500: second one"]
+        assert re.findall(r">([a-z ]+)</text>", drawing) == ["first one", "second one"]
     figure, axes = plt.subplots()
     axes.plot([1, 2], [0.25, np.nan], marker="o")
     _ = axes.set(xlabel="size", ylabel="nDCG")
@@ -114,7 +116,12 @@ def test_a_mark_stands_where_its_value_is_drawn(outputs):
     figure, axes = plt.subplots()
     axes.scatter([0, 1], [0, 1])
     hover(axes, ["low", "high"], [0, 1], [0, 1])
-    parts = Parts(outputs.figure("points", figure, "Points."))
+    view = outputs.figure("points", figure, "Points.")
+    for drawing in (view.svg, view.narrow):
+        _marks_stand_on_points(Parts(drawing))
+
+
+def _marks_stand_on_points(parts):
     drawn = [(float(use["x"]), float(use["y"])) for use in parts.of("use") if "clip" not in use][
         -2:
     ]
@@ -130,8 +137,8 @@ def test_a_mark_stands_where_its_value_is_drawn(outputs):
 def test_the_mark_of_a_large_bar_is_the_bar(outputs):
     figure, axes = plt.subplots()
     axes.bar([0, 1], [0.001, 0.5])
-    parts = Parts(outputs.figure("bars", figure, "Two bars."))
-    marks = [rect for rect in parts.of("rect") if rect.get("fill") == "transparent"]
+    view = outputs.figure("bars", figure, "Two bars.")
+    marks = [rect for rect in Parts(view.svg).of("rect") if rect.get("fill") == "transparent"]
     boxes = [
         bar.get_window_extent().transformed(Affine2D().scale(72 / figure.dpi))
         for bar in axes.patches
@@ -157,6 +164,38 @@ def test_an_interval_that_holds_zero_is_grey(outputs):
     figure = plots.effects(frame, "change", margin=0.05)
     axes = figure.axes[0]
     assert axes.get_xlim() == pytest.approx((-axes.get_xlim()[1], axes.get_xlim()[1]))
-    page = outputs.figure("effects", figure, "Effects.", frame)._repr_html_()
-    lines = re.findall(r"stroke: var\(--figure-(\w+), #\w+\); stroke-width: 3", page)
+    view = outputs.figure("effects", figure, "Effects.", frame)
+    lines = re.findall(r"stroke: var\(--figure-(\w+), #\w+\); stroke-width: 3", view.svg)
     assert lines == ["blue", "orange", "grey"]
+
+
+def width_of(svg):
+    return float(re.search(r'viewBox="0 0 ([\d.]+) ', svg)[1])
+
+
+def test_a_figure_is_drawn_for_a_column_and_for_a_phone(outputs):
+    view = outputs.figure("bars", bars(), "Two bars.", finding="The second is larger.")
+    assert width_of(view.narrow) == pytest.approx(72 * plots.WIDTH)
+    assert width_of(view.svg) == pytest.approx(72 * WIDE)
+    page = view._repr_html_()
+    assert page.index("The second is larger.") < page.index("<svg")
+    assert page.count("<svg") == 2 and page.count('class="drawing narrow" hidden') == 1
+
+
+def test_a_figure_that_is_wide_is_drawn_once(outputs):
+    figure, _ = plt.subplots(figsize=(WIDE + 1, 2))
+    view = outputs.figure("wide", figure, "Wide.")
+    assert view.narrow is None and view._repr_html_().count("<svg") == 1
+
+
+def test_bars_side_by_side_have_marks_that_do_not_overlap(outputs):
+    figure, axes = plt.subplots()
+    n = 200
+    axes.bar(range(n), np.ones(n))
+    left = np.arange(n) - 0.5
+    hover(axes, [f"bar {k}" for k in range(n)], left, 0, left + 1, 1, least=0)
+    rects = Parts(outputs.figure("many", figure, "Many.").svg).of("rect")
+    marks = [rect for rect in rects if rect.get("fill") == "transparent"]
+    edges = [(float(mark["x"]), float(mark["x"]) + float(mark["width"])) for mark in marks]
+    assert len(edges) == n
+    assert all(end <= start + 0.2 for (_, end), (start, _) in pairwise(edges))

@@ -1,5 +1,6 @@
 """Every kind of figure is drawn from a small frame, and what it draws is what the frame holds."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -104,6 +105,30 @@ def test_a_matrix_writes_its_values_and_a_dash_for_none():
     assert words(axes) == ["+0.12", "-0.20", "–", "+0.50"]
     assert labels(axes.yaxis) == ["x", "y"] and labels(axes.xaxis) == ["a set", "another set"]
     assert words(FIGURES["detector_matrix"]().axes[0]) == ["0.90\n(5)", "–"]
+
+
+def test_a_value_beyond_the_limits_is_drawn_and_a_mark_at_the_end_is_whole():
+    frame = pd.DataFrame({"row": ["x", "y"], "value": [1.0, -0.2], "low": -0.3, "high": 1.0})
+    axes = plots.values(frame, "value").axes[0]
+    assert axes.get_xlim() == pytest.approx((-0.3, 1.0))
+    marks = [part for part in axes.collections if not isinstance(part, LineCollection)]
+    assert marks and not any(part.get_clip_on() for part in marks)
+    mpl.pyplot.close(axes.figure)
+
+
+def test_heads_of_a_matrix_are_never_broken_within_a_word_and_long_names_have_room():
+    plots.use_style()
+    names = ["x", "a name of a system that takes four lines at least, or even more"]
+    heads = ["ConsumerContractsQA", "ConsumerContractsQA, test part", "PrivacyQA", "Own"]
+    table = pd.DataFrame(np.full((2, 4), 0.5), names, heads)
+    figure = plots.matrix(table, "score")
+    axes = figure.axes[0]
+    assert labels(axes.xaxis) == heads
+    figure.canvas.draw()
+    for axis in (axes.xaxis, axes.yaxis):
+        boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
+        assert not any(box.overlaps(other) for box, other in pairwise(boxes))
+    mpl.pyplot.close(figure)
 
 
 def test_the_legend_of_a_tree_has_words_and_covers_no_state():

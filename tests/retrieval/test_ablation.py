@@ -184,9 +184,9 @@ def test_a_planned_contrast_counts_better_equal_and_worse_questions():
     assert (row["better"], row["equal"], row["worse"]) == (5, 4, 3)
     sentence = ablation.contrast_sentence(row)
     assert sentence.startswith(
-        "Full pipeline cannot be distinguished from First stage alone: +0.058 ["
+        'Full pipeline cannot be distinguished from First stage alone: <span class="numbers">+0.058 ['
     )
-    assert sentence.endswith("] nDCG@10; 5 questions better, 4 equal, 3 worse.")
+    assert sentence.endswith("] nDCG@10; 5 questions better, 4 equal, 3 worse</span>.")
 
 
 def test_a_switch_that_changed_no_input_is_no_result(smoke, fast):

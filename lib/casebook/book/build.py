@@ -174,25 +174,33 @@ def _files_of(entry):
 def _contents(run, cells, has_comparison):
     """Fill the table of contents with the executed notebooks and the data cards."""
     toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf-8"))
+    experiments = pages.by_experiment(run, cells)
+    holders = [part for part in toc["parts"] if part.get("executed_notebooks")]
+    for part in reversed(holders):
+        questions = part.pop("executed_notebooks")
+        questions = questions if isinstance(questions, dict) else {}
+        groups = experiments
+        if part is not holders[0]:  # which has what no other part names
+            groups = {name: experiments.pop(name) for name in questions if name in experiments}
+        part["chapters"] = _experiments(run, groups, questions) + part.get("chapters", [])
+    if has_comparison and holders:
+        comparison = {"file": "generated/comparison", "title": "Compared runs"}
+        holders[-1]["chapters"].append(comparison)
     for part in toc["parts"]:
-        questions = part.pop("executed_notebooks", None)
-        if questions:
-            questions = questions if isinstance(questions, dict) else {}
-            part["chapters"] = _experiments(run, cells, questions)
-            if has_comparison:
-                part["chapters"].append({"file": "generated/comparison", "title": "Compared runs"})
+        part.pop("executed_notebooks", None)
         if part.pop("data_cards", False):
             part.setdefault("chapters", [])
             for key, card in pages.cards_shown(run, cells).items():
                 title = card.title.partition(",")[0]
                 part["chapters"].append({"file": f"generated/cards/{key}", "title": title})
+    toc["parts"] = [part for part in toc["parts"] if part.get("chapters")]
     return toc
 
 
-def _experiments(run, cells, questions):
+def _experiments(run, groups, questions):
     """Give an entry of the sidebar for each experiment, with its data sets and their items."""
     entries = []
-    for experiment, group in pages.by_experiment(run, cells).items():
+    for experiment, group in groups.items():
         question = questions.get(experiment) or short(experiment_title(run, group[0]))
         chapters = [_chapter(run, cell, short(data_title(run, cell) or cell)) for cell in group]
         if len(group) == 1:

@@ -1,6 +1,7 @@
 """A chapter for readers.
 
-Its title names the data; the answer stands first, limits of the data and commands last.
+Its title names the data; the answer stands first, limits of the data and commands last. What comes
+before the answer in the notebook is folded.
 """
 
 import html
@@ -16,6 +17,7 @@ from casebook.batch.grid import DEFAULT_GRID, load_grid
 from casebook.batch.parameters import defaults, portable_parameters
 from casebook.batch.run_folder import stored_record
 from casebook.book.items import items_title
+from casebook.book.theme import FOLDED
 from casebook.data.cards import card_of, cards
 from casebook.models.device import REFERENCE
 from casebook.paths import data_folder, notebook_files
@@ -37,7 +39,7 @@ def for_readers(path, run, cell, title):
         notebook.cells[0].source = f"# {title}\n{text}"
     answer_first(notebook)
     fold_code(notebook)
-    notebook.cells.append(nbformat.v4.new_markdown_cell(_footer(run, cell), id="repeat-this"))
+    notebook.cells += _footer(run, cell)
     nbformat.write(notebook, path)
 
 
@@ -68,6 +70,9 @@ def answer_first(notebook):
         return
     text = "*In the notebook, the following sections come before the answer.*"
     note = nbformat.v4.new_markdown_cell(text, id="reading-order")
+    for k in starts:
+        if k < answer:
+            cells[k].metadata["tags"] = sorted({*cells[k].metadata.get("tags", []), FOLDED})
     # The imports, between the question and the first heading, follow it.
     start = starts[0]
     setup = [cells[start], note, *cells[1:start], *cells[start + 1 : answer]]
@@ -82,10 +87,14 @@ def _title(cell):
 
 
 def _footer(run, cell):
+    """Give the cells on the data of a chapter and on how it is repeated, which is folded."""
     record = stored_record(run, cell)
     parameters = record.labels["Inputs"]["parameters"] if record else {}
+    cells = []
     lines = limits(run, cell, parameters)
-    lines += ["## How to repeat or change this", ""]
+    if lines:
+        cells.append(nbformat.v4.new_markdown_cell("\n".join(lines), id="data-and-limits"))
+    lines = ["## How to repeat or change this", ""]
     if record:
         lines += _commands(record, run)
     title = items_title(run, cell)
@@ -95,7 +104,9 @@ def _footer(run, cell):
     links = _download_links(run, cell)
     if links:
         lines.append(f"- Downloads: {', '.join(links)}.")
-    return "\n".join(lines)
+    tags = {"tags": [FOLDED]}
+    text = "\n".join(lines)
+    return [*cells, nbformat.v4.new_markdown_cell(text, id="repeat-this", metadata=tags)]
 
 
 def _commands(record, run):

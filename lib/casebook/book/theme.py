@@ -1,10 +1,16 @@
-"""What Sphinx loads for a book: styles, scripts, the order of a search, roles that ARIA allows."""
+"""What Sphinx loads for a book: styles, scripts, folded sections, roles that ARIA allows."""
+
+import json
+
+from docutils import nodes
 
 from casebook.paths import SHIPPED
 
 ASSETS = SHIPPED / "book" / "assets"
 STYLES = ["custom.css", "front.css"]
 SCRIPTS = ["tables.js", "figures.js", "front.js"]
+FOLDED = "folded"  # tag of the cell of a heading
+_FOLD = f"<!-- {FOLDED} -->"
 # Roles of the bibliography that ARIA 1.3 deprecates or that do not fit.
 _ROLES = {
     ' role="doc-biblioentry"': "",
@@ -28,8 +34,51 @@ def _without_roles(app, pagename, templatename, context, doctree):
         context["body"] = context.get("body", "").replace(old, new)
 
 
+# --- sections that most readers do not need
+
+
+def _mark_folds(app, docname, source):
+    """Mark the headings of notebooks whose cells have the tag, which Sphinx would not see."""
+    if app.env.doc2path(docname).endswith(".ipynb"):
+        notebook = json.loads(source[0])
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown" and FOLDED in cell["metadata"].get("tags", []):
+                heading, newline, text = "".join(cell["source"]).partition("\n")
+                cell["source"] = f"{heading}\n\n{_FOLD}\n{newline}{text}"
+        source[0] = json.dumps(notebook)
+
+
+def _fold_sections(app, doctree, docname):
+    """Put what follows a marked heading into a disclosure that opens without a script."""
+    for mark in list(doctree.findall(nodes.raw)):
+        section = mark.parent
+        if mark.astext().strip() != _FOLD or not isinstance(section, nodes.section):
+            continue
+        section.remove(mark)
+        section["classes"].append(FOLDED)
+        title = section.next_node(nodes.title)
+        section.insert(section.index(title), _html('<details class="folded"><summary>'))
+        section.insert(section.index(title) + 1, _html("</summary>"))
+        section.append(_html("</details>"))
+
+
+def _html(markup):
+    return nodes.raw("", markup, format="html")
+
+
+def _code_last(app, doctree, docname):
+    """Put the code of a cell below what it shows: readers want that first."""
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") == "cell_code" and len(cell.children) == 2:
+            code, output = cell.children
+            cell.children = [output, code]
+
+
 def setup(app):
     """Register with Sphinx."""
     app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths
+    app.connect("source-read", _mark_folds)
+    app.connect("doctree-resolved", _fold_sections)
+    app.connect("doctree-resolved", _code_last)
     app.connect("html-page-context", _without_roles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

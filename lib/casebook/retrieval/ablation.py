@@ -393,7 +393,8 @@ def contrast_sentence(row):
     effect = f"{row['difference']:+z.3f} {bounds_text(row['low'], row['high'], '+z.3f')} nDCG@10"
     better = counted(row["better"], "questions")
     counts = f"{better} better, {row['equal']} equal, {row['worse']} worse"
-    return f"{system} {_VERBS[row['verdict']]} {against}: {effect}{by_unit(row)}; {counts}."
+    numbers = f'<span class="numbers">{effect}{by_unit(row)}; {counts}</span>'
+    return f"{system} {_VERBS[row['verdict']]} {against}: {numbers}."
 
 
 def by_unit(rows):
@@ -413,7 +414,7 @@ def best_sentence(comparison, where):
         if tie_classes_of_best.intersection(row.tie_class.split(",")):
             tied.append(system_name(row.system))
     interval = bounds_text(best["low"], best["high"])
-    text = f"On {where} the best of {len(table)} systems is **{system_name(best['system'])}**"
+    text = f"On {where} the best of {len(table)} systems is {system_name(best['system'])}"
     text += f" (nDCG@10 {best['value']:.3f} {interval})"
     if len(table) == 1:
         return f"{text}."

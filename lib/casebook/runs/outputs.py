@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from urllib.parse import urlencode
 
 from casebook.errors import InputError
-from casebook.figures import Figure, as_svg, inline
+from casebook.figures import Figure, as_svg, views
 from casebook.files import write_bytes, write_json, write_text
 from casebook.paths import run_dir, valid_name
 from casebook.readers import read_json
@@ -82,11 +82,11 @@ class RunOutputs:
         files = {"SVG": path}
         if data is not None:
             files["CSV"] = write_text(path.with_suffix(".csv"), _csv(data))
-        markup = inline(svg, figure, f"{self.cell}-{name}", alt or caption)
+        wide, narrow = views(svg, figure, f"{self.cell}-{name}", alt or caption)
         pyplot.close(figure)
         # From the page of the cell.
         downloads = {ending: f"../../{kind}/{file.name}" for ending, file in files.items()}
-        return Figure(markup, caption, alt or caption, downloads, finding)
+        return Figure(wide, caption, alt or caption, downloads, finding, narrow)
 
     def items(self, items):
         """Keep single items, such as questions or claims, with the answers of the systems."""
