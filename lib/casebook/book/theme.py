@@ -30,6 +30,7 @@ def _without_roles(app, pagename, templatename, context, doctree):
 
 def setup(app):
     """Register with Sphinx."""
+    app.setup_extension("casebook.book.words")
     app.connect("config-inited", _add_assets, priority=100)  # before Sphinx checks the paths
     app.connect("html-page-context", _without_roles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
