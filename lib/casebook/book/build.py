@@ -133,7 +133,7 @@ def _stage(run, stage, cells, compare):
         tree_digest(stage),
         citation(),
         lock_digest(),
-        tree_digest(Path(__file__).parent, "**/*.py"),
+        tree_digest(Path(__file__).parent),
     ]
     return digest(made_from)
 

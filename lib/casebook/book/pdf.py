@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 
 from casebook import __version__
 from casebook.book.build import sole_builder
-from casebook.book.front import citation, completed, configuration
+from casebook.book.front import completed, configuration
 from casebook.errors import CasebookError, InputError
 from casebook.files import write_text
 from casebook.paths import SHIPPED, run_dir

@@ -1,5 +1,6 @@
 """The word list: its page, the links to it in chapters, and the index that the search reads."""
 
+import html
 import json
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -67,8 +68,8 @@ def _entry(word):
 def picture(name, alternative):
     """Read a small drawing, which takes its colours from the theme."""
     drawing = (FOLDER / "words" / f"{name}.svg").read_text(encoding="utf-8")
-    label = json.dumps(alternative, ensure_ascii=False)
-    drawing = drawing.replace("<svg ", f'<svg class="word-picture" role="img" aria-label={label} ')
+    start = f'<svg class="word-picture" role="img" aria-label="{html.escape(alternative)}" '
+    drawing = drawing.replace("<svg ", start)
     return drawing.replace("\n", "")
 
 
