@@ -34,7 +34,7 @@
 
   const seen = new Set();
   function isFirst(node, word) {
-    const key = `${node.parentElement.closest("section")?.id}#${word.anchor}`;
+    const key = `${node.parentElement.closest("section").id}#${word.anchor}`;
     return !seen.has(key) && seen.add(key);
   }
 
@@ -69,6 +69,6 @@
   });
   const texts = [];
   while (walker.nextNode()) texts.push(walker.currentNode);
-  texts.filter((node) => !node.parentElement.closest("th")).forEach(linkText);
-  article.querySelectorAll("table.data-table th").forEach(linkHead);
+  texts.filter((node) => node.parentElement.closest("section") && !node.parentElement.closest("th")).forEach(linkText);
+  article.querySelectorAll("section table.data-table th").forEach(linkHead);
 })();

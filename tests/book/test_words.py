@@ -102,8 +102,16 @@ def test_a_level_stands_beside_control_and_baseline(monkeypatch):
     assert "New &amp; better" in text and 'href="run/notebooks/cell-1.html"' in text
 
 
-@pytest.mark.parametrize("change", [{"level": None}, {"chance": None}, {"level": 3.4}])
-def test_what_has_no_control_or_no_best_score_is_not_shown(monkeypatch, change):
+_INCOMPLETE = [
+    {"level": None},
+    {"chance": None},
+    {"level": 3.4},
+    {"decision": verdicts.NOT_MEASURED},
+]
+
+
+@pytest.mark.parametrize("change", _INCOMPLETE)
+def test_what_has_no_control_no_best_score_or_no_result_is_not_shown(monkeypatch, change):
     headline = Headline(**{**vars(FULL), **change})
     monkeypatch.setattr(levels, "read_headlines", lambda run, cell: [headline])
     text = levels_section("mine", ["cell-1"])

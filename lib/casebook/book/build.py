@@ -154,8 +154,8 @@ def _unlink_absent_pages(book, toc):
 
     for path in (book / "methods").glob("*.md"):
         write_text(path, unlinked(path.read_text(encoding="utf-8"), path.parent))
-    words = book / "generated" / "words.md"  # which the page of words includes
-    write_text(words, unlinked(words.read_text(encoding="utf-8"), book))
+    for path in (book / "words.md", book / "generated" / "words.md"):  # which that includes
+        write_text(path, unlinked(path.read_text(encoding="utf-8"), book))
     for path in (book / "run" / "notebooks").glob("*.ipynb"):
         notebook = nbformat.read(path, 4)
         for cell in notebook.cells:

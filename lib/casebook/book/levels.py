@@ -4,11 +4,11 @@ import html
 
 import pandas as pd
 
-from casebook.book.titles import dataset_name
+from casebook.book.titles import as_cards, dataset_name, raw
 from casebook.runs.headlines import read_headlines
 from casebook.stats.intervals import bounds_text
 from casebook.tables import Markup, to_html
-from casebook.verdicts import UNDECIDED
+from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
 _GENERAL = """A score alone is neither good nor bad. Read it beside three others, on the same questions:
 
@@ -41,13 +41,13 @@ def levels_section(run, cells):
         "In the drawing the tick is the control, the ring the baseline, the dot the system; "
         "the line ends at the best possible score, 1."
     )
-    return f"{_GENERAL}\n\n{legend}\n\n::::::{{raw}} html\n{table}\n::::::\n"
+    return f"{_GENERAL}\n\n{legend}\n\n{raw(as_cards(table))}"
 
 
 def _is_full(headline):
     """Tell whether a headline has level, baseline and control, of a measure from 0 to 1."""
     parts = (headline.value, headline.level, headline.baseline, headline.chance)
-    if any(part is None for part in parts):
+    if headline.decision == NOT_MEASURED or any(part is None for part in parts):
         return False
     scores = (headline.level, headline.baseline, headline.baseline + headline.chance)
     return all(-1e-9 <= score <= _BEST + 1e-9 for score in scores)
