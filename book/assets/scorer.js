@@ -26,13 +26,13 @@ var Scorer = {
   // "How do I cite this?" asks for "cite", "confidence intervals" for the entry "confidence interval".
   function subject(text) {
     const words = wordsOf(text);
-    const told = words.filter((word) => !ASKING.has(word));
+    const topic = words.filter((word) => !ASKING.has(word));
     const entries = Search._index.indexentries;
-    for (const part of [words, told]) {
+    for (const part of [words, topic]) {
       const same = Object.keys(entries).filter((name) => part.length && stems(wordsOf(name)) === stems(part));
       if (same.length) return same.reduce((best, name) => (entries[name].length > entries[best].length ? name : best));
     }
-    return told.join(" ") || text;
+    return topic.join(" ") || text;
   }
 
   function help(text) {

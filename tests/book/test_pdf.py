@@ -16,7 +16,8 @@ FRONT = """<!doctype html><html><head><link rel="stylesheet" href="_static/site.
 <li><a href="run/notebooks/a.html">Does it help?</a><ul>
 <li><a href="generated/items/a.html">Item by item</a></li></ul></li></ul>
 <p class="caption">About</p><ul><li><a href="api.html">Python API</a></li></ul>
-<p class="caption">Methods</p><ul><li><a href="methods/m.html">Measures</a></li></ul></nav>
+<p class="caption">Methods</p><ul><li><a href="methods/m.html">Measures</a></li>
+<li><a href="https://example.org/">Elsewhere</a></li></ul></nav>
 <article class="bd-article"><h1 id="top">Mine<a class="headerlink" href="#top">#</a></h1>
 <details><summary>more</summary><p>Folded answers.</p></details>
 <a href="run/notebooks/a.html#answer">answer</a> <a href="run/notebooks/a.html#settings">settings</a>

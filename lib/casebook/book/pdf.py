@@ -38,9 +38,9 @@ _ELSEWHERE = (
 _PATIENCE = 300  # seconds that the browser may take
 _FORMULAS = 60_000  # virtual milliseconds that formulas may take
 _STYLE = SHIPPED / "book" / "assets" / "pdf.css"
-# Pages on how to use the tool, and single items, which the site shows one at a time.
+# Other sites, pages that a script draws, and pages on how to use the tool.
 _LEFT_OUT = re.compile(
-    r"generated/items/|(api|grid|tutorial|assistant_tutorial|own_book|genindex|search)\.html"
+    r"https?:|generated/items/|generated/leaderboard|(api|grid|tutorial|assistant_tutorial|own_book|genindex|search)\.html"
 )
 # What only a screen can use, code, and what the site folds.
 _NOT_PRINTED = (
@@ -50,7 +50,7 @@ _NOT_PRINTED = (
 )
 _LEFT_OUT_NOTE = (
     "Answers, figures, tables, methods and data cards are here. Left out are what the site folds "
-    "(the working of the chapters), code and worked examples, single items and tutorials."
+    "(the working of the chapters), code and worked examples, interactive pages and tutorials."
 )
 # Attributes that name other elements, and such a name within the style of a drawing.
 _REFERENCES = ("for", "headers", "aria-labelledby", "aria-describedby", "aria-controls")
@@ -199,7 +199,7 @@ def joined(site, run):
 _FIT = """
 for (const region of document.querySelectorAll(".table-scroll, .pst-scrollable-table-container")) {
   const ratio = region.clientWidth / region.scrollWidth;
-  if (ratio < 1) region.firstElementChild.style.zoom = Math.max(ratio, 0.45);
+  if (ratio < 1) region.firstElementChild.style.zoom = ratio;
 }
 """
 
