@@ -10,7 +10,7 @@ from casebook.stats.intervals import bounds_text
 from casebook.tables import Markup, to_html
 from casebook.verdicts import NOT_MEASURED, UNDECIDED
 
-_GENERAL = """A score alone is neither good nor bad. Read it beside three others, on the same questions:
+_GENERAL = """A score alone is neither good nor bad. Three others on the same questions tell:
 
 1. the **control**, what a system that knows nothing gets: above it, something was learnt;
 2. the **baseline**, the best simple system: above it, the effort pays;

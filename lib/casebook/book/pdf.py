@@ -40,7 +40,8 @@ _FORMULAS = 60_000  # virtual milliseconds that formulas may take
 _STYLE = SHIPPED / "book" / "assets" / "pdf.css"
 # Other sites, pages that a script draws, and pages on how to use the tool.
 _LEFT_OUT = re.compile(
-    r"https?:|generated/items/|generated/leaderboard|(api|grid|tutorial|assistant_tutorial|own_book|genindex|search)\.html"
+    r"https?:|generated/(items/|leaderboard)"
+    r"|(api|grid|tutorial|assistant_tutorial|own_book|genindex|search)\.html"
 )
 # What only a screen can use, code, and what the site folds.
 _NOT_PRINTED = (
